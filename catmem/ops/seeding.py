@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.model.version import Conflict
     from catmem.proposals.promoting import Promoted
-    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import FilePlan
     from catmem.workspace.workspace import Workspace
 
@@ -40,23 +40,24 @@ ReplaceCloned = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """What seeds did, source by source; without ``results`` what they would do.
-
-    ``unreadable`` is what is wrong with other profiles.
-    """
+    """What seeds did, source by source, or would do; ``unreadable`` is what is wrong with other profiles."""
 
     plans: Sequence["SeedPlan"]
-    results: Sequence["SeedResult"]
     unreadable: Sequence[CatmemError]
 
     @property
+    def done(self) -> bool:
+        """Whether they were made."""
+        return any(plan.done for plan in self.plans)
+
+    @property
     def in_sync(self) -> bool:
-        """Whether there was nothing to do."""
+        """Whether there is nothing to do."""
         return all(plan.in_sync for plan in self.plans)
 
     def __json__(self) -> dict[str, Any]:
-        said = {"seeds": self.results or self.plans, "unreadable": self.unreadable}
-        return said if self.results else {"in_sync": self.in_sync and not self.unreadable, **said}
+        said = {"seeds": self.plans, "unreadable": self.unreadable}
+        return said if self.done else {"in_sync": self.in_sync and not self.unreadable, **said}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,22 +65,21 @@ class SeedSeen:
     """What a seed did: for a person all, for an agent numbers and no texts."""
 
     plan: "SeedPlan"
-    result: "SeedResult"
 
     @property
     def errors(self) -> Sequence[CatmemError]:
         """Why files were not seeded."""
-        return [*(each.error for each in self.result.refused), *self.result.unreadable]
+        return [*(each.error for each in self.plan.refused), *self.plan.unreadable]
 
     def __json__(self) -> dict[str, Any]:
         failed = {"code": self.errors[0].code, "message": "some files were not seeded"} if self.errors else {}
-        return {**jsonable(self.result), **failed}
+        return {**jsonable(self.plan), **failed}
 
     def for_model(self) -> dict[str, Any]:
         """What the memory tool answers."""
         from catmem.seeding.applying import seed_answer
 
-        return seed_answer(self.plan, self.result)
+        return seed_answer(self.plan)
 
 
 @operation(
@@ -224,7 +224,6 @@ def seed(
     answers = {"actor": actor, "allow_secret": allow_secret}
     settle_in = call.dialogue("seed")(root, answers).plan if interactive else partial(settled, settling)
     plans: list[SeedPlan] = []
-    results: list[SeedResult] = []
     unknown: UnknownNameError | None = None
     for each, profiles in seeds:
         try:
@@ -235,13 +234,11 @@ def seed(
                 raise
             unknown = error
             continue
-        plans.append(plan)
-        if not (dry_run or check or status):
-            results.append(root.apply_seed(plan, on_drift=on_drift))
+        plans.append(plan if dry_run or check or status else root.apply_seed(plan, on_drift=on_drift))
     if unknown is not None and not plans:
         raise unknown
-    done = Seeds(plans, results, unreadable)
-    ended = int(not done.in_sync) if check else max(each.exit_status for each in results or plans)
+    done = Seeds(plans, unreadable)
+    ended = int(not done.in_sync) if check else max(each.exit_status for each in plans)
     return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
 
 
@@ -265,7 +262,7 @@ def _of_agent(
             )
         refuse_bounded(call.root, call.actor)
     plan = call.root.plan_seed(source, targets, resolve=resolve, actor=call.actor, **how)
-    done = SeedSeen(plan, call.root.apply_seed(plan))
+    done = SeedSeen(call.root.apply_seed(plan))
     return Outcome(done, conflict=bool(done.errors))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from catmem.config.profile import one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.plan import SeededFile, SeedRefusal, SeedResult
+from catmem.seeding.plan import SeedRefusal
 from catmem.seeding.planner import plan_within, refuse_unmerged, replanned
 from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
 from catmem.seeding.slices import FilePlan
@@ -41,10 +42,10 @@ _AT_ONCE = 8
 """Files that are written at the same time."""
 
 
-def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
+def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedPlan:
     """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock.
 
-    Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
+    Gives the plan as it was done. Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
     """
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
@@ -81,9 +82,9 @@ class _Applying:
         self.on_drift = on_drift
         self.agent = plan.asked.actor or PERSON
 
-    def run(self) -> SeedResult:
+    def run(self) -> SeedPlan:
         """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
-        plan, done, refused = self.plan, list[SeededFile](), list[SeedRefusal]()
+        plan, done, refused = self.plan, list[FilePlan](), list[SeedRefusal]()
         # Most of a write is waiting for the disk, which confirms several at once as fast as one.
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             try:
@@ -96,22 +97,22 @@ class _Applying:
                 pool.shutdown(cancel_futures=True)
                 kept = self._write_lock(done)
         notes = () if kept is None else (f"what was in {LOCK_NAME} is kept as {kept}",)
-        return SeedResult(plan.asked.source, tuple(done), tuple(refused), (*plan.notes, *notes), plan.unreadable)
+        return replace(plan, files=tuple(done), refused=tuple(refused), notes=(*plan.notes, *notes), done=True)
 
-    def _refused(self, each: SeedRefusal) -> SeededFile | SeedRefusal:
+    def _refused(self, each: SeedRefusal) -> FilePlan | SeedRefusal:
         """Once more what could not be read: the store keeps a copy of it, or it has been mended."""
         if not isinstance(each.error, DriftError) or each.target not in self.plan.parts:
             gate.note_refusal(self.workspace, each.target, op="seed", agent=self.agent, error=each.error)
             return each
         return self._seeded(FilePlan(each.target, self.plan.parts[each.target].source, UNREAD, "", ()))
 
-    def _seeded(self, each: FilePlan) -> SeededFile | SeedRefusal:
+    def _seeded(self, each: FilePlan) -> FilePlan | SeedRefusal:
         try:
-            return self._write(each) if each.changes else SeededFile(each, None)
+            return self._write(each) if each.changes else each
         except CatmemError as error:
             return SeedRefusal(each.target, error)
 
-    def _write(self, planned: FilePlan) -> SeededFile:
+    def _write(self, planned: FilePlan) -> FilePlan:
         made = planned
 
         def update(current: Current) -> bytes:
@@ -136,11 +137,11 @@ class _Applying:
         notes = [*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),))]
         title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
         notes += [] if title is None else [title]
-        return SeededFile(made, snapshot.revision if made.changes else None, tuple(notes))
+        return replace(made, revision=snapshot.revision if made.changes else None, notes=tuple(notes))
 
-    def _write_lock(self, done: Iterable[SeededFile]) -> str | None:
+    def _write_lock(self, done: Iterable[FilePlan]) -> str | None:
         lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
-        news = [(each.plan, self.plan.read[each.plan.source]) for each in done if _is_news(each.plan, lock)]
+        news = [(each, self.plan.read[each.source]) for each in done if _is_news(each, lock)]
         records = [
             SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries) for plan, read in news
         ]
@@ -153,37 +154,37 @@ _MOST_ROWS = 50
 _NOTED = "catmem.seed.lock is not whole: entries were added and none was taken away. Tell a person."
 
 
-def seed_answer(plan: SeedPlan, result: SeedResult) -> dict[str, Any]:
+def seed_answer(done: SeedPlan) -> dict[str, Any]:
     """What a profile that seeded others from its own files sees of it."""
     # What needs a look comes first, then what changed.
-    files = sorted(result.files, key=lambda each: 0 if each.plan.conflicts else 1 if each.revision is not None else 2)
-    rows = [*map(_refused_row, result.refused), *map(_row, files)]
+    files = sorted(done.files, key=lambda each: 0 if each.conflicts else 1 if each.revision is not None else 2)
+    rows = [*map(_refused_row, done.refused), *map(_row, files)]
     left_out = len(rows) - _MOST_ROWS
-    success = not (result.refused or result.unreadable)
-    answer: dict[str, Any] = {"success": success, "action": "seed", "source": result.source, "files": rows[:_MOST_ROWS]}
+    success = not (done.refused or done.unreadable)
+    answer: dict[str, Any] = {"success": success, "action": "seed", "source": done.asked.source}
+    answer |= {"files": rows[:_MOST_ROWS]}
     answer |= {"files_left_out": left_out} if left_out > 0 else {}
-    answer |= {"note": _NOTED} if plan.lock.notes else {}
-    answer |= {"warnings": list(plan.warnings)} if plan.warnings else {}
-    if result.refused:
-        count = len(result.refused)
+    answer |= {"note": _NOTED} if done.lock.notes else {}
+    answer |= {"warnings": list(done.warnings)} if done.warnings else {}
+    if done.refused:
+        count = len(done.refused)
         answer |= {
             "error": f"{count} of {len(rows)} files {plural(count, 'was', 'were')} not seeded",
-            "reason": result.refused[0].error.code,
+            "reason": done.refused[0].error.code,
             "remediation": "Do not try again now: the files that were refused are for a person to look at.",
         }
-    elif result.unreadable:
+    elif done.unreadable:
         answer |= {
             "error": "profiles are not right, so it is unknown whether they are to be seeded",
-            "reason": result.unreadable[0].code,
+            "reason": done.unreadable[0].code,
             "remediation": "The others were seeded. Do not try again now: the profiles are for a person to mend.",
         }
-    if result.unreadable:
-        answer |= {"unreadable": [{"code": error.code} for error in result.unreadable]}
-    return {**answer, "message": _message(result)}
+    if done.unreadable:
+        answer |= {"unreadable": [{"code": error.code} for error in done.unreadable]}
+    return {**answer, "message": _message(done)}
 
 
-def _row(each: SeededFile) -> dict[str, Any]:
-    plan = each.plan
+def _row(plan: FilePlan) -> dict[str, Any]:
     settled = 0 if plan.conflicts else plan.count("conflict")
     return {
         "entity": plan.target,
@@ -192,7 +193,7 @@ def _row(each: SeededFile) -> dict[str, Any]:
         "removed": plan.count("removed_from_source"),
         "conflicts": len(plan.conflicts),
         "left_out": len(plan.withheld),
-        "revision": each.revision,
+        "revision": plan.revision,
     }
 
 
@@ -206,10 +207,10 @@ def _refused_row(refusal: SeedRefusal) -> dict[str, Any]:
     return row
 
 
-def _message(result: SeedResult) -> str:
-    written = sum(each.revision is not None for each in result.files)
-    conflicts = sum(len(each.plan.conflicts) for each in result.files)
-    said = f"{written} written, {len(result.files) - written} unchanged, {len(result.refused)} refused."
+def _message(done: SeedPlan) -> str:
+    written = sum(each.revision is not None for each in done.files)
+    conflicts = sum(len(each.conflicts) for each in done.files)
+    said = f"{written} written, {len(done.files) - written} unchanged, {len(done.refused)} refused."
     if conflicts:
         said += f" {conflicts} in conflict: the targets' entries stay, and a person settles it."
     return said

@@ -1,4 +1,4 @@
-"""What a seed would do, and what it did, as values."""
+"""What a seed would do, and what it did, as one value; and who seeds whom."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from catmem.seeding.slices import conflict_id
 from catmem.workspace.root import load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
     from datetime import date
 
     from catmem.config.profile import Profile
@@ -46,7 +46,7 @@ class SeedRefusal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeedPlan:
-    """What a seed would do: one plan for each file, in the order of the targets, and the files that it must not touch.
+    """What a seed would do, or did: one plan for each file, in the order of the targets, and the files left alone.
 
     ``warnings`` are the ``notes`` that are about files.
     ``unreadable`` is what is wrong with profiles that may be targets too, where the targets were not named. ``clocks``
@@ -65,6 +65,7 @@ class SeedPlan:
     read: Mapping[str, Snapshot] = field(repr=False, compare=False)
     clocks: Mapping[str, Mapping[str, list[str]]] = field(repr=False, compare=False)
     unreadable: tuple[CatmemError, ...] = ()
+    done: bool = False
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -85,39 +86,18 @@ class SeedPlan:
     @property
     def exit_status(self) -> int:
         """What the command line returns after it: that of the worst refusal; 3 for an open conflict."""
-        return _exit_status(self.files, self.refused, self.unreadable)
+        open_conflict = 3 if any(each.conflicts for each in self.files) else 0
+        errors = [*(each.error for each in self.refused), *self.unreadable]
+        return max([open_conflict, *(error.exit_status for error in errors)])
 
     def __json__(self) -> dict[str, Any]:
-        said = {"source": self.asked.source, "as_of": self.asked.as_of, "in_sync": self.in_sync}
-        return {**said, "files": [_file_dict(each) for each in self.files], **_rest_dict(self)}
-
-
-class SeededFile(NamedTuple):
-    """What a seed did to one file. ``revision`` is the new one, ``None`` where nothing was to write."""
-
-    plan: FilePlan
-    revision: str | None
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class SeedResult:
-    """What a seed did, file by file, in the order of the targets. ``unreadable`` as in the plan."""
-
-    source: str
-    files: tuple[SeededFile, ...]
-    refused: tuple[SeedRefusal, ...]
-    notes: tuple[str, ...]
-    unreadable: tuple[CatmemError, ...] = ()
-
-    @property
-    def exit_status(self) -> int:
-        """What the command line returns: that of the worst refusal; 3 for an open conflict."""
-        return _exit_status((each.plan for each in self.files), self.refused, self.unreadable)
-
-    def __json__(self) -> dict[str, Any]:
-        files = [{**_file_dict(each.plan), "revision": each.revision, "notes": each.notes} for each in self.files]
-        return {"source": self.source, "files": files, **_rest_dict(self)}
+        ahead = {} if self.done else {"as_of": self.asked.as_of, "in_sync": self.in_sync}
+        files = [
+            _file_dict(each) | ({"revision": each.revision, "notes": each.notes} if self.done else {})
+            for each in self.files
+        ]
+        rest = {"refused": self.refused, "unreadable": self.unreadable, "notes": self.notes}
+        return {"source": self.asked.source, **ahead, "files": files, **rest}
 
 
 def _file_dict(plan: FilePlan) -> dict[str, Any]:
@@ -151,16 +131,6 @@ def _file_dict(plan: FilePlan) -> dict[str, Any]:
 
 def _version_dict(version: Version | None) -> dict[str, Any]:
     return {} if version is None else {name: getattr(version, name) for name in ("category", "id", "body", "tags")}
-
-
-def _rest_dict(seed: SeedPlan | SeedResult) -> dict[str, Any]:
-    return {"refused": seed.refused, "unreadable": seed.unreadable, "notes": seed.notes}
-
-
-def _exit_status(files: Iterable[FilePlan], refused: Iterable[SeedRefusal], unreadable: Iterable[CatmemError]) -> int:
-    open_conflict = 3 if any(each.conflicts for each in files) else 0
-    errors = [*(each.error for each in refused), *unreadable]
-    return max([open_conflict, *(error.exit_status for error in errors)])
 
 
 # --- who seeds whom in a root, by the ``seed_from`` of its profiles --------------------------------------------------

@@ -142,7 +142,10 @@ class SeedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """What a seed would do to one file. ``entries`` are the base of the next seed, ``rows`` how each entry stands."""
+    """What a seed would do to one file, or did: then ``revision`` is the new one, ``None`` where it wrote nothing.
+
+    ``entries`` are the base of the next seed, ``rows`` how each entry stands.
+    """
 
     target: str
     source: str
@@ -156,6 +159,8 @@ class FilePlan:
     """Whether a base was on record; without one a seed only adds."""
     cloned: int = 0
     """How many entries of the target are the source's too, and were not seeded."""
+    revision: str | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from catmem.proposals.deciding import Decided
     from catmem.proposals.proposal import Proposal
     from catmem.search.search import Narrowing, SearchHit
-    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import Resolve
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
@@ -519,7 +519,7 @@ class Workspace(Root):
         named = [categories] if isinstance(categories, str) else categories
         return ephemeral(self, source, name, as_of=as_of or clock.today(), actor=actor, categories=named)
 
-    def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedResult:
+    def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedPlan:
         """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.
 
         What goes wrong with one file stands in the result, and the others go on. Raises ``BusyError`` and

@@ -298,7 +298,7 @@ def test_edits_of_different_entries_on_both_sides_survive(source, one, other):
         result = seeded(workspace)
         found = {entry.raw for entry in parse(text_of(workspace)).entries}
         assert {f"{there} THERE", f"{here} HERE"} <= found
-        assert not result.files[0].plan.conflicts
+        assert not result.files[0].conflicts
 
 
 @FEW
@@ -383,7 +383,7 @@ def test_after_a_seed_without_conflicts_no_copy_that_follows_its_source_says_mor
             if not again:
                 continue
             result = seeded(workspace)
-            if any(each.plan.conflicts for each in result.files):
+            if any(each.conflicts for each in result.files):
                 continue
             there = last_days(text_of(workspace, "boss/user"))
             here = {key: until for key, until in last_days(text_of(workspace)).items() if key not in own}

@@ -48,7 +48,7 @@ _REASONS = {
 
 
 def _seeds(value: Seeds, call: Call) -> None:
-    if value.results:
+    if value.done:
         _show_results(value)
         return
     check, status, everybody = (call.values[name] for name in ("check", "status", "everybody"))
@@ -116,17 +116,17 @@ def _said(plan: FilePlan) -> str:
 
 
 def _show_results(value: Seeds) -> None:
-    for result in value.results:
-        for each in result.files:
+    for plan in value.plans:
+        for each in plan.files:
             revision = "" if each.revision is None else f" (revision {each.revision})"
-            emit(_line(each.plan, revision) + conflict_lines(each.plan))
-            say_all(f"{each.plan.target}: {note}" for note in each.notes)
-        say_all(result.notes)
-        say_refused(result.refused)
-    done = [each for result in value.results for each in result.files]
+            emit(_line(each, revision) + conflict_lines(each))
+            say_all(f"{each.target}: {note}" for note in each.notes)
+        say_all(plan.notes)
+        say_refused(plan.refused)
+    done = [each for plan in value.plans for each in plan.files]
     written = sum(each.revision is not None for each in done)
-    refused = sum(len(result.refused) for result in value.results)
-    conflicts = sum(len(each.plan.conflicts) for each in done)
+    refused = sum(len(plan.refused) for plan in value.plans)
+    conflicts = sum(len(each.conflicts) for each in done)
     parts = [f"{counted(written, 'file')} written", f"{len(done) - written} unchanged"]
     parts += [f"{refused} refused"] if refused else []
     if conflicts:

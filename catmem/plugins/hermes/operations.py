@@ -18,7 +18,7 @@ from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 if TYPE_CHECKING:
     from catmem.plugins.hermes.setup import SetupStep
     from catmem.plugins.hermes.setup_homes import HermesSettings, Home
-    from catmem.seeding.plan import SeedResult
+    from catmem.seeding.plan import SeedPlan
     from catmem.workspace.workspace import Workspace
 
 _FINDINGS = 1
@@ -52,7 +52,7 @@ class Synced:
     """What a sync wrote in a root."""
 
     workspace: "Workspace"
-    result: "SeedResult"
+    plan: "SeedPlan"
 
 
 @operation(
@@ -188,7 +188,6 @@ def sync(
     from catmem import clock
     from catmem.plugins.hermes.setup_homes import all_homes, find_home
     from catmem.plugins.hermes.sync import plan_sync
-    from catmem.seeding.plan import SeedPlan
 
     settling = settlements(resolve)
     if everybody == bool(names) or (source is None and not everybody):
@@ -213,7 +212,7 @@ def sync(
             done = plan if dry_run else workspace.apply_seed(plan)
             status = max(status, done.exit_status)
             shown.append(jsonable(done))
-            call.show(done if isinstance(done, SeedPlan) else Synced(workspace, done))
+            call.show(Synced(workspace, done) if done.done else done)
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")
     return Outcome(None, {"dry_run": dry_run, "syncs": shown}, unreadable, status)

@@ -72,18 +72,17 @@ def _plan(plan: SeedPlan, call: Call) -> None:
 def _synced(done: Synced, call: Call) -> None:
     """What a sync did, a line for each file."""
     del call
-    result = done.result
 
     def shown(entity: str) -> str:
         name, _, target = entity.partition("/")
         return shown_path(done.workspace.path(name, target))
 
-    for each in result.files:
-        where = shown(each.plan.target)
-        emit(printable(f"{where}: {_said(each.plan, each.revision)}\n") + conflict_lines(each.plan))
+    for each in done.plan.files:
+        where = shown(each.target)
+        emit(printable(f"{where}: {_said(each)}\n") + conflict_lines(each))
         say_all(f"{where}: {note}" for note in each.notes)
-    say_refused(result.refused, shown)
-    say_all([*result.notes, *_next_steps(each.plan for each in result.files)])
+    say_refused(done.plan.refused, shown)
+    say_all([*done.plan.notes, *_next_steps(done.plan.files)])
 
 
 def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
@@ -100,8 +99,8 @@ def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
     ]
 
 
-def _said(plan: FilePlan, revision: str | None) -> str:
-    if revision is None:
+def _said(plan: FilePlan) -> str:
+    if plan.revision is None:
         return f"{len(plan.conflicts)} in conflict, left as it is" if plan.conflicts else "in sync"
     counts = {
         "added": plan.count("new"),
@@ -110,7 +109,7 @@ def _said(plan: FilePlan, revision: str | None) -> str:
         "in conflict": len(plan.conflicts),
     }
     said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
-    return f"{said} (revision {revision})"
+    return f"{said} (revision {plan.revision})"
 
 
 TEXTS = {SetupStep: _step, Applied: _applied, list: _statuses, SeedPlan: _plan, Synced: _synced}

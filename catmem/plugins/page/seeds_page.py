@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from catmem.plugins.page.formats import Diff
     from catmem.plugins.page.page_view import PageRequest
     from catmem.plugins.page.writing import FormRefusal, Sent
-    from catmem.seeding.plan import SeedPlan, SeedResult
+    from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow
     from catmem.workspace.workspace import Workspace
 
@@ -101,7 +101,7 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
     name: str | None,
     resolve: str,
     refusal: FormRefusal | None = None,
-    results: Sequence[SeedResult] = (),
+    results: Sequence[SeedPlan] = (),
 ) -> Page:
     """What a seed of ``name``, or of all that ``source`` seeds, would change by now.
 
@@ -194,7 +194,7 @@ def apply(sent: Sent) -> Did | Page:
     ]
     if any(result.refused for result in results):
         return _page(workspace, source, name, resolve, results=results)
-    written = [(each.plan.target, each.revision) for result in results for each in result.files]
+    written = [(each.target, each.revision) for result in results for each in result.files]
     return Did(urlsplit(sent.back).path, written)
 
 

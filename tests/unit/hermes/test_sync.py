@@ -68,7 +68,7 @@ def bodies(path):
 
 def test_new_files_are_made_in_the_shared_layout_with_the_slice_alone(sync, homes):
     result = sync()
-    assert [each.plan.target for each in result.files] == ["aide/user", "coder/user"]
+    assert [each.target for each in result.files] == ["aide/user", "coder/user"]
     for name in ("aide", "coder"):
         text = (homes[name].memories / "USER.md").read_text(encoding="utf-8")
         assert text == "## Tastes\n§\nTea.\n§\nNo sugar.\n§\n## __uncategorized__"

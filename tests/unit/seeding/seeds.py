@@ -13,7 +13,7 @@ from tests.roots import make_root
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from catmem.seeding.plan import SeedResult
+    from catmem.seeding.plan import SeedPlan
     from catmem.workspace.workspace import Workspace
 
 DAY = date(2026, 11, 21)
@@ -46,7 +46,7 @@ def write_files(folder: Path, *, profiles: dict[str, str] | None = None, text: s
     return folder
 
 
-def seed(workspace: Workspace, *targets: str, source: str = "boss", **how: object) -> SeedResult:
+def seed(workspace: Workspace, *targets: str, source: str = "boss", **how: object) -> SeedPlan:
     """Plan and apply in one."""
     plan = workspace.plan_seed(source, targets or None, **{"as_of": DAY, **how})  # type: ignore[arg-type]
     return workspace.apply_seed(plan)

@@ -56,7 +56,7 @@ def test_the_categories_that_the_target_names_are_copied(workspace):
 def test_each_file_of_the_source_goes_to_the_same_file_of_the_target(workspace):
     put_bytes(workspace, "boss/memory", "## Notes\nfor neo\n\n## Talk\nnot in memory_categories\n")
     result = seed(workspace, "neo")
-    assert [each.plan.target for each in result.files] == ["neo/user", "neo/memory"]
+    assert [each.target for each in result.files] == ["neo/user", "neo/memory"]
     assert bodies(workspace, "neo/memory") == ["for neo"]
 
 
@@ -103,7 +103,7 @@ def test_a_blocked_fact_is_not_seeded(tmp_path):
     workspace = seed_root(tmp_path, text=f"## Talk\n{BLOCKED}\n§\nLikes tea.\n")
     result = seed(workspace, "neo")
     assert bodies(workspace) == ["Likes tea."]
-    assert result.files[0].plan.withheld[0].withheld.startswith("blocked: ")
+    assert result.files[0].withheld[0].withheld.startswith("blocked: ")
     assert "previous" not in (tmp_path / LOCK_NAME).read_text(encoding="utf-8")
 
 
@@ -121,7 +121,7 @@ def test_a_fact_that_expires_at_its_source_expires_in_every_copy(workspace):
     result = seed(workspace, "neo", "ann")
     for entity in ("neo/user", "ann/user"):
         assert "[expires: 2026-11-20] Likes tea." in text_of(workspace, entity)
-    assert [each.plan.withheld for each in result.files] == [(), ()]
+    assert [each.withheld for each in result.files] == [(), ()]
     plan = workspace.plan_seed("boss", ["neo", "ann"], as_of=DAY)
     assert plan.in_sync
     assert [each.withheld for each in plan.files] == [(), ()]
@@ -166,7 +166,7 @@ def test_what_the_source_removed_goes_where_the_target_had_not_touched_it(worksp
     result = seed(workspace, "neo", "ann")
     assert bodies(workspace, "neo/user") == ["No calls before ten.", "Vendor is Acme."]
     assert bodies(workspace, "ann/user") == ["Likes tea, she says.", "No calls before ten."]
-    assert [conflict.reason for each in result.files for conflict in each.plan.conflicts] == ["removed"]
+    assert [conflict.reason for each in result.files for conflict in each.conflicts] == ["removed"]
     assert result.exit_status == 3
 
 
@@ -275,7 +275,7 @@ def test_two_sources_seed_one_target_and_leave_each_other_alone(tmp_path):
     wanted = ["Likes tea.", "No calls before ten.", "Vendor is Acme.", "Pay in euros."]
     assert sorted(bodies(workspace)) == sorted(wanted)
     for source in ("boss", "cfo", "boss"):
-        assert not any(each.plan.changes for each in seed(workspace, "neo", source=source).files)
+        assert not any(each.changes for each in seed(workspace, "neo", source=source).files)
     # What one source removes stays as long as the other has it.
     edit(workspace, "[created: 2026-01-02] Vendor is Acme.\n", "")
     seed(workspace, "neo")
@@ -302,8 +302,7 @@ def test_without_targets_it_is_all_that_name_the_source_but_tier_3(tmp_path):
     assert workspace.plan_seed("boss", as_of=DAY).targets == ("ann", "neo", "sub")  # it has files now
 
 
-MARKED = "## Talk\n<<<<<<< HEAD\nLikes tea.\n=======\nLikes milk.\n>>>>>>> update\n"
-
+MARKED = "## Talk\n
 
 def test_an_unfinished_merge_of_git_in_the_source_is_seeded_to_nobody(workspace):
     put_bytes(workspace, "boss/user", MARKED)
@@ -440,7 +439,7 @@ def test_what_is_wrong_with_some_seeds_stops_no_other(tmp_path, profiles, codes)
     assert [error.code for error in plan.unreadable] == codes
     assert (plan.in_sync, plan.exit_status) == (False, 2)
     result = workspace.apply_seed(plan)
-    assert [each.plan.target for each in result.files] == ["neo/user"]
+    assert [each.target for each in result.files] == ["neo/user"]
     assert (result.exit_status, [each["code"] for each in jsonable(result)["unreadable"]]) == (2, codes)
     assert bodies(workspace)
 
@@ -460,6 +459,7 @@ def test_a_seed_from_that_nobody_has_names_the_line(tmp_path):
     assert caught.value.hint == "Did you mean 'boss'?"
 
 
+<<<<<<< HEAD
 def test_a_profile_of_tier_1_may_seed_and_is_on_record(workspace):
     seed(workspace, "neo", actor="boss")
     revision = workspace.store.head("neo/user")

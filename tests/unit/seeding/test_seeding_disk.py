@@ -287,7 +287,7 @@ def test_what_was_purged_between_plan_and_apply_does_not_come_back(place, opened
     assert plan.changes
     purge(opened(place), "boss", "swordfish")
     result = workspace.apply_seed(plan)
-    assert [each.plan.changes for each in result.files] == [False]
+    assert [each.changes for each in result.files] == [False]
     assert holding(place, b"swordfish") == []
 
 

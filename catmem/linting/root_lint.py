@@ -20,9 +20,8 @@ from catmem.config.config import CONFIG_NAME, Config, find_root, read_config
 from catmem.config.json_schema import shown
 from catmem.config.profile import load_profile, memory_dir
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
-from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
-from catmem.files import read_bounded, rewrite_file
+from catmem.files import read_bounded
 from catmem.linting.diagnostic import rank
 from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root, lint_store
 from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault
@@ -33,7 +32,6 @@ from catmem.store.files.retention import copies_in
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import backend_of, entity_name, open_store
 from catmem.workspace.upkeep import look_over
-from catmem.writing import gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -442,21 +440,15 @@ class Linter:
         Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is no longer ``old``, ``StoreError`` and
         ``UnreadableError``; the file is then as it was.
         """
-        from catmem.workspace.formatting import commit_file, has_journal
+        from catmem.workspace.file_change import FileChange, write_file
         from catmem.workspace.root import Root
 
-        source, change = self._sources[name], Change(op="lint")
-        before, after = old.encode(), new.encode()
+        source = self._sources[name]
         if not isinstance(source, LintSource):
             raise TypeError(f"{name} is no memory file")
-        if source.entity is not None:
-            workspace = Root(self.root.config, self._database())
-            gate.commit(workspace, source.entity, bytes_digest(before), lambda _: after, change)
-        elif source.owner is not None or has_journal(source.path):
-            entity = None if source.owner is None else f"{source.owner}/{source.target}"
-            commit_file(Root(self.root.config), source.path, entity, (before, after), change)
-        else:
-            rewrite_file(source.path, before, after)
+        entity = source.entity or (source.owner and f"{source.owner}/{source.target}")
+        workspace = Root(self.root.config, self._database()) if entity else Root(self.root.config)
+        write_file(workspace, FileChange(source.path, entity, old, new), Change(op="lint"))
 
 
 # --- stores ----------------------------------------------------------------------------------------------------------

@@ -55,7 +55,8 @@ def found_file(call: Call, name: str, actor: str | None = None) -> tuple["Worksp
     if path.suffix != SUFFIX:
         workspace = call.open("store")
         return workspace, name if actor is not None else history.entity_of(workspace, name), workspace.store
-    from catmem.workspace.formatting import entity_at, has_journal
+    from catmem.workspace.file_change import has_journal
+    from catmem.workspace.formatting import entity_at
     from catmem.workspace.stores import store_of_file
     from catmem.workspace.workspace import Workspace
 

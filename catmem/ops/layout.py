@@ -11,22 +11,13 @@ from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun
 from catmem.ops.table import Call, Outcome, P, operation
-from catmem.text import DEFAULT_LIMITS, first_line, unmerged_warnings
+from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from catmem.workspace.formatting import Declaration, Migrated, PlannedFormat, PlannedMigration
+    from catmem.workspace.file_change import FileChange
+    from catmem.workspace.formatting import Declaration, MigratedFile
     from catmem.workspace.migration import Migration, Proposed
     from catmem.workspace.workspace import Workspace
-
-_REPEATED_WIDTH = 60
-
-
-@dataclass(frozen=True, slots=True)
-class FormattedText:
-    """The text of standard input, before and after."""
-
-    old: str
-    new: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +25,7 @@ class Formatted:
     """Which of how many files are not in their layout, or were not until now, by the names that people read."""
 
     count: int
-    changed: "Mapping[str, PlannedFormat]"
+    changed: "Mapping[str, FileChange]"
 
 
 @operation(
@@ -63,6 +54,7 @@ def fmt(
 
     Exit status 2 if a file, or without PATHS a profile, is not right; all others are formatted.
     """
+    from catmem.workspace.file_change import FileChange
     from catmem.workspace.formatting import apply_format, format_document, memory_files, plan_format
 
     writes, workspace = not (check or diff), call.root
@@ -71,44 +63,29 @@ def fmt(
         _, new = format_document(document, layout)
         changes = new != document.text
         said: dict[str, Any] = {"files": 1, "changed": ["-"] * changes, "written": False, "text": new}
-        return Outcome(FormattedText(document.text, new), said, status=int(changes and not writes))
+        return Outcome(FileChange(Path("-"), None, document.text, new), said, status=int(changes and not writes))
     changed = {}
     status = 0
     files = memory_files(workspace, paths)
-    for path, may_be_link in files.links.items():
-        try:
-            planned = plan_format(workspace, path, layout, may_be_link=may_be_link)
-            if planned.changes and writes:
-                apply_format(workspace, planned)
-        except CatmemError as error:
-            # The other files are formatted all the same; the worst status is what the command ends with.
-            call.tell(error)
-            status = max(status, error.exit_status)
-            continue
-        for warning in _warnings(planned):
-            call.tell(f"warning: {warning}")
-        if planned.changes:
-            changed[shown_path(path)] = planned
+    with closing(workspace.store) if writes else nullcontext():
+        for path, may_be_link in files.links.items():
+            try:
+                planned = plan_format(workspace, path, layout, may_be_link=may_be_link)
+                if writes:
+                    apply_format(workspace, planned)
+            except CatmemError as error:
+                # The other files are formatted all the same; the worst status is what the command ends with.
+                call.tell(error)
+                status = max(status, error.exit_status)
+                continue
+            for warning in planned.warnings:
+                call.tell(f"warning: {warning}")
+            if planned.changes:
+                changed[shown_path(path)] = planned
     unreadable = jsonable(files.unreadable)
     said = {"files": len(files.links), "changed": list(changed), "written": writes, "unreadable": unreadable}
     status = max([status, *(each.exit_status for each in files.unreadable)]) or int(bool(changed) and not writes)
     return Outcome(Formatted(len(files.links), changed), said, files.unreadable, status)
-
-
-def _warnings(planned: "PlannedFormat") -> Iterator[str]:
-    path = shown_path(planned.path)
-    yield from unmerged_warnings(path, planned.new)
-    for raw in planned.repeated:
-        said = "stands more than once; stock Hermes Agent keeps only the first"
-        yield f"{path}: {said}: {first_line(raw, _REPEATED_WIDTH)}"
-
-
-@dataclass(frozen=True, slots=True)
-class MigratedFile:
-    """A file, with what became of it."""
-
-    planned: "PlannedMigration"
-    done: "Migrated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +128,7 @@ def migrate(
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
-    from catmem.workspace.formatting import Migrated, apply_migration, migration_dict, named_categories
+    from catmem.workspace.formatting import apply_migration, migration_dict, named_categories
     from catmem.workspace.migration import propose
 
     data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
@@ -167,17 +144,17 @@ def migrate(
             try:
                 if isinstance(planned, CatmemError):
                     raise planned
-                done = Migrated() if dry_run or data is not None else apply_migration(workspace, planned)
+                done = planned if dry_run or data is not None else apply_migration(workspace, planned)
             except CatmemError as error:
                 # The other files are migrated all the same; the worst status is what the command ends with.
                 call.tell(error)
                 status = max(status, error.exit_status)
                 continue
-            migrations.append(planned.migration)
-            text = {} if data is None else {"text": planned.migration.new}
+            migrations.append(done.migration)
+            text = {} if data is None else {"text": done.migration.new}
             written = not dry_run and data is None
-            said.append({**migration_dict(planned, done, written=written), "path": shown_path(planned.path), **text})
-            call.show(MigratedFile(planned, done))
+            said.append({**migration_dict(done, written=written), "path": shown_path(done.file.path), **text})
+            call.show(done)
         left = propose(migrations, workspace.config.taxonomy, named_categories(workspace))
     named = {"declared": declared, "proposed": left}
     lists = {key: [each._asdict() for each in some] for key, some in named.items()}
@@ -185,9 +162,7 @@ def migrate(
     return Outcome(None, {"files": said, "dry_run": dry_run, **lists}, status=status)
 
 
-def _plans(
-    workspace: "Workspace", files: Sequence[str], data: bytes | None
-) -> "Iterator[PlannedMigration | CatmemError]":
+def _plans(workspace: "Workspace", files: Sequence[str], data: bytes | None) -> "Iterator[MigratedFile | CatmemError]":
     """The plan of each file, or of what stood on standard input; or what is wrong with it."""
     from catmem.workspace.formatting import memory_files, plan_file, with_warnings
     from catmem.workspace.migration import plan_migration
@@ -210,11 +185,11 @@ def _declared(
     call: Call, files: Sequence[str], data: bytes | None, *, dry_run: bool
 ) -> "tuple[Workspace, Sequence[Proposed]]":
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
-    from catmem.workspace.formatting import PlannedMigration, declare, named_categories, plan_declaration
+    from catmem.workspace.formatting import MigratedFile, declare, named_categories, plan_declaration
     from catmem.workspace.migration import propose
 
     workspace = call.root
-    plans = [each.migration for each in _plans(workspace, files, data) if isinstance(each, PlannedMigration)]
+    plans = [each.migration for each in _plans(workspace, files, data) if isinstance(each, MigratedFile)]
     found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
     proposed = tuple(each for each in found if not each.may_be)
     if not proposed:

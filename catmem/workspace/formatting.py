@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,19 +14,17 @@ from catmem.config.declaring import with_categories
 from catmem.config.json_schema import known_tags
 from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, profile_names, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT
-from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
-from catmem.files import read_bounded, rewrite_file
+from catmem.files import read_bounded, rewrite_file, shown_path
 from catmem.jsonable import jsonable
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
-from catmem.store.contract import SIDECAR, Change
-from catmem.store.files.retention import keep_copy
-from catmem.text import DEFAULT_LIMITS, counted, plural, size_of, unmerged_warnings
+from catmem.store.contract import Change
+from catmem.text import DEFAULT_LIMITS, counted, first_line, plural, size_of, unmerged_warnings
+from catmem.workspace.file_change import FileChange, has_journal, write_file
 from catmem.workspace.migration import plan_migration
 from catmem.workspace.root import load_each
-from catmem.workspace.stores import backend_of, store_of_file
-from catmem.writing import gate
+from catmem.workspace.stores import backend_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -41,22 +38,8 @@ if TYPE_CHECKING:
 
 
 _SUFFIXES = (".md", ".markdown")
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedFormat:
-    """One file's text before and after. ``repeated`` are entries that stand twice in a ``shared`` file."""
-
-    path: Path
-    layout: Layout
-    old: str
-    new: str
-    repeated: tuple[str, ...]
-
-    @property
-    def changes(self) -> bool:
-        """Whether the file is not in its layout yet."""
-        return self.old != self.new
+_TWICE = "stands more than once; stock Hermes Agent keeps only the first"
+_TWICE_WIDTH = 60
 
 
 class MemoryFiles(NamedTuple):
@@ -150,9 +133,7 @@ def format_document(document: Document, layout: Layout | None = None) -> tuple[L
     return chosen, formatted(document, chosen)
 
 
-def plan_format(
-    workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True
-) -> PlannedFormat:
+def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True) -> FileChange:
     """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
     try:
         data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
@@ -168,34 +149,16 @@ def plan_format(
     except CatmemError as error:
         error.path = str(path)
         raise
-    repeated = repeated_entries(document) if chosen == "shared" else []
-    return PlannedFormat(path, chosen, document.text, new, tuple(repeated))
+    name, repeated = shown_path(path), repeated_entries(document) if chosen == "shared" else []
+    twice = (f"{name}: {_TWICE}: {first_line(raw, _TWICE_WIDTH)}" for raw in repeated)
+    return FileChange(path, None, document.text, new, (*unmerged_warnings(name, new), *twice))
 
 
-def apply_format(workspace: Root, planned: PlannedFormat) -> None:
+def apply_format(workspace: Root, planned: FileChange) -> FileChange:
     """Write a planned text: through the store where the file is in one, else in place of the file."""
     if not planned.changes:
-        return
-    old, new = planned.old.encode(), planned.new.encode()
-    commit_file(workspace, planned.path, entity_at(workspace, planned.path), (old, new), Change(op="fmt"))
-
-
-def commit_file(workspace: Root, path: Path, entity: str | None, texts: tuple[bytes, bytes], change: Change) -> None:
-    """Put the second of two texts in place of the first: through the store of the file, if it has one."""
-    old, new = texts
-    if entity is None and not has_journal(path):
-        rewrite_file(path, old, new)
-        return
-    with closing(store_of_file(workspace.config, path)) as store:
-        if entity is None:
-            store.commit(str(path), bytes_digest(old), lambda _: new, change)
-        else:
-            gate.commit(workspace, entity, bytes_digest(old), lambda _: new, change, store)
-
-
-def has_journal(path: Path) -> bool:
-    """Whether a file lies in a folder that a store has used before. A root keeps other things in ``.catmem`` too."""
-    return os.path.lexists(path.resolve().parent / SIDECAR / "journal")
+        return planned
+    return write_file(workspace, replace(planned, entity=entity_at(workspace, planned.path)), Change(op="fmt"))
 
 
 def entity_at(workspace: Root, path: Path) -> str | None:
@@ -221,25 +184,14 @@ def entity_at(workspace: Root, path: Path) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedMigration:
-    """One file and what becomes of it. ``entity`` is the profile's entity that the file is, ``None`` for any other."""
+class MigratedFile:
+    """A file, and what becomes of its entries."""
 
-    path: Path
-    entity: str | None
+    file: FileChange
     migration: Migration
-    warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Migrated:
-    """What was written. ``revision`` is the new one, ``before`` the one to restore, where the file is an entity."""
-
-    revision: str | None = None
-    before: str | None = None
-    backup: Path | None = None
-
-
-def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> PlannedMigration:
+def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> MigratedFile:
     """Read a file and plan its migration. Raises ``UnreadableError`` and ``EditError``, with the path."""
     data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
     try:
@@ -251,38 +203,20 @@ def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> Plann
     return with_warnings(workspace, path, entity_at(workspace, path), migration)
 
 
-def with_warnings(workspace: Root, path: Path, entity: str | None, migration: Migration) -> PlannedMigration:
+def with_warnings(workspace: Root, path: Path, entity: str | None, migration: Migration) -> MigratedFile:
     """The migration of a file with what to know of it."""
     warnings = [*unmerged_warnings(path.name, migration.new), *_undeclared(migration, workspace.config)]
     warnings += warnings_of(workspace, entity, migration) if entity and migration.changes else []
     if workspace.config.path is not None:
         unread = unread_of(workspace, entity, migration.sections)
         warnings += [f"no specialist reads {category} in {path.name}" for category in unread]
-    return PlannedMigration(path, entity, migration, tuple(warnings))
+    return MigratedFile(FileChange(path, entity, migration.old, migration.new, tuple(warnings)), migration)
 
 
-def apply_migration(
-    workspace: Root, planned: PlannedMigration, change: Change | None = None, expected: str | None = None
-) -> Migrated:
-    """Write a planned text, if it is another one; ``change`` is what the history says, ``expected`` what was read."""
-    if not planned.migration.changes:
-        return Migrated()
-    old, new = planned.migration.old.encode(), planned.migration.new.encode()
-    change = change or Change(op="migrate", note={"migrated": planned.migration.counts})
-    if planned.entity is not None:
-        store = workspace.store
-        expected = expected or bytes_digest(old)
-        revision = gate.commit(workspace, planned.entity, expected, lambda _: new, change).revision
-        found = next(each for each in store.log(planned.entity) if each.revision == revision)
-        return Migrated(revision, found.parents[0])
-    backup, made = keep_copy(planned.path, old)
-    try:
-        commit_file(workspace, planned.path, None, (old, new), change)
-    except CatmemError:
-        if made and _still_holds(planned.path, old):
-            backup.unlink(missing_ok=True)  # there is nothing to take back
-        raise
-    return Migrated(backup=backup)
+def apply_migration(workspace: Root, planned: MigratedFile) -> MigratedFile:
+    """Write a planned text, if it is another one."""
+    change = Change(op="migrate", note={"migrated": planned.migration.counts})
+    return replace(planned, file=write_file(workspace, planned.file, change, keeps_copy=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,13 +254,6 @@ def named_categories(workspace: Root) -> set[str]:
     taxonomy = workspace.config.taxonomy
     profiles = load_each(workspace)[0]
     return {name for each in profiles for target in TARGETS for name in each.selectors(target, taxonomy).names}
-
-
-def _still_holds(path: Path, data: bytes) -> bool:
-    try:
-        return read_bounded(path, DEFAULT_LIMITS.file_bytes) == data
-    except UnreadableError:
-        return False  # in doubt the copy stays
 
 
 def _undeclared(migration: Migration, config: Config) -> Iterator[str]:
@@ -378,20 +305,27 @@ def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -
     return readers
 
 
-def migration_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict[str, Any]:
+def file_dict(file: FileChange, *, written: bool) -> dict[str, Any]:
+    """A file that was rewritten, or would be, as JSON-ready data."""
+    return {
+        "entity": file.entity,
+        "changed": file.changes,
+        "written": written and file.changes,
+        "revision": file.revision,
+        "restore": file.restore,
+        "backup": None if file.backup is None else str(file.backup),
+    }
+
+
+def migration_dict(planned: MigratedFile, *, written: bool) -> dict[str, Any]:
     """A file's migration as JSON-ready data."""
     migration = planned.migration
     return {
-        "path": str(planned.path),
-        "entity": planned.entity,
-        "changed": migration.changes,
-        "written": written and migration.changes,
-        "revision": done.revision,
-        "restore": done.before,
-        "backup": None if done.backup is None else str(done.backup),
+        "path": str(planned.file.path),
+        **file_dict(planned.file, written=written),
         "title": migration.title,
         "counts": migration.counts,
         "unknown": [{"label": label, "entries": number} for label, number in migration.unknown.items()],
         "entries": jsonable(migration.entries),
-        "warnings": list(planned.warnings),
+        "warnings": list(planned.file.warnings),
     }

@@ -273,7 +273,7 @@ def test_only_the_gate_commits_to_the_store_of_a_root(package):
     }
     assert found == {
         "writing/gate.py",
-        "workspace/formatting.py",
+        "workspace/file_change.py",
         "workspace/copying.py",
         "plugins/hermes/store_scan.py",
         "plugins/simulate/simulation.py",

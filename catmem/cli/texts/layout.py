@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, emit_text, first_line, printable, say, say_all, shown_path, text_diff
 from catmem.names import UNCATEGORIZED
-from catmem.ops.layout import Declared, Formatted, FormattedText, MigratedFile
+from catmem.ops.layout import Declared, Formatted
 from catmem.text import counted, plural
+from catmem.workspace.file_change import FileChange
+from catmem.workspace.formatting import MigratedFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,18 +23,24 @@ _MOST_LABELS = 8
 """How many categories for undeclared labels are named."""
 
 
-def _formatted_text(done: FormattedText, call: Call) -> None:
+def diff_of(file: FileChange) -> str:
+    """What would change in a file."""
+    name = shown_path(file.path)
+    return text_diff(file.before, file.after, f"a/{name}", f"b/{name}")
+
+
+def _formatted_text(done: FileChange, call: Call) -> None:
     if call.values["diff"]:
-        emit(text_diff(done.old, done.new, "a/-", "b/-"))
+        emit(diff_of(done))
     elif not call.values["check"]:
-        emit_text(done.new)
+        emit_text(done.after)
 
 
 def _formatted(done: Formatted, call: Call) -> None:
     writes = not (call.values["check"] or call.values["diff"])
     for name, planned in done.changed.items():
         if call.values["diff"]:
-            emit(text_diff(planned.old, planned.new, f"a/{name}", f"b/{name}"))
+            emit(diff_of(planned))
         else:
             emit(f"{'formatted' if writes else 'would format'} {printable(name)}\n")
     verb = "changed" if writes else "would be changed"
@@ -47,28 +55,33 @@ def _declared(done: Declared, call: Call) -> None:
     _say_rows(done.proposed)
 
 
-def _migrated(file: MigratedFile, call: Call) -> None:
-    dry_run, planned, done = call.values["dry_run"], file.planned, file.done
-    name, migration = shown_path(planned.path), planned.migration
+def _migrated(done: MigratedFile, call: Call) -> None:
+    dry_run, file, migration = call.values["dry_run"], done.file, done.migration
+    name = shown_path(file.path)
     if list(call.values["files"]) == ["-"] and not dry_run:
         emit_text(migration.new)
-        say_all(f"warning: {warning}" for warning in planned.warnings)
+        say_all(f"warning: {warning}" for warning in file.warnings)
         say(f"-: {_counted(migration)}")
         return
     if dry_run:
-        emit(text_diff(migration.old, migration.new, f"a/{name}", f"b/{name}"))
+        emit(diff_of(file))
         emit(columns(_rows(migration)))
-    say_all(f"warning: {warning}" for warning in planned.warnings)
+    say_all(f"warning: {warning}" for warning in file.warnings)
     verb = "nothing to migrate" if not migration.changes else "would be migrated" if dry_run else "migrated"
     emit(printable(f"{name}: {verb}: {_counted(migration)}\n"))
     if migration.title is not None:
         say(f"the heading '# {migration.title}' {'would be' if dry_run else 'is'} the title of the file")
-    if done.before is not None:
-        where = "" if done.revision is None else f" (revision {done.revision})"
-        say(f"to take it back{where}: catmem restore {planned.entity} {done.before}")
-    elif done.backup is not None:
-        kept = shown_path(done.backup)
-        say(f"what it was is kept in {kept}; to take it back: mv {shlex.quote(kept)} {shlex.quote(name)}")
+    if file.backup is not None:
+        say(f"what it was is kept in {shown_path(file.backup)}; {taking_back(file)}")
+    elif file.restore is not None:
+        say(taking_back(file))
+
+
+def taking_back(file: FileChange) -> str:
+    """How a person takes back what was written to a file."""
+    if file.backup is None:
+        return f"to take it back (revision {file.revision}): catmem restore {file.entity} {file.restore}"
+    return f"to take it back: mv {shlex.quote(shown_path(file.backup))} {shlex.quote(shown_path(file.path))}"
 
 
 def _counted(migration: Migration) -> str:
@@ -120,6 +133,6 @@ def _say_rows(proposed: Sequence[Proposed]) -> None:
 
 
 TEXTS = {
-    FormattedText: _formatted_text, Formatted: _formatted, MigratedFile: _migrated,
+    FileChange: _formatted_text, Formatted: _formatted, MigratedFile: _migrated,
     Declared: _declared, tuple: _left,
 }  # fmt: skip

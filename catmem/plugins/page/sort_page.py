@@ -67,7 +67,7 @@ def sort(sent: Sent) -> Did:
     if not ticked <= {f"take-{line.number}" for line in plan.lines}:
         raise bad_form("the form ticks an entry that the file did not have")
     made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
-    return Did(with_query(sent.back, page=None), [(sent.named, made.done.revision)])
+    return Did(with_query(sent.back, page=None), [(sent.named, made.file.revision)])
 
 
 def again(sent: Sent, refusal: FormRefusal) -> Page:

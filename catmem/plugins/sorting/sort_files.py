@@ -18,12 +18,11 @@ from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS, printable
 from catmem.threats import scan
+from catmem.workspace.file_change import FileChange, write_file
 from catmem.workspace.formatting import (
-    Migrated,
-    PlannedMigration,
-    apply_migration,
     declare,
     entity_at,
+    file_dict,
     memory_files,
     plan_declaration,
     readers_of,
@@ -187,8 +186,7 @@ class Sorted:
     those that ``split`` cut, with where they go, ``unread`` the categories that got entries no specialist reads here.
     """
 
-    planned: PlannedMigration
-    done: Migrated
+    file: FileChange
     declared: Mapping[str, str]
     counts: Mapping[str, int]
     secrets: tuple[SortLine, ...]
@@ -198,20 +196,14 @@ class Sorted:
 
     def __json__(self) -> dict[str, Any]:
         """The answer as JSON-ready data; the text of a secret is not in it."""
-        planned, done = self.planned, self.done
         return {
-            "file": planned.path,
-            "entity": planned.entity,
-            "changed": planned.migration.changes,
-            "written": self.written,
-            "revision": done.revision,
-            "restore": done.before,
-            "backup": done.backup,
-            "declared": self.declared,
-            "counts": self.counts,
+            "file": str(self.file.path),
+            **file_dict(self.file, written=self.written),
+            "declared": dict(self.declared),
+            "counts": dict(self.counts),
             "secrets": [{"entry": line.number, "line": line.line} for line in self.secrets],
-            "unread": self.unread,
-            "warnings": planned.warnings,
+            "unread": list(self.unread),
+            "warnings": list(self.file.warnings),
         }
 
 
@@ -274,7 +266,7 @@ def apply_sort(
 
     ``expected`` is the revision that the plan was made of, if that has to be the newest; ``unseen`` says that no person
     looked at the lines. Raises ``EditError`` (``not_possible``), ``ConfigError``
-    (``declare_by_hand``), and as ``apply_migration``; file and configuration are then as they were.
+    (``declare_by_hand``), and as ``write_file``; file and configuration are then as they were.
     """
     workspace, parted = _now(plan.workspace), plan.proposer.parted
     config = workspace.config
@@ -292,10 +284,10 @@ def apply_sort(
     declaration = plan_declaration(config, missing) if missing else None
     then = workspace if declaration is None else type(workspace)(declaration.config)
     warnings = tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else ()
-    planned = PlannedMigration(plan.path, plan.entity, migration, warnings)
+    file = FileChange(plan.path, plan.entity, migration.old, migration.new, warnings)
     counts = Counter(line.choice if line.choice in ACTIONS else category_of(line) for line in lines)
     secrets = tuple(line for line in lines if line.choice == SECRET)
-    written, done = migration.changes and not dry_run, Migrated()
+    written = file.changes and not dry_run
     if written:
         if declaration is not None:
             declare(declaration)
@@ -303,7 +295,7 @@ def apply_sort(
             erased = [*dict.fromkeys(line.entry.id for line in secrets)]
             said = {"declared": [*declared], "secrets": erased, "unseen": unseen}
             note = {"sorted": dict(counts), **{name: each for name, each in said.items() if each}}
-            done = apply_migration(workspace, planned, Change(op="sort", note=note), expected)
+            file = write_file(workspace, file, Change(op="sort", note=note), expected=expected, keeps_copy=True)
         except CatmemError:
             if declaration is not None:
                 declare(replace(declaration, old=declaration.new, new=declaration.old))
@@ -311,7 +303,7 @@ def apply_sort(
     parts = tuple(line for line in lines if line.part)
     filled = dict.fromkeys(category_of(line) for line in lines if line.choice not in ACTIONS)
     unread = tuple(unread_of(then, plan.entity, filled)) if plan.entity else ()
-    return Sorted(planned, done, declared, counts, secrets, parts, unread, written)
+    return Sorted(file, declared, counts, secrets, parts, unread, written)
 
 
 def _categories(workspace: Root, entity: str | None, document: Document) -> dict[str, Described]:

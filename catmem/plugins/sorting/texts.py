@@ -6,7 +6,8 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path, text_diff
+from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path
+from catmem.cli.texts.layout import diff_of, taking_back
 from catmem.names import STAYS, category_name
 from catmem.plugins.sorting.operations import SortedFile
 from catmem.plugins.sorting.proposals import TidyList
@@ -40,23 +41,19 @@ def _list(plan: SortPlan, call: Call) -> None:
 def _sorted(file: SortedFile, call: Call) -> None:
     plan, done, dry_run = file.plan, file.done, call.values["dry_run"]
     kept = [line for line in file.lines if line.secret and line.choice == STAYS]
-    migration, shown = done.planned.migration, shown_path(plan.path)
     if dry_run:
-        emit(text_diff(migration.old, migration.new, f"a/{shown}", f"b/{shown}"))
+        emit(diff_of(done.file))
     would = "would be " if dry_run else ""
     counts = ", ".join(f"{category} {number:,}" for category, number in done.counts.items())
-    emit(printable(f"{plan.name}: {would if migration.changes else 'not '}sorted: {counts}\n"))
+    emit(printable(f"{plan.name}: {would if done.file.changes else 'not '}sorted: {counts}\n"))
     for part in done.parts:
         emit(f"  {part.number}.{part.part}  {part.choice} | {beginning(shown_text(part))}\n")
     for slug, title in done.declared.items():
         emit(printable(f"{would}declared in catmem.yaml: {slug} ({title})\n"))
-    say_all(f"warning: {warning}" for warning in done.planned.warnings)
+    say_all(f"warning: {warning}" for warning in done.file.warnings)
     say_all(f"no specialist reads {category} in {plan.path.name}" for category in done.unread)
-    backup = shlex.quote(shown_path(done.done.backup or ""))
-    if done.done.before is not None:
-        say(f"to take it back (revision {done.done.revision}): catmem restore {plan.entity} {done.done.before}")
-    elif done.done.backup is not None:
-        say(f"to take it back: mv {backup} {shlex.quote(shown)}")
+    if done.written:
+        say(taking_back(done.file))
     for line in done.secrets:
         say(f"the secret on line {line.line} {would or 'is '}out of the file, not of its history")
     if kept:
@@ -64,7 +61,8 @@ def _sorted(file: SortedFile, call: Call) -> None:
     if (done.secrets or (kept and plan.entity)) and not dry_run:
         say("Replace each where it was issued. Then erase it for good:")
         ids = dict.fromkeys(line.entry.id for line in (*done.secrets, *kept))
-        say_all([f"  catmem purge {plan.entity} {each} --yes" for each in ids] if plan.entity else [f"  rm {backup}"])
+        in_copy = [f"  rm {shlex.quote(shown_path(done.file.backup or ''))}"]
+        say_all([f"  catmem purge {plan.entity} {each} --yes" for each in ids] if plan.entity else in_copy)
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
 
 

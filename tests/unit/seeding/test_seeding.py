@@ -302,7 +302,8 @@ def test_without_targets_it_is_all_that_name_the_source_but_tier_3(tmp_path):
     assert workspace.plan_seed("boss", as_of=DAY).targets == ("ann", "neo", "sub")  # it has files now
 
 
-MARKED = "## Talk\n
+MARKED = "## Talk\n<<<<<<< HEAD\nLikes tea.\n=======\nLikes milk.\n>>>>>>> update\n"
+
 
 def test_an_unfinished_merge_of_git_in_the_source_is_seeded_to_nobody(workspace):
     put_bytes(workspace, "boss/user", MARKED)
@@ -459,7 +460,6 @@ def test_a_seed_from_that_nobody_has_names_the_line(tmp_path):
     assert caught.value.hint == "Did you mean 'boss'?"
 
 
-<<<<<<< HEAD
 def test_a_profile_of_tier_1_may_seed_and_is_on_record(workspace):
     seed(workspace, "neo", actor="boss")
     revision = workspace.store.head("neo/user")

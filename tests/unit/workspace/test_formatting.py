@@ -54,7 +54,7 @@ def test_a_missing_path_is_kept_and_says_so_when_read(workspace, place):
 def test_a_plan_changes_nothing_until_it_is_applied(workspace, place):
     path = place / "homes" / "neo" / "USER.md"
     planned = plan_format(workspace, path)
-    assert (planned.layout, planned.changes, planned.old, planned.new) == ("plain", True, UNTIDY, PLAIN)
+    assert (planned.changes, planned.before, planned.after) == (True, UNTIDY, PLAIN)
     assert path.read_text() == UNTIDY
     apply_format(workspace, planned)
     assert path.read_text() == PLAIN
@@ -71,7 +71,6 @@ def test_a_file_keeps_to_its_layout(workspace, place):
     shared = path.read_text()
     assert not shared.endswith("\n")
     assert "## A\n§\none\n§\ntwo" in shared
-    assert plan_format(workspace, path).layout == "shared"
     assert not plan_format(workspace, path).changes
     apply_format(workspace, plan_format(workspace, path, "plain"))
     assert path.read_text().startswith(PLAIN.rstrip())
@@ -79,8 +78,9 @@ def test_a_file_keeps_to_its_layout(workspace, place):
 
 def test_entries_that_stand_twice_are_named_in_the_shared_layout(workspace, place):
     path = put(place / "USER.md", "## A\nsame\n§\nother\n\n## B\nsame\n")
-    assert plan_format(workspace, path, "shared").repeated == ("same",)
-    assert plan_format(workspace, path, "plain").repeated == ()
+    (said,) = plan_format(workspace, path, "shared").warnings
+    assert said.endswith("stands more than once; stock Hermes Agent keeps only the first: same")
+    assert plan_format(workspace, path, "plain").warnings == ()
 
 
 def test_bom_and_newlines_are_kept(workspace, place):

@@ -58,32 +58,32 @@ def names(folder):
 
 def test_the_file_of_a_profile_is_written_through_its_store_and_restored(workspace, user):
     planned = plan_file(workspace, user)
-    assert (planned.entity, planned.migration.new) == ("neo/user", SECTIONED)
+    assert (planned.file.entity, planned.migration.new) == ("neo/user", SECTIONED)
     assert user.read_text() == FLAT
-    done = apply_migration(workspace, planned)
-    assert (done.revision, done.before, done.backup) == ("2", "1", None)
+    done = apply_migration(workspace, planned).file
+    assert (done.revision, done.restore, done.backup) == ("2", "1", None)
     assert user.read_text() == SECTIONED
     assert names(user.parent) == [".catmem", "USER.md"]
     newest = next(iter(history.log(workspace, "neo/user")))
     assert (newest.op, newest.note["migrated"]) == ("migrate", {"moved": 1, "tagged": 1, "stayed": 1})
-    assert done.before is not None
-    history.restore(workspace, "neo/user", done.before)
+    assert done.restore is not None
+    history.restore(workspace, "neo/user", done.restore)
     assert user.read_text() == FLAT
 
 
 def test_the_revision_to_restore_is_the_one_before(workspace, user):
     workspace.add("neo", "[FIN] Pays monthly.", category="__uncategorized__", target="user")
     before = user.read_bytes()
-    done = apply_migration(workspace, plan_file(workspace, user))
-    assert done.before is not None
-    history.restore(workspace, "neo/user", done.before)
+    done = apply_migration(workspace, plan_file(workspace, user)).file
+    assert done.restore is not None
+    history.restore(workspace, "neo/user", done.restore)
     assert user.read_bytes() == before
 
 
 def test_of_a_file_in_no_store_a_copy_is_kept_that_takes_it_back(workspace, notes):
     notes.chmod(0o640)
-    done = apply_migration(workspace, plan_file(workspace, notes))
-    assert (done.revision, done.before) == (None, None)
+    done = apply_migration(workspace, plan_file(workspace, notes)).file
+    assert (done.revision, done.restore) == (None, None)
     assert done.backup is not None
     assert notes.read_text() == SECTIONED
     assert names(notes.parent) == ["notes.md", done.backup.name]
@@ -96,7 +96,7 @@ def test_of_a_file_in_no_store_a_copy_is_kept_that_takes_it_back(workspace, note
 def test_a_file_beside_those_of_a_store_has_a_history_and_a_copy(workspace, user):
     apply_migration(workspace, plan_file(workspace, user))
     beside = put(user.parent / "OTHER.md", FLAT)
-    done = apply_migration(workspace, plan_file(workspace, beside))
+    done = apply_migration(workspace, plan_file(workspace, beside)).file
     assert beside.read_text() == SECTIONED
     assert done.backup is not None
     assert done.backup.read_text() == FLAT
@@ -108,8 +108,8 @@ def test_a_second_run_writes_nothing(workspace, user, notes):
         there, stamp = names(path.parent), path.stat().st_mtime_ns
         again = plan_file(workspace, path)
         assert not again.migration.changes
-        done = apply_migration(workspace, again)
-        assert (done.revision, done.before, done.backup) == (None, None, None)
+        done = apply_migration(workspace, again).file
+        assert (done.revision, done.restore, done.backup) == (None, None, None)
         assert (names(path.parent), path.stat().st_mtime_ns) == (there, stamp)
 
 
@@ -133,7 +133,7 @@ def test_what_is_not_written_leaves_no_copy(workspace, notes):
 def test_a_link_that_is_named_stays_one(workspace, place, notes):
     link = place / "link.md"
     link.symlink_to(notes)
-    done = apply_migration(workspace, plan_file(workspace, link))
+    done = apply_migration(workspace, plan_file(workspace, link)).file
     assert link.is_symlink()
     assert notes.read_text() == SECTIONED
     assert done.backup is not None
@@ -159,13 +159,13 @@ UNDECLARED = "tag without effect: project; 'tags' in catmem.yaml does not declar
 def test_the_owner_is_told_what_the_prompt_loses(workspace, user, place, notes):
     put(place / "profiles" / "neo.yaml", "{user_memory_categories: [communication-style], include_uncategorized: true}")
     put(user, FLAT + "\n§\n[FIN] Pays.")
-    assert plan_file(workspace, user).warnings == (
+    assert plan_file(workspace, user).file.warnings == (
         UNDECLARED,
         "the prompt of neo has 1 entry and will not have it in finance",
     )
-    assert plan_file(workspace, notes).warnings == (UNDECLARED,)
+    assert plan_file(workspace, notes).file.warnings == (UNDECLARED,)
     put(place / "profiles" / "neo.yaml", "{user_memory_categories: ['*'], include_uncategorized: true}")
-    assert plan_file(workspace, user).warnings == (UNDECLARED,)
+    assert plan_file(workspace, user).file.warnings == (UNDECLARED,)
 
 
 def test_a_limit_that_the_headers_go_over_is_told(workspace, user, place):
@@ -173,7 +173,7 @@ def test_a_limit_that_the_headers_go_over_is_told(workspace, user, place):
         place / "profiles" / "neo.yaml",
         "{user_memory_categories: ['*'], include_uncategorized: true, limits: {user: 60}}",
     )
-    _, warning = plan_file(workspace, user).warnings
+    _, warning = plan_file(workspace, user).file.warnings
     assert warning == "neo/user has 61 characters with its headers, over its limit of 60"
 
 

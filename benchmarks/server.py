@@ -31,6 +31,7 @@ from uuid import uuid4
 from benchmarks.measure import Result, compared, faster
 from benchmarks.server_page import page
 from benchmarks.serving import WRK, Load, asked, bare, catmem, make_root, text_of
+from catmem.jsonable import jsonable
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
 
@@ -261,7 +262,7 @@ def _make_envelopes(root: Path, clients: int, folder: Path) -> None:
         for number in range(clients):
             head = store.head(f"neo-{number}/user")
             first = 0 if head is None else int(head.revision)
-            lines = (json.dumps(_envelope(number, first + each).to_dict()) for each in range(_MOST_A_SECOND // clients))
+            lines = (json.dumps(jsonable(_envelope(number, first + each))) for each in range(_MOST_A_SECOND // clients))
             (folder / str(number)).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from catmem.digest import jsonable
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from os import PathLike
@@ -26,7 +24,7 @@ class CatmemError(Exception):
     usage_codes: ClassVar[frozenset[str]] = frozenset()
     """Codes of the class whose exit status is 2, whatever the others have."""
     also: ClassVar[tuple[str, ...]] = ()
-    """Fields of the class that ``to_dict`` adds."""
+    """Fields of the class that its JSON adds."""
 
     def __init__(  # noqa: PLR0913 - each field is given by keyword, where it is known
         self,
@@ -57,11 +55,11 @@ class CatmemError(Exception):
         place = ":".join(str(part) for part in (self.path, self.line, self.column) if part is not None)
         return ": ".join(part for part in (place, self.key, self.message) if part)
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The error as JSON-ready data; fields that are not known are left out."""
         said = {name: getattr(self, name) for name in ("code", "message", "path", "line", "column", "key", "hint")}
         found = {name: value for name, value in said.items() if value is not None}
-        return found | {name: jsonable(getattr(self, name)) for name in self.also}
+        return found | {name: getattr(self, name) for name in self.also}
 
 
 class UnreadableError(CatmemError):
@@ -251,7 +249,7 @@ class RefusedError(CatmemError):
         path: str | PathLike[str] | None = None,
         hint: str | None = None,
     ) -> None:
-        """``hint`` is the remedy; it stands in ``to_dict`` as ``remediation`` too."""
+        """``hint`` is the remedy; it stands in its JSON as ``remediation`` too."""
         super().__init__(message, code=code, path=path, hint=hint)
         self.expected = expected
         self.found = found
@@ -260,13 +258,13 @@ class RefusedError(CatmemError):
         self.generation_actual: int | None = None
         self.head: Mapping[str, Any] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """Adds ``reason`` (the code), ``remediation`` (the hint), ``expected``, ``found`` and ``drift_backup``.
 
         Of rows in a database ``generation_observed`` and ``generation_actual`` too.
         """
         said = {"reason": self.code, "remediation": self.hint, "expected": self.expected, "found": self.found}
-        return {**super().to_dict(), **said, "drift_backup": self.drift_backup, **self.generations()}
+        return {**super().__json__(), **said, "drift_backup": self.drift_backup, **self.generations()}
 
     def generations(self) -> dict[str, int]:
         """The generations that are known, as fields."""
@@ -314,9 +312,9 @@ class MergeConflictError(RefusedError):
         super().__init__(message, found=found, hint=hint)
         self.conflicts = tuple(conflicts)
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """Adds ``conflicts``."""
-        return {**super().to_dict(), "conflicts": [dict(conflict) for conflict in self.conflicts]}
+        return {**super().__json__(), "conflicts": self.conflicts}
 
 
 class OperationCollisionError(RefusedError):

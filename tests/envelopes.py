@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from catmem.envelopes.agents import new_key
+from catmem.jsonable import jsonable
 from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -65,4 +66,4 @@ def resigned(workspace: Workspace, fields: dict[str, Any], agent: str | None = N
         changed["mem_hash"] = content_hash(changed["content"])
     key = signing_key(workspace.config, agent or changed["agent_id"], agents_of(workspace.config))
     assert key is not None
-    return from_fields(changed).signed(key.key_id, key.secret).to_dict()
+    return jsonable(from_fields(changed).signed(key.key_id, key.secret))

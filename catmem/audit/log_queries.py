@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
-from catmem.digest import jsonable
 from catmem.envelopes.agents import agents_of
 from catmem.errors import StoreError
 from catmem.files import os_errors
+from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
 from catmem.store.audit_log import NAME, STATUSES, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
@@ -74,12 +74,8 @@ class Audit:
     lines: tuple[AuditLine, ...]
     damaged: tuple[Damage, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as JSON-ready data."""
-        return {
-            "lines": [{**line.to_dict(), "note": line.note} for line in self.lines],
-            "damaged": jsonable(self.damaged),
-        }
+    def __json__(self) -> dict[str, Any]:
+        return {"lines": [{**jsonable(line), "note": line.note} for line in self.lines], "damaged": self.damaged}
 
 
 def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None = None) -> Audit:
@@ -306,7 +302,7 @@ class Counts:
             vars(made).update(deepcopy({name: value for name, value in vars(self).items() if name != "_lock"}))
         return made
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The counts as JSON-ready data, in the order of names."""
         entities, agents, statuses = Counter[str](), Counter[str](), Counter[str]()
         with self._lock:

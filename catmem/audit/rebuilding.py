@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from catmem.digest import JsonRecord, bytes_digest, record_dict
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
@@ -39,7 +39,7 @@ _IN_THE_WAY = {errno.EEXIST, errno.ENOTDIR, errno.EISDIR}
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed(JsonRecord):
+class Replayed:
     """One revision that was rebuilt and written out."""
 
     entity: str
@@ -57,7 +57,7 @@ class RebuiltHead(Replayed):
 
 
 @dataclass(frozen=True, slots=True)
-class Mismatch(JsonRecord):
+class Mismatch:
     """Something that the log and the store do not agree on."""
 
     entity: str
@@ -75,16 +75,12 @@ class Replay:
     mismatches: tuple[Mismatch, ...]
     faults: tuple[Fault, ...] = ()
     unreadable: tuple[CatmemError, ...] = ()
+    __json__ = "replayed=revisions heads mismatches faults unreadable"
 
     @property
     def damaged(self) -> bool:
         """Whether what was rebuilt is not what was once written, as far as that is known."""
         return bool(self.mismatches) or any(fault.damage for fault in self.faults)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The replay as JSON-ready data."""
-        data = record_dict(self)
-        return {"replayed": data.pop("revisions"), **data}
 
 
 def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from catmem import clock
 from catmem.audit.log_queries import EVERYTHING, read_audit
 from catmem.config.profile import named_entities, refuse_no_root
-from catmem.digest import record_dict
 from catmem.errors import CatmemError, EditError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
+from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine
 from catmem.store.contract import PERSON, SIDECAR
 from catmem.workspace.root import person_name
@@ -50,8 +50,7 @@ class Bypass:
     since: datetime
     until: datetime
 
-    def to_dict(self) -> dict[str, Any]:
-        """The bypass as JSON-ready data."""
+    def __json__(self) -> dict[str, Any]:
         return {"reason": self.reason, "since": clock.timestamp(self.since), "until": clock.timestamp(self.until)}
 
 
@@ -93,7 +92,7 @@ def begin_bypass(workspace: Root, reason: str, lasts: timedelta) -> Bypass:
         kind=StoreError,
     ):
         folder.mkdir(mode=0o700, exist_ok=True)
-        replace_json(folder / NAME, begun.to_dict())
+        replace_json(folder / NAME, jsonable(begun))
     _tell(workspace, "bypass_start", f"until {clock.timestamp(begun.until)}: {reason}")
     return begun
 
@@ -157,17 +156,13 @@ class RolloutState:
     bypass: Bypass | None
     entities: dict[str, bool]
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The state as JSON-ready data; ``place`` is where an entity stands among the 100 shares."""
-        return {
-            "mode": self.mode,
-            "canary": self.canary,
-            "bypass": None if self.bypass is None else self.bypass.to_dict(),
-            "entities": [
-                {"entity_id": name, "place": place_of(name), "enforced": enforced}
-                for name, enforced in self.entities.items()
-            ],
-        }
+        entities = [
+            {"entity_id": name, "place": place_of(name), "enforced": enforced}
+            for name, enforced in self.entities.items()
+        ]
+        return {"mode": self.mode, "canary": self.canary, "bypass": self.bypass, "entities": entities}
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +185,7 @@ class Tally:
             Counter(line.entity_id for line in found),
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The numbers as JSON-ready data, in the order of names."""
         named = {"by_reason": self.reasons, "by_agent": self.agents, "by_entity": self.entities}
         return {"operations": self.operations, **{name: dict(sorted(each.items())) for name, each in named.items()}}
@@ -208,12 +203,7 @@ class RolloutReport:
     refused: Tally
     always: Tally
     damaged: tuple[Damage, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready data."""
-        data = record_dict(self)
-        del data["state"]
-        return {"mode": self.state.mode, "canary": self.state.canary, **data}
+    __json__ = "mode=state.mode canary=state.canary since writes shadowed bypassed refused always damaged"
 
 
 def rollout_state(workspace: Root) -> RolloutState:

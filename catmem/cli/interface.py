@@ -27,8 +27,8 @@ from catmem.cli.output import (
     say_all,
 )
 from catmem.clock import read_date
-from catmem.digest import jsonable
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
+from catmem.jsonable import jsonable
 from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, Stopped, UsageError, call, option_of
 from catmem.text import DEFAULT_LIMITS, decode
 

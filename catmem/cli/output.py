@@ -16,6 +16,7 @@ import click
 from catmem import files
 from catmem import text as texts
 from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.names import is_declared
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def say_all(messages: Iterable[str]) -> None:
 def print_error(error: CatmemError) -> None:
     """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
     if in_json():
-        say(printable_json({"error": error.to_dict()}))
+        say(printable_json({"error": jsonable(error)}))
         return
     if error.path is not None:
         error.path = shown_path(error.path)
@@ -191,7 +192,7 @@ def show_written(written: Written, done: str, how: How) -> None:
     """
     dry_run = bool(how.get("dry_run"))
     if in_json():
-        emit_json({**written.to_dict(), "dry_run": dry_run})
+        emit_json({**jsonable(written), "dry_run": dry_run})
         return
     _show(written, done, how, dry_run=dry_run)
     crowded = written.crowded

@@ -68,7 +68,7 @@ class View(NamedTuple):
                 visible_ones.append(problem)
         return tuple(visible_ones)
 
-    def to_dict(self, found: Sequence[Problem] | None = None) -> dict[str, Any]:
+    def form(self, found: Sequence[Problem] | None = None) -> dict[str, Any]:
         """The JSON form of what is visible; ``found`` are the document's problems, by default those of its text."""
         # The document's title belongs to no category, so it is not in it.
         grouped: dict[str, list[Entry]] = {category: [] for category in self.categories}

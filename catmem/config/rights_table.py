@@ -7,7 +7,7 @@ category, and what it may write of ``Rights``, so the answers are those that pro
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.config.access import Rights, visible_categories
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
@@ -175,11 +175,9 @@ class Reason(NamedTuple):
     place: SettingPlace | None = None
     inherited_from: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The reason as JSON-ready data; ``path`` and ``line`` stand for the place."""
-        said = self._asdict()
-        place = said.pop("place")
-        return said | {"path": place.path if place else None, "line": place.line if place else None}
+    @property
+    def __json__(self) -> str:
+        return "asked answer rule because selector key inherited_from path=place.path line=place.line"
 
 
 def reasons(

@@ -104,10 +104,7 @@ class Key:
     key_id: str
     path: Path | None = None
     secret: bytes = field(default=b"", repr=False)
-
-    def to_dict(self) -> dict[str, str | None]:
-        """The key as JSON-ready data, without its secret."""
-        return {"agent": self.agent, "key_id": self.key_id, "path": None if self.path is None else str(self.path)}
+    __json__ = "agent key_id path"
 
 
 def keys_folder(config: Config) -> Path:

@@ -18,6 +18,7 @@ from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.envelopes.agents import agents_of, profile_of, role_hash, signing_key
 from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
+from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_entity, is_name, is_revision
 from catmem.store.contract import PERSON, Change
 from catmem.store.envelope import Envelope, content_hash
@@ -88,7 +89,7 @@ def plain_envelope(
             workspace.profile(owner)  # which says so if there is none
         alert, op_id = bool(fields.get("alert", False)), fields.get("op_id")
         made = _filled(workspace, str(named), fields["content"], agent, str(prev), op_id, alert=alert)
-        return envelope_of(fields_in(made.to_dict() | ({"parents": parents} if parents else {})))
+        return envelope_of(fields_in(jsonable(made) | ({"parents": parents} if parents else {})))
 
 
 def base_named(fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
@@ -198,7 +199,7 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
             raise UnknownNameError(
                 f"{name} has no key here", code="unknown_key", hint=f"catmem key new {name} makes one."
             )
-    return MadeEnvelope(read_envelope(envelope.to_dict()), adopted)  # what is handed out fits
+    return MadeEnvelope(read_envelope(jsonable(envelope)), adopted)  # what is handed out fits
 
 
 def _filled(  # noqa: PLR0913, PLR0917 - the fields
@@ -252,7 +253,7 @@ def _plain(content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, 
         return content
     if isinstance(content, Mapping):
         return dict(content)
-    return [each.to_dict() if isinstance(each, Operation) else dict(each) for each in content]
+    return [jsonable(each) if isinstance(each, Operation) else dict(each) for each in content]
 
 
 def _hash(content: Any) -> str:  # noqa: ANN401 - any JSON value

@@ -45,6 +45,7 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
+from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Envelope
@@ -89,7 +90,7 @@ def submit(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     # `json_of` gave, of a text of so many bytes: it is not read once more.
     with gate.checks(workspace, "?", op="write", agent="?"):
         if size is None:
-            fields = fields_of(given.to_dict() if isinstance(given, Envelope) else given)
+            fields = fields_of(jsonable(given) if isinstance(given, Envelope) else given)
         else:
             fields = fields_in(given, size)
     return _submit(

@@ -22,7 +22,7 @@ import stat
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from catmem import clock
 from catmem.config.config import expand_user
@@ -125,10 +125,7 @@ class Token:
     scope: Scope
     created: str
     sha256: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The token as JSON-ready data, without its digest."""
-        return {name: value for name, value in asdict(self).items() if name != "sha256"}
+    __json__ = "token_id label profile scope created"
 
     @property
     def caller(self) -> Caller:

@@ -5,8 +5,8 @@ Offsets are in code points of the text of the file (a BOM is its first character
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from catmem.model.edit import TextEdit
@@ -33,10 +33,7 @@ class Fix:
     edits: tuple[TextEdit, ...]
     safe: bool
     message: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {"message": self.message, "safe": self.safe, "edits": [edit._asdict() for edit in self.edits]}
+    __json__ = "message safe edits"
 
 
 class Region(NamedTuple):
@@ -105,6 +102,7 @@ class Diagnostic:
     fix: Fix | None = None
     related: tuple[Related, ...] = ()
     fingerprint: str = ""
+    __json__ = "path *region start end code name severity message hint fix related fingerprint"
 
     @property
     def line(self) -> int:
@@ -124,15 +122,3 @@ class Diagnostic:
     def __str__(self) -> str:
         """``path:line:column: CODE message``."""
         return f"{self.path}:{self.line}:{self.column}: {self.code} {self.message}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The JSON form."""
-        plain = ("start", "end", "code", "name", "severity", "message", "hint")
-        return {
-            "path": self.path,
-            **self.region._asdict(),
-            **{field: getattr(self, field) for field in plain},
-            "fix": None if self.fix is None else self.fix.to_dict(),
-            "related": [asdict(other) for other in self.related],
-            "fingerprint": self.fingerprint,
-        }

@@ -20,6 +20,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from catmem import text as plain
+from catmem.jsonable import jsonable
 from catmem.linting.diagnostic import SEVERITIES, Region, rank
 from catmem.linting.rule import all_rules
 from catmem.text import LineIndex, printable_json
@@ -164,7 +165,7 @@ def _json(report: Report) -> str:
         "files": report.files,
         "counts": report.severities(),
         "statistics": report.statistics(),
-        "diagnostics": [diagnostic.to_dict() for diagnostic in report.shown],
+        "diagnostics": jsonable(report.shown),
     }
     return printable_json(value, indent=2) + "\n"
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.config.profile import refuse_no_root
-from catmem.digest import record_dict
 from catmem.entities.contents import merge_contents
 from catmem.errors import CatmemError, DriftError, EditError, UnreadableError
 from catmem.merging.past import MergeHistory
@@ -54,10 +53,6 @@ class Branch:
     def who(self) -> str:
         """Who made it, for people: the agent, or the name of the person."""
         return who(self.agent, self.person)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The branch as JSON-ready data."""
-        return record_dict(self)
 
 
 def branches(workspace: Root, entity: str | None = None) -> list[Branch]:

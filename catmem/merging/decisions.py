@@ -51,7 +51,7 @@ class Disagreement:
     ours: Revision
     theirs: Revision
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The disagreement as JSON-ready data; ``category`` may be a place: a JSON pointer, or lines."""
         sides = {name: getattr(self.conflict, name) for name in ("base", "ours", "theirs")}
         if isinstance(self.conflict, Conflict):

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import writes_entity
 from catmem.config.json_schema import shown
-from catmem.digest import bytes_digest, content_digest, record_dict
+from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
+from catmem.jsonable import jsonable
 from catmem.merging.branches import branches_of_all, content_merge, open_branches
 from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
@@ -85,23 +86,25 @@ class Joined:
         """Whether the text is another one now."""
         return self.plan.before != self.plan.after
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The result as JSON-ready data, without the whole texts."""
+        plan = self.plan
+        settled = [
+            {**jsonable(found), "taken": answer if isinstance(answer, str) else "edited"}
+            for found, answer in plan.settled
+        ]
         return {
             "entity": self.entity,
             "revision": self.revision,
             "digest": self.digest,
             "changed": self.changed,
-            "merged": list(self.plan.merged),
-            "dropped": self.plan.drop,
-            "conflicts": [found.to_dict() for found in self.plan.conflicts],
-            "settled": [
-                {**found.to_dict(), "taken": answer if isinstance(answer, str) else "edited"}
-                for found, answer in self.plan.settled
-            ],
-            "usage": {"size": self.usage.size, "limit": self.usage.limit},
-            "notes": list(self.notes),
-            "warnings": list(self.plan.warnings),
+            "merged": plan.merged,
+            "dropped": plan.drop,
+            "conflicts": plan.conflicts,
+            "settled": settled,
+            "usage": self.usage,
+            "notes": self.notes,
+            "warnings": plan.warnings,
         }
 
 
@@ -359,7 +362,7 @@ def _undecided(plan: MergePlan, declared: DeclaredEntity | None) -> MergeConflic
     alone = f" Without conflicts: {', '.join(free)}; to merge no other, name it." if free else ""
     return MergeConflictError(
         f"{what} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
-        [found.to_dict() for found in plan.conflicts],
+        jsonable(plan.conflicts),
         found=plan.head,
         hint=f"Nothing was written. {how}{in_turn}{alone}",
     )
@@ -394,10 +397,6 @@ class LeftBranch:
     conflicts: tuple[Disagreement, ...] = ()
     error: CatmemError | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The branch as JSON-ready data."""
-        return record_dict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class JoinedAll:
@@ -409,10 +408,6 @@ class JoinedAll:
     merged: tuple[Joined, ...]
     left: tuple[LeftBranch, ...]
     unreadable: tuple[CatmemError, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-ready data, without the whole texts."""
-        return record_dict(self)
 
 
 def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:

@@ -43,8 +43,7 @@ class Difference:
         """``missing`` or ``changed``."""
         return "missing" if self.now is None else "changed"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The difference as JSON-ready data."""
+    def __json__(self) -> dict[str, Any]:
         copy, now = ({"body": each.body, "tags": each.tags} if each else None for each in (self.copy, self.now))
         place = {"number": self.number, "state": self.state, "category": self.copy.category}
         return {**place, "copy": copy, "file": now}

@@ -91,6 +91,10 @@ class Entry(NamedTuple):
     tag_limit: int = DEFAULT_LIMITS.tag_block_chars
 
     @property
+    def __json__(self) -> str:
+        return "category body tags id"
+
+    @property
     def text(self) -> str:
         """The whole text with its tag block, escapes undone, lines ending in LF."""
         return unify_newlines(unescape(self.raw))
@@ -267,7 +271,7 @@ class Document:
                 found.append(new(Entry, (category, at, at + len(raw), raw, limit)))
         return found
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The JSON form (``schemas/document.schema.json``)."""
         return self.form(self.title, self.by_category, self.problems)
 

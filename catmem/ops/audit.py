@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from catmem.digest import jsonable
+from catmem.jsonable import jsonable
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
 from catmem.store.audit_log import Status
 
@@ -91,7 +91,7 @@ def audit(
     if not summary:
         return Outcome(found, STREAMED if form == "jsonl" else None, **ends)
     counts = Counts.of(found.lines)
-    return Outcome(counts, {**counts.to_dict(), "damaged": jsonable(found.damaged)}, **ends)
+    return Outcome(counts, {**jsonable(counts), "damaged": jsonable(found.damaged)}, **ends)
 
 
 def _lines(call: Call, wanted: "Filter", limit: int) -> Iterator["AuditLine | Damage"]:
@@ -151,10 +151,6 @@ class Switched:
 
     on: bool
     bypass: "Bypass | None"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"on": self.on, "bypass": None if self.bypass is None else self.bypass.to_dict()}
 
 
 @operation(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.errors import MergeConflictError
+from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.ops.memory import WRITES, entity_for, with_head
 from catmem.ops.seen import without_texts
@@ -29,10 +30,7 @@ class BranchList:
     """BranchList that are not merged yet."""
 
     found: Sequence["Branch"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"branches": [branch.to_dict() for branch in self.found]}
+    __json__ = "branches=found"
 
 
 @operation(
@@ -81,10 +79,7 @@ class BranchMerge:
     joined: "Joined"
     dry_run: bool
     elsewhere: str | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {**self.joined.to_dict(), "dry_run": self.dry_run}
+    __json__ = "*joined dry_run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +88,7 @@ class MergedAll:
 
     found: "JoinedAll"
     dry_run: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {**self.found.to_dict(), "dry_run": self.dry_run}
+    __json__ = "*found dry_run"
 
 
 def _agents(named: str) -> list[str]:
@@ -227,7 +219,7 @@ def merge(
     others = [] if joined.plan.merged or branches or call.for_program else branches_of_all(root)[0]
     value = BranchMerge(joined, dry_run, others[0].entity if others else None)
     status = CONFLICT if joined.plan.conflicts else 0
-    data = joined.to_dict() if call.interface == "http" else None
+    data = jsonable(joined) if call.interface == "http" else None
     return Outcome(value, data, status=status, revision=joined.revision)
 
 
@@ -247,17 +239,16 @@ class Reconciled:
     accepts: bool
     dry_run: bool
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        found, written = self.found, self.written
+    def __json__(self) -> dict[str, Any]:
+        found = self.found
         return {
             "entity": found.entity,
             "copy": str(found.copy),
-            "entries": [each.to_dict() for each in found.differences],
-            "left_out": [{"number": each.number, "error": error.to_dict()} for each, error in self.left],
+            "entries": found.differences,
+            "left_out": [{"number": each.number, "error": error} for each, error in self.left],
             "over_limit": [{"id": each.id, "category": each.category, "size": len(each.raw)} for each in found.over],
             "accepted": self.accepts and not self.dry_run,
-            "written": None if written is None else written.to_dict(),
+            "written": self.written,
             "dry_run": self.dry_run,
         }
 

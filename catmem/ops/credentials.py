@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.envelopes.tokens import Scope
 from catmem.errors import CatmemError, EnvelopeError
+from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, Profile, Target
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 
@@ -63,10 +64,9 @@ class Keys:
     keys: Sequence["Key"]
     newest: Mapping[str, "Key"]
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        listed = [{**key.to_dict(), "signs": self.newest[key.agent] is key} for key in self.keys]
-        return {"folder": str(self.folder), "keys": listed}
+    def __json__(self) -> dict[str, Any]:
+        listed = [{**jsonable(key), "signs": self.newest[key.agent] is key} for key in self.keys]
+        return {"folder": self.folder, "keys": listed}
 
 
 @operation("key list", examples=("catmem key list", "catmem key list trinity --format json"), opens="root")
@@ -86,10 +86,6 @@ class RemovedKeys:
     """Keys that are gone."""
 
     removed: Sequence["Key"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"removed": [key.to_dict() for key in self.removed]}
 
 
 @operation(
@@ -168,7 +164,7 @@ def token_new(
         raise UsageError("--scope metrics excludes --profile.")
     config, path = _place(call, tokens_path)
     token, text = new_token(config, path, agent, profile=profile, person=person, scope=scope)
-    return Outcome(NewToken(token, text), {**token.to_dict(), "token": text, "path": str(path)})
+    return Outcome(NewToken(token, text), {**jsonable(token), "token": text, "path": str(path)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,10 +175,7 @@ class CredentialList:
     wanted: str | None
     tokens: Sequence["Token"]
     there: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"path": str(self.path), "wanted": self.wanted, "tokens": [each.to_dict() for each in self.tokens]}
+    __json__ = "path wanted tokens"
 
 
 @operation("token list", examples=("catmem token list", "catmem token list trinity --format json"), opens="root")
@@ -203,10 +196,7 @@ class RemovedTokens:
     path: Path
     removed: Sequence["Token"]
     was_last: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"path": str(self.path), "removed": [token.to_dict() for token in self.removed]}
+    __json__ = "path removed"
 
 
 @operation(
@@ -296,7 +286,7 @@ def write(
         content = _entity_content(call, entity, file, actor)
         more: dict[str, Any] = {"actor": actor, "on_stale": on_stale, "op_id": op_id, "confirm": confirm}
         written = workspace.put(entity, content, expected=expected, merges=tuple(merges or ()), **more)
-    return Outcome(written, {**written.to_dict(), "dry_run": False})
+    return Outcome(written, {**jsonable(written), "dry_run": False})
 
 
 def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> Any:  # noqa: ANN401 - any JSON value

@@ -6,6 +6,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
+from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, Target, WriteOptions
 from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
 from catmem.writing.matching import is_digest
@@ -38,7 +39,7 @@ def write(
         target = _found(call, operations, target, how["expected"])
         how |= {"session": session, "proposes": session.proposes}
     written = write_operations(call.root, profile, operations, target=target, **how)
-    return Outcome(written, {**written.to_dict(), "dry_run": how.get("dry_run") or False} if session is None else None)
+    return Outcome(written, {**jsonable(written), "dry_run": how.get("dry_run") or False} if session is None else None)
 
 
 def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
@@ -296,10 +297,8 @@ class Verified:
         """How many entries."""
         return sum(len(entries) for _, entries in self.files)
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        files = [written.to_dict() for written, _ in self.files]
-        return {"verified": self.count, "files": files, "dry_run": self.dry_run}
+    def __json__(self) -> dict[str, Any]:
+        return {"verified": self.count, "files": [written for written, _ in self.files], "dry_run": self.dry_run}
 
 
 @operation(

@@ -30,7 +30,7 @@ class Exports:
     form: Form
     names: Sequence[str] | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """JSON-ready: what the files hold, whatever the form."""
         return {"files": [{"profile": each.profile, "target": each.target, **each.document} for each in self.made]}
 

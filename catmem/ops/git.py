@@ -27,7 +27,7 @@ class FileMerged:
     text: str
     conflicts: Sequence["Conflict"] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """JSON-ready, without the text."""
         return {"path": self.path, "merged": True, "conflicts": [_conflict_dict(each) for each in self.conflicts]}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from catmem.digest import bytes_digest
 from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded
+from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.memory import entity_for
 from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
@@ -88,11 +89,7 @@ class LoggedFile:
     words: Mapping[str, str]
     outside: dict[str, Any] | None
     head: "Revision | None"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        revisions = [revision.to_dict() for revision in self.revisions]
-        return {"entity": self.entity, "unrecorded": self.outside, "revisions": revisions}
+    __json__ = "entity unrecorded=outside revisions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +99,8 @@ class Logged:
     name: str
     files: Sequence[LoggedFile]
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        said = [each.to_dict() for each in self.files]
-        return said[0] if len(said) == 1 else {"profile": self.name, "files": said}
+    def __json__(self) -> Any:  # noqa: ANN401 - JSON-ready data
+        return self.files[0] if len(self.files) == 1 else {"profile": self.name, "files": self.files}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +111,8 @@ class RevisionLog:
     revisions: Iterator["Revision"]
     limit: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"entity": self.entity, "revisions": [each.to_dict() for each in islice(self.revisions, self.limit)]}
+    def __json__(self) -> dict[str, Any]:
+        return {"entity": self.entity, "revisions": list(islice(self.revisions, self.limit))}
 
 
 @operation(
@@ -246,10 +240,9 @@ class BlamedFiles:
     name: str
     files: Sequence[tuple[str, Sequence["Blamed"]]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        said = [{"entity": name, "entries": [each.to_dict() for each in entries]} for name, entries in self.files]
-        return said[0] if len(said) == 1 else {"profile": self.name, "files": said}
+    def __json__(self) -> dict[str, Any]:
+        files = [{"entity": name, "entries": entries} for name, entries in self.files]
+        return files[0] if len(files) == 1 else {"profile": self.name, "files": files}
 
 
 @operation("blame", examples=("catmem blame trinity", "catmem blame trinity/user --format json"))
@@ -278,11 +271,7 @@ class RevisionDiff:
     new: str | None
     changed: bool
     diff: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        said = {"entity": self.entity, "from": self.old, "to": self.new}
-        return {**said, "changed": self.changed, "diff": self.diff}
+    __json__ = "entity from=old to=new changed diff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,7 +361,7 @@ def restore(
 
 
 def _outcome(written: "Written", dry_run: bool) -> Outcome:  # noqa: FBT001 - said in JSON
-    return Outcome(written, {**written.to_dict(), "dry_run": dry_run})
+    return Outcome(written, {**jsonable(written), "dry_run": dry_run})
 
 
 @operation("undo", examples=("catmem undo", "catmem undo trinity/memory", "catmem undo trinity --expected 7"))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.errors import CatmemError
 from catmem.files import shown_path
+from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun
 from catmem.ops.table import Call, Outcome, P, operation
 from catmem.text import DEFAULT_LIMITS, first_line, unmerged_warnings
@@ -88,7 +89,7 @@ def fmt(
             call.tell(f"warning: {warning}")
         if planned.changes:
             changed[shown_path(path)] = planned
-    unreadable = [error.to_dict() for error in files.unreadable]
+    unreadable = jsonable(files.unreadable)
     said = {"files": len(files.links), "changed": list(changed), "written": writes, "unreadable": unreadable}
     status = max([status, *(each.exit_status for each in files.unreadable)]) or int(bool(changed) and not writes)
     return Outcome(Formatted(len(files.links), changed), said, files.unreadable, status)
@@ -150,7 +151,7 @@ def migrate(
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
-    from catmem.workspace.formatting import Migrated, apply_migration, named_categories, to_dict
+    from catmem.workspace.formatting import Migrated, apply_migration, migration_dict, named_categories
     from catmem.workspace.migration import propose
 
     data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
@@ -175,7 +176,7 @@ def migrate(
             migrations.append(planned.migration)
             text = {} if data is None else {"text": planned.migration.new}
             written = not dry_run and data is None
-            said.append({**to_dict(planned, done, written=written), "path": shown_path(planned.path), **text})
+            said.append({**migration_dict(planned, done, written=written), "path": shown_path(planned.path), **text})
             call.show(MigratedFile(planned, done))
         left = propose(migrations, workspace.config.taxonomy, named_categories(workspace))
     named = {"declared": declared, "proposed": left}

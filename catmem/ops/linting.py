@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.errors import CatmemError, ConfigError
+from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf
 from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, operation
 
@@ -43,12 +44,12 @@ class Linted:
     found: "LintResult"
     fixed: FixesMade | None
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """JSON-ready, without secrets; ``errors`` are what could not be looked at."""
         from catmem.linting.renderers import Report, render
 
         text = render(Report(list(self.found.diagnostics), self.found.files, self.linter.text), "json")
-        return {**json.loads(text), "errors": [each.to_dict() for each in self.found.errors]}
+        return {**json.loads(text), "errors": self.found.errors}
 
 
 @operation(
@@ -114,7 +115,7 @@ def lint(
 
     if call.interface == "http":
         with closing(Linter.open(call.root.root, search=False, as_of=as_of)) as linter:
-            return Outcome(Linted(linter, linter.run(), None).to_dict())
+            return Outcome(jsonable(Linted(linter, linter.run(), None)))
     chosen: dict[str, Any] = {
         "select": select or (),
         "ignore": ignore or (),
@@ -174,8 +175,7 @@ class Rules:
     found: Sequence["Rule"]
     page: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def __json__(self) -> dict[str, Any]:
         said = [_rule_dict(rule) for rule in self.found]
         return said[0] if self.page else {"rules": said}
 
@@ -216,10 +216,7 @@ class Schemas:
     """The schemas that there are, as data."""
 
     found: Sequence[dict[str, str]]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"schemas": list(self.found)}
+    __json__ = "schemas=found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,10 +225,9 @@ class SchemaText:
 
     text: str
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> Any:  # noqa: ANN401 - JSON-ready data
         """The schema itself."""
-        said: dict[str, Any] = json.loads(self.text)
-        return said
+        return json.loads(self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +235,6 @@ class SchemaPlace:
     """A file or a folder."""
 
     path: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"path": self.path}
 
 
 @operation(

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
+from catmem.jsonable import jsonable
 from catmem.names import is_declared, is_name
 from catmem.ops.shared import REVISION, AsOf, EntityId
 from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
@@ -57,7 +58,7 @@ class EntityHead:
     head: "Revision | None"
     recorded: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """JSON-ready: ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet)."""
         head, number = self.head, "0" if self.head is None else self.head.revision
         said = {
@@ -107,12 +108,12 @@ class EntityRead:
     entries: Sequence[tuple["Entry", "Freshness"]]
     total: int
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """JSON-ready; a hostile text as it stands, with ``threats``."""
         from catmem.workspace.seen_entry import entry_dict, rules_in
 
         rows = [
-            {**entry_dict(entry, to_agent=False), "threats": list(rules_in([entry.body])), **age.to_dict()}
+            {**entry_dict(entry, to_agent=False), "threats": list(rules_in([entry.body])), **jsonable(age)}
             for entry, age in self.entries
         ]
         whole = {"digest": self.digest, "text": self.text}
@@ -128,8 +129,7 @@ class ContentRead:
     digest: str
     content: Any
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def __json__(self) -> dict[str, Any]:
         number = {} if self.revision is None else {"mem_rev": revision_number(self.revision)}
         said = {"entity": self.entity, "revision": self.revision, **number, "digest": self.digest}
         return {**said, "content": self.content}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from catmem.jsonable import jsonable
 from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
 from catmem.ops.table import (
     NO_TOOL,
@@ -30,10 +31,7 @@ class Built:
 
     prompt: "Prompt"
     memory: "ProfileMemory"
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return self.prompt.to_dict()
+    __json__ = "*prompt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +39,10 @@ class PromptRead:
     """The prompt of a profile and the role that its envelopes name; what an agent sees of it counts as shown."""
 
     data: dict[str, Any]
+    __json__ = "*data"
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def seen(self, _: Call) -> dict[str, Any]:
+        """What an agent sees: it was made for the agent alone."""
         return self.data
 
     def for_model(self) -> dict[str, Any]:
@@ -186,7 +185,7 @@ def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[
     from catmem.staleness.freshness import advice
     from catmem.writing.drift_guard import SHOWN, shown_by_prompt
 
-    said, own = made.to_dict(), memory.profile
+    said, own = jsonable(made), memory.profile
     warnings: list[str] = []
     for target, document in memory.documents.items():
         rights = Rights(None if call.actor is None else own, target, call.root.config.taxonomy)

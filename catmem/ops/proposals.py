@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.errors import CatmemError
+from catmem.jsonable import jsonable
 from catmem.ops.memory import WRITES
 from catmem.ops.shared import Actor
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
@@ -26,10 +27,7 @@ class ProposalList:
 
     found: Sequence[dict[str, Any]]
     next: Sequence[str] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {"proposals": list(self.found)}
+    __json__ = "proposals=found"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +37,8 @@ class Decisions:
     done: Sequence["Decided"]
     refused: Sequence[tuple[str, CatmemError]] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        errors = [{"id": name, "error": error.to_dict()} for name, error in self.refused]
-        return {"decided": [each.to_dict() for each in self.done], "refused": errors}
+    def __json__(self) -> dict[str, Any]:
+        return {"decided": self.done, "refused": [{"id": name, "error": error} for name, error in self.refused]}
 
 
 @operation(
@@ -178,7 +174,7 @@ def shown(workspace: "Workspace", found: "Proposal", actor: str | None) -> dict[
 
     if actor is not None:
         return disclosed(workspace, found.id, actor)
-    said = found.to_dict()
+    said: dict[str, Any] = jsonable(found)
     for change, one in zip(found.changes, said["changes"], strict=True):
         one["place"] = change.place
         if found.state == "waiting" and change.approved is not None:
@@ -212,10 +208,7 @@ class Disclosed:
     """What the caller may know of one proposal."""
 
     data: dict[str, Any]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return self.data
+    __json__ = "*data"
 
 
 _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]

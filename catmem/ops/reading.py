@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.config.json_schema import shown
-from catmem.digest import jsonable
 from catmem.errors import CatmemError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.names import TARGETS, is_declared
 from catmem.ops.shared import AnyProfile, AsOf, Category, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
@@ -29,10 +29,7 @@ class ShownFile:
     said: dict[str, Any]
     document: "Document"
     problems: Sequence["Problem"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return self.said
+    __json__ = "*said"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,12 +99,12 @@ def _seen(call: Call, profile: str, target: str) -> ShownFile:
     if not call.for_program:
         view = root.view(profile, target)
         problems = view.problems(root.problems(view.document))
-        return ShownFile(view.to_dict(problems), view.document, problems)
+        return ShownFile(view.form(problems), view.document, problems)
     file = seen_file(root, profile, target)
     tell_of_file(call, file)
     view = visible(file.document, target, root.profile(profile), root.config.taxonomy)
     problems = view.problems(root.problems(file.document))
-    return ShownFile({**view.to_dict(problems), "files": {target: file.to_dict()}}, file.document, problems)
+    return ShownFile({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
 
 
 def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
@@ -141,10 +138,9 @@ class EntryList:
     entries: Sequence[Any]
     files: dict[str, Any] | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def __json__(self) -> dict[str, Any]:
         files = {} if self.files is None else {"files": self.files}
-        return {"profile": self.profile, **files, "entries": [each.to_dict() for each in self.entries]}
+        return {"profile": self.profile, **files, "entries": self.entries}
 
 
 @operation(
@@ -181,7 +177,7 @@ def list_(
     entries, files = list_with_files(call.root, profile, **narrowed)
     for file in files.values():
         tell_of_file(call, file)
-    return Outcome(EntryList(profile, entries, {each: file.to_dict() for each, file in files.items()}))
+    return Outcome(EntryList(profile, entries, {each: jsonable(file) for each, file in files.items()}))
 
 
 def _tell_of_all(call: Call, target: str | None) -> None:
@@ -207,9 +203,8 @@ class Found:
     used: Sequence[Any] | None = None
     hints: Sequence[str] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        entries = [each.to_dict() for each in self.hits]
+    def __json__(self) -> dict[str, Any]:
+        entries = jsonable(self.hits)
         if self.used is not None:
             entries = [{**each, "used": use} for each, use in zip(entries, self.used, strict=True)]
         said = {"profile": self.profile, "query": self.query, "total": self.total, "entries": entries}

@@ -11,6 +11,7 @@ from catmem import clock
 from catmem.config.access import Rights, View, visible
 from catmem.config.json_schema import nearest
 from catmem.config.profile import limit_of
+from catmem.jsonable import jsonable
 from catmem.names import TARGETS, slugify
 from catmem.ops.shared import Target
 from catmem.ops.table import Call, P, Tool, operation
@@ -218,7 +219,7 @@ def shown_entries(
     """
     rows = (
         _cut(entry_dict(entry, to_agent=True), _LONGEST_WHOLE if whole and not index else _LONGEST_BODY)
-        | ({} if age is None else age(entry).to_dict())
+        | ({} if age is None else jsonable(age(entry)))
         for index, entry in enumerate(entries[offset : offset + MOST_ENTRIES])
     )
     shown = _fitting(rows)
@@ -232,7 +233,7 @@ def shown_found(found: Sequence["SeenEntry"], total: int, offset: int) -> tuple[
     Each tells its target, and its state by all clocks. The search has left out what a prompt would withhold.
     """
     shown = _fitting(
-        {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **each.freshness.to_dict()}
+        {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **jsonable(each.freshness)}
         for each in found
     )
     return shown, _left_out(total - offset - len(shown), f"search with offset {offset + len(shown)} shows them")

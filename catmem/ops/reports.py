@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from catmem.config.profile import refuse_no_root
+from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, OneFile
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 
@@ -53,14 +54,14 @@ def status(
 
     found = next_steps(call.root, as_of)
     if call.interface == "http":
-        unreadable = [error.to_dict() for error in found.unreadable]
-        return Outcome({**found.to_dict(), "unreadable": unreadable})
+        unreadable = jsonable(found.unreadable)
+        return Outcome({**jsonable(found), "unreadable": unreadable})
     adopted = _adopt(call, found.overview.outside) if adopt else []
     if adopted:
         found = next_steps(call.root, as_of)
     more = {"adopted": [each._asdict() for each in adopted]} if adopt else {}
     status = 0 if found.unreadable else int(check and bool(found.steps))
-    return Outcome(found, {**found.to_dict(), **more}, problems=found.unreadable, status=status)
+    return Outcome(found, {**jsonable(found), **more}, problems=found.unreadable, status=status)
 
 
 def _adopt(call: Call, entities: Sequence[str]) -> list[Adopted]:
@@ -154,7 +155,7 @@ def access(
     if call.for_program:
         declared = [each._asdict() for each in call.root.config.entities.values()]
         data = access_dict(read.fleet, profiles, categories) | {"entities": declared}
-        data |= {"problems": [problem.to_dict() for problem in read.problems]}
+        data |= {"problems": jsonable(read.problems)}
     status = 2 if read.problems else 0
     return Outcome(AccessRead(read, profiles, categories), data, problems=read.problems, status=status)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
+from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, Category, refuse_undeclared
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.text import counted
@@ -79,7 +80,7 @@ def review(
         given, left = call.dialogue("review")(review, answers).run()
     said = {
         "as_of": review.as_of.isoformat(),
-        "due": [due.to_dict() for due in review.due()],
+        "due": [jsonable(due) for due in review.due()],
         "passed_over": review.passed_over,
         "answers": [
             {"answer": each.answer, "entity": each.entity, "revision": each.revision, "notes": list(each.notes)}

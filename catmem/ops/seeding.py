@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from catmem.errors import CatmemError, ForbiddenError, RequestError, UnknownNameError
 from catmem.files import shown_path
+from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.memory import WRITES
 from catmem.ops.shared import CATEGORY, PROFILE, AllowSecret, AsOf, DryRun, Interactive, OneFile, Reason, Target
@@ -53,10 +54,8 @@ class Seeds:
         """Whether there was nothing to do."""
         return all(plan.in_sync for plan in self.plans)
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        said = {"seeds": [each.to_dict() for each in self.results or self.plans]}
-        said |= {"unreadable": [error.to_dict() for error in self.unreadable]}
+    def __json__(self) -> dict[str, Any]:
+        said = {"seeds": self.results or self.plans, "unreadable": self.unreadable}
         return said if self.results else {"in_sync": self.in_sync and not self.unreadable, **said}
 
 
@@ -72,10 +71,9 @@ class SeedSeen:
         """Why files were not seeded."""
         return [*(each.error for each in self.result.refused), *self.result.unreadable]
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        said = self.result.to_dict()
-        return said | ({"code": self.errors[0].code, "message": "some files were not seeded"} if self.errors else {})
+    def __json__(self) -> dict[str, Any]:
+        failed = {"code": self.errors[0].code, "message": "some files were not seeded"} if self.errors else {}
+        return {**jsonable(self.result), **failed}
 
     def for_model(self) -> dict[str, Any]:
         """What the memory tool answers."""
@@ -522,7 +520,7 @@ def promote(
         external = _external(call, promoted_between(workspace, profile), dry_run=dry_run)
         done = Promotions(promote_learned(workspace, profile, categories=categories, dry_run=dry_run), dry_run)
         status = max((error.exit_status for error in done.failed), default=0) if all_learned else 0
-        promotions = [one.to_dict() for one in done.each]
+        promotions = jsonable(done.each)
         return Outcome(done, {"promoted": promotions, "external": external, "dry_run": dry_run}, status=status)
     if profile is None:
         raise UsageError("Say whose entry it is: -p NAME ENTRY.")
@@ -531,7 +529,7 @@ def promote(
     external = _external(call, promoted_between(workspace, profile, to), dry_run=dry_run)
     which: dict[str, Any] = {"to": to, "target": target, "category": next(iter(categories), None)}
     written = promoted(workspace, profile, entry, **which, reason=reason, proposes=propose, dry_run=dry_run).written
-    return Outcome(written, written and {**written.to_dict(), "external": external, "dry_run": dry_run})
+    return Outcome(written, written and {**jsonable(written), "external": external, "dry_run": dry_run})
 
 
 def _external(call: Call, sides: "Iterable[tuple[Profile, Profile]]", *, dry_run: bool) -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import Rights
 from catmem.errors import ForbiddenError
+from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.staleness.freshness import advice
 from catmem.store.contract import DECISION, revision_number
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from catmem.ops.branches import BranchList, BranchMerge
     from catmem.ops.history import RevisionLog
-    from catmem.ops.memory import ContentRead, EntityHead, EntityRead
+    from catmem.ops.memory import EntityHead, EntityRead
     from catmem.ops.seeding import SeedSeen
     from catmem.ops.table import Call
     from catmem.store.contract import Revision
@@ -45,20 +46,16 @@ def seen(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
 
 
 def _head(value: EntityHead, _: Call) -> dict[str, Any]:
-    said = value.to_dict()
+    said: dict[str, Any] = jsonable(value)
     if is_declared(value.entity):
         return said
     return {name: said[name] for name in ("entity", "revision", "mem_rev", "recorded")}
 
 
 def _entity_read(value: EntityRead, _: Call) -> dict[str, Any]:
-    rows = [entry_dict(entry, to_agent=True) | age.to_dict() for entry, age in value.entries]
+    rows = [{**entry_dict(entry, to_agent=True), **jsonable(age)} for entry, age in value.entries]
     said = {"entity": value.entity, "revision": value.revision, "entries": rows, "total": value.total}
     return said | advice(row["state"] for row in rows)
-
-
-def _content_read(value: ContentRead, _: Call) -> dict[str, Any]:
-    return value.to_dict()
 
 
 def _log(value: RevisionLog, call: Call) -> dict[str, Any]:
@@ -90,7 +87,7 @@ def _written(value: Written, call: Call) -> dict[str, Any]:
 
 def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
     """What a write over HTTP did."""
-    answer = written.to_dict()
+    answer = jsonable(written)
     return {
         "entity": written.entity,
         "revision": written.revision,
@@ -111,7 +108,7 @@ def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
 def _merged(merged: BranchMerge, call: Call) -> dict[str, Any]:
     """Of a merge an agent is given no texts: its selectors say what it is shown."""
     value = merged.joined
-    said = value.to_dict()
+    said: dict[str, Any] = jsonable(value)
     if is_declared(value.entity):
         return said
     del said["digest"], said["warnings"]  # a warning may quote entries; this one does not:
@@ -122,13 +119,13 @@ def _merged(merged: BranchMerge, call: Call) -> dict[str, Any]:
 
 
 def _branches(value: BranchList, _: Call) -> dict[str, Any]:
-    rows = value.to_dict()["branches"]
+    rows = jsonable(value)["branches"]
     return {"branches": [{name: said for name, said in row.items() if name != "person"} for row in rows]}
 
 
 def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-    """What was made for the caller alone: proposals as far as it may know of them, its own prompt."""
-    return value.to_dict()
+    """A declared entity, and proposals as far as the caller may know of them."""
+    return jsonable(value)
 
 
 def _seed_seen(value: SeedSeen, _: Call) -> dict[str, Any]:
@@ -140,14 +137,13 @@ def _seed_seen(value: SeedSeen, _: Call) -> dict[str, Any]:
 _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "EntityHead": _head,
     "EntityRead": _entity_read,
-    "ContentRead": _content_read,
+    "ContentRead": _plain,
     "RevisionLog": _log,
     "Written": _written,
     "BranchMerge": _merged,
     "Decided": _plain,
     "Disclosed": _plain,
     "ProposalList": _plain,
-    "PromptRead": _plain,
     "SeedSeen": _seed_seen,
     "BranchList": _branches,
 }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
+from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.ops.shared import DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
@@ -34,13 +35,9 @@ class Init:
     """Whether it is one over what Hermes Agent keeps; ``skipped`` are its profiles that have none here."""
     skipped: Mapping[str, CatmemError]
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        made, git = self.made, self.git
-        said: dict[str, Any] = {"root": str(made.root), "written": list(made.written), "kept": list(made.kept)}
-        if git is not None:
-            lists = {"attributes": git.attributes, "config": git.config, "warnings": git.warnings}
-            said["git"] = {"repository": str(git.repository), **{name: list(each) for name, each in lists.items()}}
+    def __json__(self) -> dict[str, Any]:
+        made, git = self.made, {} if self.git is None else {"git": self.git}
+        said = {"root": made.root, "written": made.written, "kept": made.kept, **git}
         return {**said, "uncategorized": self.uncategorized, "next": self.next}
 
 
@@ -135,7 +132,7 @@ def init(
         call.tell(f"note: {note}")
     done = Init(made, git, uncategorized, steps, from_hermes, skipped)
     more = {"dry_run": True} if dry_run else {"skipped": list(skipped)} if from_hermes else {}
-    return Outcome(done, {**done.to_dict(), **more}, status=_SKIPPED if skipped else 0)
+    return Outcome(done, {**jsonable(done), **more}, status=_SKIPPED if skipped else 0)
 
 
 def _refuse_flat(folder: Path) -> None:

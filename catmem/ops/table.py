@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 from catmem.commands import COMMANDS, MODULES, OTHERS
 from catmem.config.json_schema import nearest, shown
 from catmem.errors import CatmemError, ConfigError, ForbiddenError
+from catmem.jsonable import jsonable
 from catmem.registry import at, bad_plugin, registry
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class UsageError(Exception):
 class Outcome:
     """What was done or found, for every interface.
 
-    ``value`` is what renderers know; ``data`` is JSON-ready, by default what its ``to_dict`` says. ``problems`` could
+    ``value`` is what renderers know; ``data`` is JSON-ready, by default ``jsonable(value)``. ``problems`` could
     not be looked at, and are said in the end, after ``notes``; ``status`` is the exit status, by default the worst of
     theirs. Over HTTP ``revision`` is what the ETag says, or ``unrecorded``, the digest of a text that has none, which
     no caller sees; ``waiting`` is the proposal as which a write waits; ``conflict`` says that a part was refused.
@@ -244,7 +245,7 @@ class Outcome:
     def to_json(self) -> Any:  # noqa: ANN401 - JSON-ready data
         """All of it, as JSON-ready data: for a person."""
         if self.data is None:
-            self.data = self.value.to_dict() if hasattr(self.value, "to_dict") else self.value
+            self.data = jsonable(self.value)
         return self.data
 
     def seen_by(self, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data

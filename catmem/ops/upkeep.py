@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from catmem.digest import jsonable
 from catmem.errors import CatmemError
+from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
 from catmem.text import counted
@@ -49,10 +49,7 @@ class Doctored:
     report: "DoctorReport"
     tokens: dict[str, Any]
     plugins: Sequence["Plugin"]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
-        return {**self.report.to_dict(), "tokens": self.tokens, "plugins": jsonable(self.plugins)}
+    __json__ = "*report tokens plugins"
 
 
 @operation("doctor", examples=("catmem doctor", "catmem doctor --format json"), opens="look")

@@ -11,10 +11,10 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.access import View, visible
-from catmem.digest import bytes_digest, jsonable
+from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import (
@@ -52,6 +52,7 @@ class Prompt:
 
     text: str
     _draft: _Draft = field(repr=False, compare=False)
+    __json__ = "text digest manifest"
 
     @property
     def digest(self) -> str:
@@ -67,10 +68,6 @@ class Prompt:
     def manifest(self) -> Manifest:
         """What the text is made of; worked out when it is asked for."""
         return self._draft.manifest()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Text, digest and manifest as JSON-ready data."""
-        return {"text": self.text, "digest": self.digest, "manifest": self.manifest.to_dict()}
 
 
 def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
@@ -359,19 +356,9 @@ class Row(NamedTuple):
     budget: str | None = None
     """The budget that keeps it out: ``user``, ``memory`` or ``total``."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-ready data."""
-        return {
-            "target": self.target,
-            "category": self.category,
-            "line": self.line,
-            "id": self.id,
-            "state": self.state,
-            "date": None if self.day is None else self.day.isoformat(),
-            "status": self.status,
-            "reason": self.reason,
-            "preview": self.preview,
-        }
+    @property
+    def __json__(self) -> str:
+        return "target category line id state date=day status reason preview"
 
 
 class Manifest(NamedTuple):
@@ -393,6 +380,6 @@ class Manifest(NamedTuple):
     missing: tuple[str, ...] = ()
     """The targets that have no file yet."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """The manifest as JSON-ready data."""
-        return {"entries" if name == "rows" else name: jsonable(said) for name, said in self._asdict().items()}
+    @property
+    def __json__(self) -> str:
+        return "profile as_of style entries=rows hidden hidden_uncategorized sizes budget warnings missing"

@@ -104,14 +104,13 @@ class Sizes(NamedTuple):
         """The same of the tokens."""
         return percent_of(self.prompt.tokens, self.flat.tokens)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The sizes as JSON-ready data."""
+    def __json__(self) -> dict[str, Any]:
         sizes = {"prompt": self.prompt, "unfiltered": self.unfiltered, "files": self.files, "flat": self.flat}
         return {
             **{name: size.characters for name, size in sizes.items()},
             "percent": self.percent,
             "tokens": {**{name: size.tokens for name, size in sizes.items()}, "percent": self.tokens_percent},
-            "changed": self.changed._asdict(),
+            "changed": self.changed,
             "seen": self.seen,
             "entries": self.entries,
             "states": {name: self.states.get(name, 0) for name in STATES},
@@ -119,8 +118,8 @@ class Sizes(NamedTuple):
             "secrets": self.secrets,
             "marked": {name: self.marked.get(name, 0) for name in MARKED},
             "in_flat": {name: self.in_flat.get(name, 0) for name in UNWANTED},
-            "budgets": [use._asdict() for use in self.budgets],
-            "limits": [use._asdict() for use in self.limits],
+            "budgets": self.budgets,
+            "limits": self.limits,
         }
 
 

@@ -57,17 +57,7 @@ class Decided:
     revision: str | None
     changed: bool
     notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """The decision as JSON-ready data."""
-        return {
-            "id": self.proposal.id,
-            "entity": self.proposal.entity,
-            "verdict": self.verdict,
-            "revision": self.revision,
-            "changed": self.changed,
-            "notes": list(self.notes),
-        }
+    __json__ = "id=proposal.id entity=proposal.entity verdict revision changed notes"
 
 
 def approve(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import visible_categories
+from catmem.jsonable import jsonable
 from catmem.prompt.styles import blocked_line
 from catmem.proposals.proposal import past_proposals, proposal, proposals, unknown_proposal
 from catmem.workspace.seen_entry import rules_in, tag_texts
@@ -35,7 +36,7 @@ def disclosed_all(
     """
     found = proposals(workspace, actor=actor)
     if actor is None:
-        return [each.to_dict() for each in found.proposals], found.unreadable
+        return jsonable(found.proposals), found.unreadable
     acting = workspace.profile(actor)
     waiting = [each for each in found.proposals if each.agent == actor or not own]
     return [
@@ -47,7 +48,8 @@ def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = Fals
     """One proposal, also one that was decided. Raises ``UnknownNameError`` (``unknown_proposal``)."""
     found = proposal(workspace, name, actor=actor)
     if actor is None:
-        return found.to_dict()
+        whole: dict[str, Any] = jsonable(found)
+        return whole
     if own and found.agent != actor:
         raise unknown_proposal(name, actor)
     return _disclosed(workspace, found, workspace.profile(actor))

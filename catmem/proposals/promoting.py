@@ -54,24 +54,12 @@ class Promoted:
     in_conflict: bool = False
     written: Written | None = None
     error: CatmemError | None = None
+    __json__ = "profile source target category=entry.category body=entry.body replaces written error"
 
     @property
     def replaces(self) -> str | None:
         """The words that it rewords."""
         return None if self.replaced is None else self.replaced.body
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry and its fate as JSON-ready data."""
-        return {
-            "profile": self.profile,
-            "source": self.source,
-            "target": self.target,
-            "category": self.entry.category,
-            "body": self.entry.body,
-            "replaces": self.replaces,
-            "written": None if self.written is None else self.written.to_dict(),
-            "error": None if self.error is None else self.error.to_dict(),
-        }
 
 
 def promote(  # noqa: PLR0913 - which entry, where to, and how

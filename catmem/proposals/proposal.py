@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from catmem import clock
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, refuse_no_root
-from catmem.digest import record_dict
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
@@ -46,6 +45,10 @@ class ProposedChange(NamedTuple):
     before: Version | None
     after: Version | None
     now: Version | None
+
+    @property
+    def __json__(self) -> str:
+        return "category stale=is_stale before=before.text after=after.text now=now.text verifies"
 
     @property
     def verifies(self) -> bool:
@@ -86,12 +89,6 @@ class ProposedChange(NamedTuple):
         """Every category that the change touches."""
         return {side.category for side in (self.before, self.after) if side is not None}
 
-    def to_dict(self) -> dict[str, Any]:
-        """The change as JSON-ready data."""
-        sides = {"before": self.before, "after": self.after, "now": self.now}
-        texts = {name: None if side is None else side.text for name, side in sides.items()}
-        return {"category": self.category, "stale": self.is_stale, **texts, "verifies": self.verifies}
-
 
 _NO_VERSION = Version("", "", {}, "")
 
@@ -109,9 +106,9 @@ class ProposalDecision(NamedTuple):
     revision: str
     words: Version | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The decision as JSON-ready data."""
-        return self._asdict() | {"words": self.words and self.words.text}
+    @property
+    def __json__(self) -> str:
+        return "verdict by timestamp reason revision words=words.text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +148,6 @@ class Proposal:
     def categories(self) -> set[str]:
         """Every category that it touches."""
         return {name for change in self.changes for name in change.categories}
-
-    def to_dict(self) -> dict[str, Any]:
-        """The proposal as JSON-ready data."""
-        return record_dict(self) | {"until": self.until.isoformat()}
 
 
 # --- reading -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, get_args
 
 from catmem import clock
 from catmem.config.access import visible_categories
@@ -50,21 +50,12 @@ class SearchHit(SeenEntry):
 
     score: float
     query: Query = field(repr=False)
+    __json__ = f"{SeenEntry.__json__} basis=freshness.basis score snippet"
 
     @property
     def snippet(self) -> Snippet:
         """The piece of its body that shows why; made when it is asked for."""
         return snippet(self.entry.body, self.query)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry as JSON-ready data."""
-        piece = self.snippet
-        return {
-            **SeenEntry.to_dict(self),
-            "basis": self.freshness.basis,
-            "score": self.score,
-            "snippet": {"text": piece.text, "hits": [list(hit) for hit in piece.hits]},
-        }
 
 
 class Searched(NamedTuple):

@@ -103,15 +103,9 @@ class SeedPlan:
         """What the command line returns after it: that of the worst refusal; 3 for an open conflict."""
         return _exit_status(self.files, self.refused, self.unreadable)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The plan as JSON-ready data."""
-        return {
-            "source": self.asked.source,
-            "as_of": self.asked.as_of.isoformat(),
-            "in_sync": self.in_sync,
-            "files": [_file_dict(each) for each in self.files],
-            **_rest_dict(self),
-        }
+    def __json__(self) -> dict[str, Any]:
+        said = {"source": self.asked.source, "as_of": self.asked.as_of, "in_sync": self.in_sync}
+        return {**said, "files": [_file_dict(each) for each in self.files], **_rest_dict(self)}
 
 
 class SeededFile(NamedTuple):
@@ -137,15 +131,9 @@ class SeedResult:
         """What the command line returns: that of the worst refusal; 3 for an open conflict."""
         return _exit_status((each.plan for each in self.files), self.refused, self.unreadable)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The result as JSON-ready data."""
-        return {
-            "source": self.source,
-            "files": [
-                {**_file_dict(each.plan), "revision": each.revision, "notes": list(each.notes)} for each in self.files
-            ],
-            **_rest_dict(self),
-        }
+    def __json__(self) -> dict[str, Any]:
+        files = [{**_file_dict(each.plan), "revision": each.revision, "notes": each.notes} for each in self.files]
+        return {"source": self.source, "files": files, **_rest_dict(self)}
 
 
 def _file_dict(plan: FilePlan) -> dict[str, Any]:
@@ -182,11 +170,7 @@ def _version_dict(version: Version | None) -> dict[str, Any]:
 
 
 def _rest_dict(seed: SeedPlan | SeedResult) -> dict[str, Any]:
-    return {
-        "refused": [{"target": each.target, "error": each.error.to_dict()} for each in seed.refused],
-        "unreadable": [error.to_dict() for error in seed.unreadable],
-        "notes": list(seed.notes),
-    }
+    return {"refused": seed.refused, "unreadable": seed.unreadable, "notes": seed.notes}
 
 
 def _exit_status(files: Iterable[FilePlan], refused: Iterable[SeedRefusal], unreadable: Iterable[CatmemError]) -> int:

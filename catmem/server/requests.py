@@ -42,6 +42,7 @@ from catmem.errors import (
     UnknownRevisionError,
     UnreadableError,
 )
+from catmem.jsonable import jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -289,14 +290,14 @@ _FROM_INTERNAL = 500
 
 
 def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = None) -> tuple[int, dict[str, Any]]:
-    """The status and the JSON of an answer: ``error.to_dict()``, and ``head`` where a write was refused for it.
+    """The status and the JSON of an answer: ``jsonable(error)``, and ``head`` where a write was refused for it.
 
     ``status`` is that of the error where it is asked for, if it is another one there than everywhere. For a ``bounded``
     caller (an agent, or unknown) without what it says of this machine: places of files, and what is wrong with
     them.
     """
     status = status_of(error) if status is None else status
-    data = {name: value for name, value in error.to_dict().items() if value is not None}
+    data = {name: value for name, value in jsonable(error).items() if value is not None}
     if isinstance(error, RefusedError) and error.head is not None:
         data["head"] = dict(error.head)
     if not bounded:

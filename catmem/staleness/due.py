@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, Unpack
 
 from catmem import clock
 from catmem.config.access import Rights, visible_categories
 from catmem.config.json_schema import shown
-from catmem.digest import jsonable
 from catmem.errors import EditError, NoMatchError
 from catmem.names import TARGETS
 from catmem.search.search import read_usage, usage_key
@@ -56,6 +55,10 @@ class Due(SeenEntry):
     future: tuple[tuple[str, date], ...]
     why: str
     use: EntryUse | None = None
+    __json__ = (
+        "entity line id=entry.id category=entry.category state basis=freshness.basis date=freshness.day "
+        "stale_after why used=use tags=entry.tags body=entry.body"
+    )
 
     @property
     def state(self) -> DueState:
@@ -72,23 +75,6 @@ class Due(SeenEntry):
     def key(self) -> tuple[str, str]:
         """Entity and id: what a round remembers of it."""
         return self.entity, self.entry.id
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fact as JSON-ready data."""
-        return {
-            "entity": self.entity,
-            "line": self.line,
-            "id": self.entry.id,
-            "category": self.entry.category,
-            "state": self.state,
-            "basis": self.freshness.basis,
-            "date": self.freshness.to_dict()["date"],
-            "stale_after": self.stale_after,
-            "why": self.why,
-            "used": jsonable(self.use),
-            "tags": self.entry.tags,
-            "body": self.entry.body,
-        }
 
 
 def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day

@@ -71,6 +71,10 @@ class Freshness(NamedTuple):
     day: date | None = None
 
     @property
+    def __json__(self) -> str:
+        return "state date=day"
+
+    @property
     def overdue(self) -> bool:
         """Whether the fact is stale or expired."""
         return self.state in {"stale", "expired"}
@@ -81,10 +85,6 @@ class Freshness(NamedTuple):
         if self.state == "stale":
             return f"stale: {'verified' if self.basis == 'verified_date' else 'created'} {self.day}"
         return {"fresh": None, "unverified": "unverified", "expired": f"expired {self.day}"}[self.state]
-
-    def to_dict(self) -> dict[str, str | None]:
-        """``state`` and ``date`` as JSON-ready data."""
-        return {"state": self.state, "date": None if self.day is None else self.day.isoformat()}
 
 
 UNVERIFIED = Freshness("unverified")

@@ -18,6 +18,7 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
 
+from catmem.jsonable import jsonable
 from catmem.store.contract import who
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ class AuditLine(NamedTuple):
         """Whether it was not made."""
         return self.status in {"conflict", "refused"}
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The line as JSON-ready data, its keys in one order; ``note`` and ``person`` only where there is one."""
         said = {name: value for name, value in self._asdict().items() if value is not None or name not in _OPTIONAL}
         numbers = {name: int(said[name]) for name in _REVISIONS if _NUMBER.fullmatch(said[name] or "")}
@@ -238,7 +239,7 @@ class AuditLine(NamedTuple):
 
     def to_json(self) -> bytes:
         """The line as it stands in the log, with its newline; ASCII, whatever the names are."""
-        return json.dumps(self.to_dict(), separators=(",", ":")).encode() + b"\n"
+        return json.dumps(jsonable(self), separators=(",", ":")).encode() + b"\n"
 
     @classmethod
     def from_json(cls, data: bytes) -> AuditLine | None:

@@ -111,11 +111,6 @@ class Revision:
         name = self.note.get(PERSON_NAME)
         return name if isinstance(name, str) else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The revision as JSON-ready data."""
-        fields = {name: getattr(self, name) for name in self.__slots__}
-        return fields | {"parents": list(self.parents), "note": dict(self.note)}
-
 
 @dataclass(frozen=True, slots=True)
 class Change:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catmem.digest import bytes_digest, canonical_json
+from catmem.jsonable import jsonable
 from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
@@ -71,16 +72,16 @@ class Envelope:
         asked = [self.entity_id, self.agent_id, type(self.content).__name__, self.mem_hash]
         return bytes_digest(canonical_json(asked))
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The envelope as JSON-ready data, in the order that people read; fields that are not given are left out."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in (*_FIRST, *_ALWAYS, *_SOMETIMES)}
-        fields["parents"] = list(self.parents) if self.names_parents else None
+        fields["parents"] = self.parents if self.names_parents else None
         # A content may be null, which is a value.
         return {name: value for name, value in fields.items() if value is not None or name == "content"}
 
     def canonical(self) -> bytes:
         """The bytes that are signed: canonical JSON of every field but the signature."""
-        return canonical_json(replace(self, signature=None).to_dict())
+        return canonical_json(jsonable(replace(self, signature=None)))
 
     def signed(self, key_id: str, key: bytes) -> Envelope:
         """The envelope with the signature of a key."""

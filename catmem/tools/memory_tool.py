@@ -20,6 +20,7 @@ from catmem.errors import (
     RefusedError,
     UnreadableError,
 )
+from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict, view_of
 from catmem.ops.table import OPERATIONS, Call, UsageError, call
@@ -157,7 +158,7 @@ class _Turn:
             "entries": entries,
             **cut,
             **advice_on(self.workspace, done, self.profile),
-            **({} if crowded is None else {"prompt": crowded.to_dict()}),
+            **({} if crowded is None else {"prompt": jsonable(crowded)}),
             **({"warnings": list(done.warnings)} if done.warnings else {}),
             "message": " ".join([self._message(done), *([] if crowded is None else [_crowded_message(crowded)])]),
         }

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from catmem.config.access import Rights, reads_entity
 from catmem.config.profile import named_entities
 from catmem.errors import CatmemError, ForbiddenError, StoreError
+from catmem.jsonable import jsonable
 from catmem.store.contract import revision_number, sees
 from catmem.workspace.history import declared_of, entity_of
 from catmem.workspace.root import broken_profiles
@@ -254,7 +255,7 @@ def _whole(news: News) -> dict[str, Any]:
     record, said = news.record, dict[str, Any]()
     if record is not None:
         said = {"agent_id": record.agent, "person": record.person, "op": record.op, "timestamp": record.timestamp}
-    said |= {"digest": news.digest, **(news.error.to_dict() if news.error else {})}
+    said |= {"digest": news.digest, **(jsonable(news.error) if news.error else {})}
     return _discreet(news) | {name: value for name, value in said.items() if value is not None}
 
 

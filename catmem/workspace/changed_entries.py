@@ -137,7 +137,7 @@ class Blamed:
     revisions: tuple[Revision | None, ...]
     line: int = 0
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The entry with its revisions, as JSON-ready data."""
         day = self.entry.tags.get("verified_date")
         return {

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from catmem import clock
 from catmem.config.profile import profile_names, refuse_no_root
-from catmem.digest import JsonRecord, bytes_digest
+from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.store.contract import EXTERNAL, Change, Revision
 from catmem.workspace.history import all_entities
 from catmem.workspace.stores import open_store, refuse_no_store, store_file
@@ -40,7 +41,7 @@ _UNRECORDED = "unrecorded-"
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedEntity(JsonRecord):
+class CopiedEntity:
     """What became of one entity; ``adopted``: the last revision holds what the source has in its file alone."""
 
     entity: str
@@ -72,7 +73,7 @@ def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = Fals
 
 
 @dataclass(frozen=True, slots=True)
-class StoredEntity(JsonRecord):
+class StoredEntity:
     """What a store keeps of an entity: the newest revision, how many there are, and the branches to be merged."""
 
     entity: str
@@ -202,7 +203,7 @@ def _first_difference(
 def _record(recorded: Revision) -> dict[str, Any]:
     """What has to be the same of a record: everything but the store's own sequence, and the time of the copy."""
     copied = {"sequence", *(("timestamp",) if recorded.op_id.startswith(_UNRECORDED) else ())}
-    return {name: value for name, value in recorded.to_dict().items() if name not in copied}
+    return {name: value for name, value in jsonable(recorded).items() if name not in copied}
 
 
 def _copied(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
@@ -241,7 +242,7 @@ NO_ENTRIES = "they are no entries; 'catmem fsck' says what is wrong with each"
 
 
 @dataclass(frozen=True, slots=True)
-class UncopiedRows(JsonRecord):
+class UncopiedRows:
     """``rows`` rows of an entity that were not copied, and why."""
 
     entity: str

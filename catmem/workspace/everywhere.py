@@ -17,9 +17,9 @@ from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import load_profile, named_entities
 from catmem.config.rights_table import Fleet, Held, Reason, fleet_of, reasons
 from catmem.config.selector import is_pattern
-from catmem.digest import record_dict
 from catmem.entities.contents import content_of
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
 from catmem.proposals.proposal import ProposalReader
@@ -47,10 +47,10 @@ class SharedEntry(NamedTuple, Generic[E]):
     entry: E
     copies: tuple[E, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The entry as JSON-ready data, with its ``entity`` and its ``copies``."""
         copies = [{"entity": each.entity, "line": each.line, "id": each.entry.id} for each in self.copies]
-        return {"entity": self.entry.entity, **self.entry.to_dict(), "copies": copies}
+        return {"entity": self.entry.entity, **jsonable(self.entry), "copies": copies}
 
 
 def folded(entries: Iterable[E]) -> list[SharedEntry[E]]:
@@ -130,14 +130,9 @@ class Survey:
     begun: datetime
     seconds: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """The survey as JSON-ready data."""
-        return {
-            "entities": [standing._asdict() for standing in self.standings],
-            "unreadable": list(self.unreadable),
-            "begun": self.begun.isoformat(),
-            "seconds": round(self.seconds, 6),
-        }
+    def __json__(self) -> dict[str, Any]:
+        said = {"entities": self.standings, "unreadable": self.unreadable}
+        return {**said, "begun": self.begun, "seconds": round(self.seconds, 6)}
 
 
 def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
@@ -203,11 +198,9 @@ class Access:
     fleet: Fleet
     problems: tuple[CatmemError, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The whole as JSON-ready data."""
-        return access_dict(self.fleet, self.fleet.profiles, self.fleet.categories) | {
-            "problems": [problem.to_dict() for problem in self.problems]
-        }
+    def __json__(self) -> dict[str, Any]:
+        table = access_dict(self.fleet, self.fleet.profiles, self.fleet.categories)
+        return {**table, "problems": self.problems}
 
 
 class Why(NamedTuple):
@@ -221,11 +214,9 @@ class Why(NamedTuple):
     note: str | None
     problems: tuple[CatmemError, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as JSON-ready data."""
-        answers, problems = ([each.to_dict() for each in found] for found in (self.reasons, self.problems))
-        said = self._asdict()
-        return {name: said[name] for name in self._fields[:4]} | {"answers": answers, "problems": problems}
+    @property
+    def __json__(self) -> str:
+        return "profile category declared entries answers=reasons problems"
 
 
 def read_access(workspace: Root) -> Access:
@@ -343,12 +334,7 @@ class Measured:
     seed_from: str | None
     missing: tuple[str, ...]
     sizes: Sizes
-
-    def to_dict(self) -> dict[str, Any]:
-        """The measures as JSON-ready data."""
-        said = record_dict(self)
-        sizes: dict[str, Any] = said.pop("sizes")
-        return said | sizes
+    __json__ = "profile tier style owner seed_from missing *sizes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,21 +345,12 @@ class Stats:
     source: str | None
     profiles: tuple[Measured, ...]
     problems: tuple[CatmemError, ...]
+    __json__ = "as_of source profiles total problems"
 
     @property
     def total(self) -> Sizes:
         """All of them together."""
         return total(measured.sizes for measured in self.profiles)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The whole as JSON-ready data."""
-        return {
-            "as_of": self.as_of.isoformat(),
-            "source": self.source,
-            "profiles": [measured.to_dict() for measured in self.profiles],
-            "total": self.total.to_dict(),
-            "problems": [problem.to_dict() for problem in self.problems],
-        }
 
 
 def read_stats(

@@ -18,6 +18,7 @@ from catmem.config.yamlfile import YAML_LIMIT
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.files import read_bounded, rewrite_file
+from catmem.jsonable import jsonable
 from catmem.model.layout import formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import SIDECAR, Change
@@ -377,7 +378,7 @@ def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -
     return readers
 
 
-def to_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict[str, Any]:
+def migration_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict[str, Any]:
     """A file's migration as JSON-ready data."""
     migration = planned.migration
     return {
@@ -391,6 +392,6 @@ def to_dict(planned: PlannedMigration, done: Migrated, *, written: bool) -> dict
         "title": migration.title,
         "counts": migration.counts,
         "unknown": [{"label": label, "entries": number} for label, number in migration.unknown.items()],
-        "entries": [each.to_dict() for each in migration.entries],
+        "entries": jsonable(migration.entries),
         "warnings": list(planned.warnings),
     }

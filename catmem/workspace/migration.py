@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.config.json_schema import nearest
 from catmem.config.labels import Labels, Meanings, read_labels
@@ -51,6 +51,7 @@ class PlannedEntry:
     label: str
     why: str
     unknown: str | None = None
+    __json__ = "line action category label tags body why"
 
     @property
     def action(self) -> Action:
@@ -58,11 +59,6 @@ class PlannedEntry:
         if self.category != UNCATEGORIZED:
             return "moved"
         return "tagged" if self.label else "stayed"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The plan for the entry as JSON-ready data."""
-        said = {name: getattr(self, name) for name in ("line", "action", "category", "label", "tags", "body", "why")}
-        return said | {"tags": dict(self.tags)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,11 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, profile_names
-from catmem.digest import bytes_digest, content_digest, record_dict
+from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
@@ -397,10 +397,7 @@ class NextSteps:
     overview: Overview
     steps: tuple[NextStep, ...]
     unreadable: tuple[CatmemError, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The list as JSON-ready data."""
-        return {"as_of": self.overview.as_of.isoformat(), "next": list(map(record_dict, self.steps))}
+    __json__ = "as_of=overview.as_of next=steps"
 
 
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:

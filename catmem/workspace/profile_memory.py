@@ -9,7 +9,7 @@ import os
 import threading
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.config.access import all_problems, visible
@@ -66,9 +66,9 @@ class Reading(NamedTuple):
     document: Document
     warning: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """``revision`` and ``digest``."""
-        return {"revision": self.revision, "digest": self.digest}
+    @property
+    def __json__(self) -> str:
+        return "revision digest"
 
 
 @dataclass(frozen=True, slots=True)

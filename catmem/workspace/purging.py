@@ -82,22 +82,12 @@ class PurgeReport:
     dry_run: bool
     places: tuple[str, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The report as JSON-ready data, without the text that was forgotten."""
-        own = [(self.entities[0], entry) for entry in self.entries]
-        return {
-            "entities": list(self.entities),
-            "entries": [
-                {"entity": entity, "category": entry.category, "id": entry.id}
-                for entity, entry in (*own, *self.elsewhere)
-            ],
-            "places": list(self.places),
-            "revisions": self.revisions,
-            "files": list(self.files),
-            "removed": list(self.removed),
-            "left": [{"path": left.path, "why": left.why} for left in self.left],
-            "dry_run": self.dry_run,
-        }
+        named = [*((self.entities[0], entry) for entry in self.entries), *self.elsewhere]
+        entries = [{"entity": entity, "category": entry.category, "id": entry.id} for entity, entry in named]
+        said = {"entities": self.entities, "entries": entries, "places": self.places, "revisions": self.revisions}
+        return {**said, "files": self.files, "removed": self.removed, "left": self.left, "dry_run": self.dry_run}
 
 
 def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, dry_run: bool = False) -> PurgeReport:

@@ -56,17 +56,11 @@ class RepairPlan:
         """Whether there is anything to do."""
         return self.before != self.after
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The plan as JSON-ready data, without the texts."""
-        return {
-            "entity": self.entity,
-            "reason": self.reason,
-            "how": self.how,
-            "choices": list(_REMEDIES.get(self.reason or "", ())),
-            "changes": self.changes,
-            "moved_to": None if self.moved_to is None or not self.moved else str(self.moved_to),
-            "message": self.message,
-        }
+        said: dict[str, Any] = {"entity": self.entity, "reason": self.reason, "how": self.how}
+        said |= {"choices": _REMEDIES.get(self.reason or "", ()), "changes": self.changes}
+        return {**said, "moved_to": self.moved_to if self.moved else None, "message": self.message}
 
 
 def plan_repair(workspace: Root, entity: str, how: Remedy | None = None) -> RepairPlan:

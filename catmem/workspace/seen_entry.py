@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.config.access import visible
+from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.threats import BuiltinScanner, scan_each
@@ -40,6 +41,7 @@ class SeenEntry:
     line: int
     entry: Entry
     freshness: Freshness
+    __json__ = "target category=entry.category line id=entry.id *freshness threats tags=entry.tags body=entry.body"
 
     @property
     def target(self) -> str:
@@ -50,19 +52,6 @@ class SeenEntry:
     def threats(self) -> tuple[str, ...]:
         """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents should not."""
         return rules_in([self.entry.body])
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry as JSON-ready data."""
-        return {
-            "target": self.target,
-            "category": self.entry.category,
-            "line": self.line,
-            "id": self.entry.id,
-            **self.freshness.to_dict(),
-            "threats": list(self.threats),
-            "tags": self.entry.tags,
-            "body": self.entry.body,
-        }
 
 
 def list_with_files(
@@ -139,7 +128,7 @@ def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:
     ``to_agent``: a text in which the scan finds something is replaced by a line that names the rules, and ``threats``
     lists them; the id still names the entry, so that it can be replaced or removed.
     """
-    shown: dict[str, Any] = {"category": entry.category, "body": entry.body, "tags": entry.tags, "id": entry.id}
+    shown: dict[str, Any] = jsonable(entry)
     threats = rules_in(texts_of(entry)) if to_agent else ()
     if threats:
         from catmem.prompt.styles import blocked_line

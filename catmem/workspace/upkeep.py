@@ -7,11 +7,11 @@ import os
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.json_schema import suggestion
 from catmem.config.profile import memory_dir, named_entities, profile_names, refuse_no_root
-from catmem.digest import JsonRecord, bytes_digest, record_dict
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
@@ -49,15 +49,12 @@ class FsckReport:
     faults: tuple[Fault, ...]
     done: tuple[str, ...]
     unreadable: tuple[CatmemError, ...] = ()
+    __json__ = "damaged faults done unreadable"
 
     @property
     def damaged(self) -> bool:
         """Whether anything is lost or at odds; the rest is for information."""
         return any(fault.damage for fault in self.faults)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON-ready data."""
-        return {"damaged": self.damaged, **record_dict(self)}
 
 
 def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
@@ -88,7 +85,7 @@ NOT_CHECKED = "not_checked"
 
 
 @dataclass(frozen=True, slots=True)
-class JournalAnchor(JsonRecord):
+class JournalAnchor:
     """The end of one folder's journal: kept elsewhere, it reveals that a journal was rolled back."""
 
     folder: str
@@ -175,7 +172,7 @@ def _bad_anchor(message: str) -> ConfigError:
 
 
 @dataclass(frozen=True, slots=True)
-class DoctorReport(JsonRecord):
+class DoctorReport:
     """What this machine gives the stores of a root."""
 
     root: str

@@ -477,7 +477,7 @@ class Workspace(Root):
         ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories (entries of others are neither
         copied nor removed, and stay on record), and ``every_entry`` tells also of entries in files that cannot change.
         ``resolve`` settles conflicts: ``target``, ``source`` or ``both`` for all, or a mapping from the ``id`` that a
-        conflict has in ``to_dict`` of the plan to one of these. ``fit`` leaves out what would put a file over its
+        conflict has in the JSON of the plan to one of these. ``fit`` leaves out what would put a file over its
         limit, as a prompt over its budget does; it is ``withheld`` in the plan. ``replace_cloned`` takes out of a file
         that is a clone of the source's, as after ``hermes profile create --clone``, what the source has too and no seed
         put there. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``DriftError``, ``UnreadableError``.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.digest import content_digest
 from catmem.errors import EditError
+from catmem.jsonable import jsonable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -54,14 +55,9 @@ class Operation:
     confirm: bool | None = None
     expected: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
-        said = {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
-        if self.tags is not None:
-            said["tags"] = dict(self.tags)
-        if self.as_of is not None:
-            said["as_of"] = self.as_of.isoformat()
-        return said
+        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
 
     def check(self) -> None:
         """Raise ``EditError`` for an action that there is not, what it needs, what it does not take, and for no text.
@@ -185,4 +181,4 @@ def asked_by(operations: Sequence[Operation]) -> str:
 
 def request_digest(operations: Sequence[Operation], actor: str | None, target: str) -> str:
     """The digest of what is asked: a retry has the same one."""
-    return content_digest([[operation.to_dict() for operation in operations], actor, target])
+    return content_digest([[jsonable(operation) for operation in operations], actor, target])

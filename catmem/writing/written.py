@@ -79,7 +79,7 @@ class Crowded:
     left_out: int
     written: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The whole as JSON-ready data. No more than the prompt itself tells: entries that its profile sees."""
         return {
             "profile": self.profile,
@@ -109,7 +109,7 @@ class Written:
     """What a write did, or would do.
 
     ``before`` and ``after`` are whole texts, hidden categories included: they are for people, and ``digest`` is for
-    the next write; ``to_dict`` leaves it out for an actor who is ``bounded``. ``entries`` were made or touched,
+    the next write; its JSON leaves it out for an actor who is ``bounded``. ``entries`` were made or touched,
     as they are in ``after``; a removed one is as it was. After a dry run ``revision`` is that of what is there
     (``None``: not recorded yet), and ``digest`` that of what would be. ``notes`` say what was there already and what
     else there is to know, ``warnings`` what will not be in a prompt, or that git's conflict markers are. ``adopted``
@@ -136,7 +136,7 @@ class Written:
     crowded: Crowded | None = None
     waiting: str | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The result as JSON-ready data, without the whole texts."""
         return {
             "entity": self.entity,
@@ -145,14 +145,11 @@ class Written:
             "changed": self.changed,
             "branch": self.branch,
             "waiting": self.waiting,
-            "entries": [
-                {"category": entry.category, "body": entry.body, "tags": entry.tags, "id": entry.id}
-                for entry in self.entries
-            ],
-            "usage": {"size": self.usage.size, "limit": self.usage.limit},
-            "notes": list(self.notes),
-            "warnings": list(self.warnings),
-            "prompt": None if self.crowded is None else self.crowded.to_dict(),
+            "entries": self.entries,
+            "usage": self.usage,
+            "notes": self.notes,
+            "warnings": self.warnings,
+            "prompt": self.crowded,
         }
 
 

@@ -19,6 +19,7 @@ from catmem.errors import (
     StaleError,
     TooLargeError,
 )
+from catmem.jsonable import jsonable
 from tests.docs import cli_reference
 from tests.golden.case import put
 from tests.together import together
@@ -192,7 +193,7 @@ def test_every_field_of_an_error_is_on_the_page():
     known = [CatmemError("m", **whole), NotUtf8Error(0, "r"), TooLargeError("file", 2, 1), AmbiguousError("m", ["a"])]
     known += [OverBudgetError("m", size=2, limit=1), StaleError("m"), MergeConflictError("m", [])]
     for error in known:
-        assert {name for name in error.to_dict() if f"`{name}`" not in row} == set()
+        assert {name for name in jsonable(error) if f"`{name}`" not in row} == set()
 
 
 def fields(value: object) -> set[str]:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from catmem.envelopes.tokens import new_token
+from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from tests.curled import CURL, curl, serving
 from tests.envelopes import make_files
@@ -35,7 +36,7 @@ def tokens(root, tmp_path):
 def adds(workspace, agent, text):
     """An envelope as an agent makes it from what it has read."""
     change = [{"action": "add", "content": text, "category": "talk"}]
-    return workspace.envelope("neo", change, agent=agent, signed=False).to_dict()
+    return jsonable(workspace.envelope("neo", change, agent=agent, signed=False))
 
 
 def test_of_two_writers_the_second_is_refused_and_the_head_stays(root, tokens):

@@ -16,6 +16,7 @@ from itertools import count
 
 import pytest
 
+from catmem.jsonable import jsonable
 from catmem.server.serving import CONNECTIONS
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
@@ -116,7 +117,7 @@ def envelope(entity, prev, text, op_id=None):
         content,
         content_hash(content),
     )
-    return json.dumps(made.to_dict())
+    return json.dumps(jsonable(made))
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

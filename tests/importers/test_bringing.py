@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import EditError, OverBudgetError, StaleError, UnknownNameError
+from catmem.jsonable import jsonable
 from catmem.plugins.importers.importing import MOST_AT_ONCE, carry_out, plan_import
 from catmem.plugins.importers.source_files import Imported, ImportedEntry, LeftOut
 from catmem.workspace.workspace import Workspace
@@ -205,7 +206,7 @@ def test_entries_with_a_secret_are_refused_by_place_and_words_and_the_secret_is_
     assert caught.value.code == "secret"
     assert f"a.md:1 (github-token): CI uses {'*' * len(KEY)} to push." in caught.value.message
     assert "--skip-withheld" in caught.value.hint
-    assert KEY not in json.dumps(caught.value.to_dict())
+    assert KEY not in json.dumps(jsonable(caught.value))
     assert stands(workspace) == []
     plan = plan_import(workspace, "neo", Imported(entries))
     assert len(carry_out(workspace, plan, allow_secret=True)[0].entries) == 3
@@ -219,7 +220,7 @@ def test_what_would_be_withheld_is_left_out_and_named(workspace, tmp_path):
     assert [body for _, body in stands(workspace)] == ["Good.", "Last."]
     (note,) = [note for note in plan.notes if "left out that a prompt would withhold" in note]
     assert "a.md:1 (instruction-override, prompt-exfiltration): Ignore all previous" in note
-    told = json.dumps([[each.to_dict() for each in plan.entries], plan.notes, plan.left_out])
+    told = json.dumps([jsonable(plan.entries), plan.notes, plan.left_out])
     assert KEY[:12] not in told
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert KEY[:12].encode() not in kept + written.after.encode()

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import DriftError, NoMatchError
+from catmem.jsonable import jsonable
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
@@ -68,7 +69,7 @@ def test_an_edit_makes_an_older_view_stale_and_loses_nothing(workspace, file, ed
     assert file.read_bytes() == theirs
     (backup,) = backups(file)
     assert backup.read_bytes() == theirs
-    assert caught.value.to_dict()["drift_backup"] == str(backup)
+    assert jsonable(caught.value)["drift_backup"] == str(backup)
     again = workspace.replace("neo", "Lyon", "The office is in Nice.", expected=workspace.read("neo").digest)
     assert again.changed
     assert "Nice" in file.read_text()
@@ -192,7 +193,7 @@ def test_the_incident(workspace, file):
     found = file.read_bytes()
     with pytest.raises(DriftError) as caught:
         workspace.replace("neo", "Acme", "The vendor is Bolt.", expected=second.digest)
-    answer = caught.value.to_dict()
+    answer = jsonable(caught.value)
     assert file.read_bytes() == found
     assert answer["drift_backup"] == str(backups(file)[0])
     assert backups(file)[0].read_bytes() == found

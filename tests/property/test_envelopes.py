@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from catmem.digest import bytes_digest
 from catmem.envelopes.agents import new_key, role_hash
 from catmem.errors import CatmemError
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
@@ -118,9 +119,9 @@ def answer(workspace: Workspace, call) -> str:
         alert=alert or None,
     )
     try:
-        told = workspace.submit(envelope, confirm=confirm).to_dict()
+        told = jsonable(workspace.submit(envelope, confirm=confirm))
     except CatmemError as error:
-        told = {"refused": type(error).__name__, "text": str(error), **error.to_dict()}
+        told = {"refused": type(error).__name__, "text": str(error), **jsonable(error)}
     return json.dumps(told, ensure_ascii=False)
 
 
@@ -146,7 +147,7 @@ VAULT = {"partial": True, "categories": {"vault": []}}
 @example(sequence=guess(LOOSE))
 @example(sequence=guess(VAULT))
 @example(sequence=guess(TEXT.format(canary=CANARY, vault="Vault")))
-@example(sequence=guess({**parse(TEXT.format(canary=CANARY, vault="Vault")).to_dict(), "problems": []}))
+@example(sequence=guess({**jsonable(parse(TEXT.format(canary=CANARY, vault="Vault"))), "problems": []}))
 @example(sequence=guess({"partial": True, "categories": {"talk": []}, "title": f"Title {CANARY}"}))
 def test_what_is_hidden_makes_no_difference(folder, sequence):
     one, other = opened(folder, CANARY), opened(folder, OTHER, vault="Attic")

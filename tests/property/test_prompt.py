@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from catmem.cli.main import group
 from catmem.config.profile import Profile, PromptSettings
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.prompt.prompt import build_prompt
 from catmem.workspace.workspace import Workspace
@@ -163,9 +164,9 @@ def test_nothing_of_another_category_is_seen_through_any_door(  # noqa: PLR0917 
         put(root / "homes" / owner / "MEMORY.md", memory_text)
         workspace = Workspace.open(root, search=False)
         built = workspace.prompt("reader", source=owner, as_of=DAY, style=style)
-        outputs = [json.dumps(built.to_dict()), str(built)]
+        outputs = [json.dumps(jsonable(built)), str(built)]
         outputs += [
-            json.dumps(workspace.view("reader", target, source=owner).to_dict()) for target in ("user", "memory")
+            json.dumps(jsonable(workspace.view("reader", target, source=owner))) for target in ("user", "memory")
         ]
         ask = ("--root", root, "--as-of", DAY)
         outputs.append(run("prompt", "reader", "--from", owner, "--explain", *ask))

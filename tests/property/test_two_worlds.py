@@ -25,6 +25,7 @@ from anthropic.lib.tools import ToolError
 
 from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
+from catmem.jsonable import jsonable
 from catmem.mcp.server import make_server
 from catmem.plugins.anthropic.tool import CatmemMemoryTool
 from catmem.plugins.hermes.provider import TOOL_NAME, Provider
@@ -234,30 +235,30 @@ class Doors:
         try:
             return self._called(*asked)
         except CatmemError as error:
-            return f"{type(error).__name__} {json.dumps(error.to_dict(), default=str)}"
+            return f"{type(error).__name__} {json.dumps(jsonable(error), default=str)}"
 
     def _called(self, what, first, second) -> str:
         workspace = self.world.workspace
         match what:
             case "search":
                 found = search(workspace, self.name, first, to_agent=second)
-                return OF_FILE.sub("", json.dumps([each.to_dict() for each in found.found])) + str(found.total)
+                return OF_FILE.sub("", json.dumps(jsonable(found.found))) + str(found.total)
             case "write" | "dry run":
                 operations = [Operation(**each) for each in first]
                 written = workspace.write(
                     self.name, operations, target=second, actor=self.name, dry_run=what == "dry run"
                 )
-                return json.dumps(written.to_dict())
+                return json.dumps(jsonable(written))
             case "verify all":
                 found = verify_all(workspace, self.name, query=first, actor=self.name)
-                return json.dumps([each.to_dict() for each in found])
+                return json.dumps([jsonable(each) for each in found])
             case "prompt":
                 prompt = workspace.prompt(self.name)
-                return prompt.text + OF_FILE.sub("", json.dumps(prompt.manifest.to_dict()))
+                return prompt.text + OF_FILE.sub("", json.dumps(jsonable(prompt.manifest)))
             case "view":
                 return repr([each.raw for each in workspace.view(self.name, first).entries])
             case _:
-                return OF_FILE.sub("", json.dumps([each.to_dict() for each in workspace.list(self.name)]))
+                return OF_FILE.sub("", json.dumps([jsonable(each) for each in workspace.list(self.name)]))
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -14,6 +14,7 @@ import pytest
 
 from catmem.envelopes.agents import new_key, role_hash, signing_key
 from catmem.envelopes.tokens import new_token
+from catmem.jsonable import jsonable
 from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
 from tests.curled import curl, serving
@@ -255,7 +256,7 @@ def test_an_envelope_holds_any_json_value(office: Office, content: Any) -> None:
     status, said = office.post("tank", "/mem/write", envelope(office, "tank", content, [7]))
     assert (status, said["mem_rev"], said["digest"]) == (200, 8, hash_of(content))
     assert office.get("neo", "/mem/read", entity_id=ENTITY)[1]["content"] == content
-    made = office.workspace().envelope(ENTITY, content, agent="tank").to_dict()
+    made = jsonable(office.workspace().envelope(ENTITY, content, agent="tank"))
     assert made["content"] == content
     assert office.post("tank", "/mem/write", made)[0] == 200
     status, said = office.write("neo", content, [8])
@@ -269,7 +270,7 @@ def test_an_envelope_may_wait_in_a_queue_if_it_is_not_signed(office: Office) -> 
     new_key(config, "neo")
     key = signing_key(config, "neo", {"neo": "neo"})
     assert key is not None
-    signed = from_fields(late).signed(key.key_id, key.secret).to_dict()
+    signed = jsonable(from_fields(late).signed(key.key_id, key.secret))
     status, refusal = office.post("neo", "/mem/write", signed)
     assert (status, refusal["code"]) == (422, "clock_skew")
     ahead = (datetime.now(UTC) + timedelta(hours=2)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 
 from catmem.errors import StoreError
+from catmem.jsonable import jsonable
 from catmem.store.contract import Change
 from tests.sql import server
 from tests.sql.proxy import WHERE, Cut, proxied
@@ -80,7 +81,7 @@ def test_a_commit_that_is_cut_off_says_that_nobody_knows(store, proxy, witness, 
     assert proxy.cuts == 1
     assert caught.value.code == "connection_lost"
     assert "'mine'" in caught.value.hint
-    assert server.server().split("@")[0].rsplit(":", 1)[1] not in str(caught.value.to_dict())
+    assert server.server().split("@")[0].rsplit(":", 1)[1] not in str(jsonable(caught.value))
     answer = put(store, b"three\n", op_id="mine", request="r")
     assert (answer.data, answer.revision) == (b"three\n", "3")
     assert [revision.op_id for revision, _ in witness.replay(ENTITY)].count("mine") == 1
@@ -133,7 +134,7 @@ def test_no_server_is_an_error_of_its_own(tmp_path):
         with pytest.raises(StoreError) as caught:
             put(store, BEFORE[1])
         assert caught.value.code == "not_available"
-        assert mine.password not in str(caught.value.to_dict())
+        assert mine.password not in str(jsonable(caught.value))
         mine.start()
         assert put(store, BEFORE[1]).revision == "2"
         store.close()

@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from catmem.errors import StoreError
+from catmem.jsonable import jsonable
 from catmem.store.contract import Change
 from tests.commands import catmem
 from tests.end_to_end.test_serve import serving
@@ -100,7 +101,7 @@ def kill_during(store, proxy, mine, cut, op_id):
         put(store, op_id, op_id)
     except StoreError as error:
         assert error.code in CODES
-        assert mine.password not in str(error.to_dict())
+        assert mine.password not in str(jsonable(error))
         mine.wait()
         with pytest.raises(StoreError) as caught:
             store.read(ENTITY, "1")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.files import replace_json, take_lock
+from catmem.jsonable import jsonable
 from catmem.store.contract import Anchor, Erased, Erasure, Fault, FolderReport, Kept, LastingStore, Revision, Snapshot
 from catmem.workspace.stores import Backend
 from tests.store.memory import InMemoryStore
@@ -40,7 +41,7 @@ class _Memory(InMemoryStore):
 
     def dump(self) -> dict[str, list[dict[str, object]]]:
         return {
-            entity: [{**each.to_dict(), "data": _text(data)} for each, data in self.replay(entity)]
+            entity: [{**jsonable(each), "data": _text(data)} for each, data in self.replay(entity)]
             for entity in self.entities()
         }
 

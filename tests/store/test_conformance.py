@@ -12,6 +12,7 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError, UnknownRevisionError
+from catmem.jsonable import jsonable
 from catmem.store.contract import Change
 from tests.erasures import erasure_of
 from tests.store.stores import kinds
@@ -180,7 +181,7 @@ def test_a_write_on_an_old_view_is_refused_and_changes_nothing(store, view):
     assert caught.value.found == "2"
     assert caught.value.code == "stale_prev"
     assert caught.value.hint
-    said = caught.value.to_dict()
+    said = jsonable(caught.value)
     assert (said["reason"], said["expected"], said["found"]) == ("stale_prev", expected, "2")
 
 
@@ -341,7 +342,7 @@ def test_the_record_says_what_the_caller_said(store):
     assert (recorded.digest, recorded.size) == (bytes_digest(b"two\n"), 4)
     assert recorded.note["why"] == ["ä", 1]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", recorded.timestamp)
-    assert json.loads(json.dumps(recorded.to_dict()))["note"]["why"] == ["ä", 1]
+    assert json.loads(json.dumps(jsonable(recorded)))["note"]["why"] == ["ä", 1]
 
 
 def test_the_first_revision_has_no_parent_and_each_other_one_the_one_before(store):

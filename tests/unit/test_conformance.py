@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import EditError
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.model.edit import (
     add_entry,
@@ -65,7 +66,7 @@ def test_names_are_unique(pattern):
 @together("case", cases("parse.json"))
 def test_parse(case):
     document = parse(case["input"].encode(), case.get("declared"))
-    found = document.to_dict()
+    found = jsonable(document)
     assert {key: found[key] for key in case["expected"]} == case["expected"]
     assert list(found["categories"]) == list(case["expected"]["categories"])
     assert document.to_bytes() == case["input"].encode()
@@ -73,7 +74,7 @@ def test_parse(case):
 
 @together("case", cases("problems/*.json"))
 def test_problems(case):
-    assert parse(case["input"], case.get("declared")).to_dict()["problems"] == case["problems"]
+    assert jsonable(parse(case["input"], case.get("declared")))["problems"] == case["problems"]
 
 
 def edited(document, operation):

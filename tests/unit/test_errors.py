@@ -18,6 +18,7 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
+from catmem.jsonable import jsonable
 
 CLASSES = [value for _, value in inspect.getmembers(errors, inspect.isclass) if issubclass(value, Exception)]
 
@@ -50,7 +51,7 @@ def test_each_class_has_a_code_of_its_own():
 def test_one_line_with_what_is_known(places, shown):
     error = CatmemError("not right", **places)
     assert str(error) == shown
-    fields = error.to_dict()
+    fields = jsonable(error)
     assert fields == {
         "code": "error",
         "message": "not right",
@@ -67,14 +68,14 @@ def test_a_code_of_one_error_is_not_that_of_its_class():
 def test_not_utf8():
     error = NotUtf8Error(7, "invalid start byte", path="a.md")
     assert str(error) == "a.md: not UTF-8: byte 7: invalid start byte"
-    assert error.to_dict()["offset"] == 7
+    assert jsonable(error)["offset"] == 7
     assert "as it was" in error.hint
 
 
 def test_too_large():
     error = TooLargeError("file", 2_000, 1_000)
     assert str(error) == "the file has 2,000 bytes, over the limit of 1,000"
-    assert (error.to_dict()["size"], error.to_dict()["limit"]) == (2_000, 1_000)
+    assert (jsonable(error)["size"], jsonable(error)["limit"]) == (2_000, 1_000)
     assert "characters" in str(TooLargeError("entry", 2, 1, unit="characters"))
 
 
@@ -82,6 +83,6 @@ def test_ambiguous():
     places = [{"line": 1, "category": "talk", "id": "b2:0"}, {"line": 3, "category": "pay", "id": "b2:1"}]
     error = AmbiguousError("two entries hold it", ["a", "b"], places=places, hint="Give more of it.")
     assert error.candidates == ("a", "b")
-    assert error.to_dict()["candidates"] == ["a", "b"]
-    assert error.to_dict()["places"] == places
-    assert AmbiguousError("two entries hold it", ["a", "b"]).to_dict()["places"] == []
+    assert jsonable(error)["candidates"] == ["a", "b"]
+    assert jsonable(error)["places"] == places
+    assert jsonable(AmbiguousError("two entries hold it", ["a", "b"]))["places"] == []

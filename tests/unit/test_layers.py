@@ -13,7 +13,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-GROUND = {"errors", "text", "digest", "clock", "names", "files", "resources", "known_files", "commands", "registry"}
+GROUND = {
+    "errors",
+    "text",
+    "digest",
+    "jsonable",
+    "clock",
+    "names",
+    "files",
+    "resources",
+    "known_files",
+    "commands",
+    "registry",
+}
 # From the bottom up. The store stands beside syntax, model and the rules, and neither side knows the other: see below.
 # A feature has its rules, which are pure, and its half on disk in one folder: `PURE` names the rules.
 # The surface (`catmem/__init__.py`) gathers what the layers offer, so only adapters import it.

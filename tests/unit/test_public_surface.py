@@ -88,12 +88,12 @@ CALLS = {
 MEMBERS = {
     "Envelope": {
         "agent_id", "alert", "canonical", "content", "entity_id", "is_signed_by", "key_id", "mem_hash", "mem_rev", "merges",
-        "names_parents", "op_id", "parents", "prev_rev", "request", "role_hash", "role_id", "signature", "signed", "timestamp", "to_dict",
+        "names_parents", "op_id", "parents", "prev_rev", "request", "role_hash", "role_id", "signature", "signed", "timestamp",
     },
     "Document": {
         "by_category", "digest", "entries", "entries_between", "form", "limits",
         "line", "line_index", "newline", "problems", "scan", "sections", "spans", "text",
-        "title", "to_bytes", "to_dict",
+        "title", "to_bytes",
     },
     "Entry": {
         "body", "category", "count", "end", "html", "id", "index", "plain_text", "raw", "repeated_tags", "start",
@@ -101,11 +101,11 @@ MEMBERS = {
     },
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
-    "Prompt": {"digest", "manifest", "text", "to_dict", "warnings"},
+    "Prompt": {"digest", "manifest", "text", "warnings"},
     "Merge": {"conflicts", "doubles", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "hint", "line", "message", "name", "path", "region",
-        "related", "severity", "sort_key", "start", "to_dict",
+        "related", "severity", "sort_key", "start",
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
@@ -113,11 +113,11 @@ MEMBERS = {
         "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "unlogged", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {
-        "action", "as_of", "category", "check", "confirm", "content", "evidence", "expected", "old_text", "tags", "to_category", "to_dict",
+        "action", "as_of", "category", "check", "confirm", "content", "evidence", "expected", "old_text", "tags", "to_category",
     },
     "Written": {
         "adopted", "after", "before", "bounded", "branch", "changed", "crowded", "digest", "entity", "entries", "notes",
-        "repeated", "revision", "to_dict", "usage", "waiting", "warnings",
+        "repeated", "revision", "usage", "waiting", "warnings",
     },
 }  # fmt: skip
 NAMES = {"Profile", "Tags", "__version__", "build_prompt", "lint", "load_profile", "memory_tool", "merge", "parse"}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 from catmem.cli.dialogue import ConflictDialogue
 from catmem.cli.output import conflict_lines, emit, printable
+from catmem.jsonable import jsonable
 from catmem.ops.branches import CONFLICT
 from catmem.ops.table import Stopped
 
@@ -32,7 +33,7 @@ class MergeDialogue(ConflictDialogue):
     def __call__(self, found: Disagreement) -> Answer:
         """The answer to one conflict. Raises ``Stopped``, and ``ConfigError`` (``bad_answer``) off a terminal."""
         self._asked += 1
-        emit(printable("".join(f"{line}\n" for line in conflict_lines([found.to_dict()], self._asked))))
+        emit(printable("".join(f"{line}\n" for line in conflict_lines([jsonable(found)], self._asked))))
         while True:
             line = self.read()
             if line is None or line.letter == "q":

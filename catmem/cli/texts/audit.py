@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from catmem.audit.log_queries import Audit, Counts
 from catmem.audit.rollout import RolloutReport, RolloutState
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_moment
+from catmem.jsonable import jsonable
 from catmem.ops.audit import Following, Switched, damage_notes
 from catmem.store.audit_log import Damage
 from catmem.text import counted
@@ -60,7 +61,7 @@ def _revision(revision: str | None) -> str:
 
 def _counts(counts: Counts, call: Call) -> None:
     del call
-    said = counts.to_dict()
+    said = jsonable(counts)
     kinds = {title: said[key] for title, key in _KINDS.items()}
     kinds |= {"branches of": said["branches"], "overwrites prevented": said["prevented"]}
     rows = [("operations", "", f"{said['operations']:,}"), *_counted(kinds)]
@@ -93,7 +94,7 @@ def _standing(state: RolloutState) -> str:
 
 
 def _on(bypass: Bypass) -> str:
-    return f"A bypass is on until {shown_moment(bypass.to_dict()['until'])}: {bypass.reason}"
+    return f"A bypass is on until {shown_moment(jsonable(bypass)['until'])}: {bypass.reason}"
 
 
 def _report(found: RolloutReport, call: Call) -> None:
@@ -113,7 +114,7 @@ def _tallies(found: RolloutReport) -> Iterator[str]:
         "refused in any mode": found.always,
     }
     for title, tally in parts.items():
-        said = tally.to_dict()
+        said = jsonable(tally)
         rows = _counted({kind: said[key] for kind, key in _KINDS.items() if key in said})
         yield f"\n{title}: {tally.operations:,}\n{columns(('', *row) for row in rows)}"
 

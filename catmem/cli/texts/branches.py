@@ -17,6 +17,7 @@ from catmem.cli.output import (
     show_written,
     text_diff,
 )
+from catmem.jsonable import jsonable
 from catmem.merging.reconciling import Reconciliation
 from catmem.ops.branches import BranchList, BranchMerge, MergedAll, Reconciled
 from catmem.text import counted
@@ -118,7 +119,7 @@ def _show_left(each: LeftBranch) -> None:
 
 
 def _show_tried_out(joined: Joined) -> None:
-    plan, said = joined.plan, joined.to_dict()
+    plan, said = joined.plan, jsonable(joined)
     left = counted(len(plan.conflicts), "conflict")
     emit(text_diff(plan.before, plan.after, f"a/{joined.entity}", f"b/{joined.entity}"))
     if plan.conflicts:
@@ -135,7 +136,7 @@ def _show_tried_out(joined: Joined) -> None:
 
 def conflict_line(found: Disagreement) -> str:
     """A conflict in a line, without its texts."""
-    said = found.to_dict()
+    said = jsonable(found)
     where = f" in {said['category']}" if said["category"] else ""
     return f"branch {found.branch}{where}: {CONFLICT_REASONS[said['reason']]}"
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, printable_json, say, show_written, shown_path
 from catmem.envelopes.agents import Key
+from catmem.jsonable import jsonable
 from catmem.ops.credentials import CredentialList, Keys, NewToken, RemovedKeys, RemovedTokens
 from catmem.store.envelope import Envelope
 from catmem.writing.written import Written
@@ -94,7 +95,7 @@ def _written(written: Written, call: Call) -> None:
 
 def _envelope(envelope: Envelope, call: Call) -> None:
     del call
-    emit(printable_json(envelope.to_dict()) + "\n")
+    emit(printable_json(jsonable(envelope)) + "\n")
 
 
 def _digest(digest: str, call: Call) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit_json, emit_text, printable, say, shown_path
+from catmem.jsonable import jsonable
 from catmem.ops.exports import ExportedSnapshot, Exports
 from catmem.text import counted
 
@@ -34,7 +35,7 @@ def _exports(value: Exports, call: Call) -> None:
 def _print(value: Exports) -> None:
     made = value.made
     if value.form == "json":
-        emit_json(value.to_dict())
+        emit_json(jsonable(value))
     elif value.form == "hermes":
         emit_text("".join(each.text for each in made))
     else:

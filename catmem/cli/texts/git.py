@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit_json, first_line, say_all
+from catmem.jsonable import jsonable
 from catmem.ops.git import FileMerged
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _SAID = {
 
 def _merged(value: FileMerged, call: Call) -> None:
     if call.for_program:
-        emit_json(value.to_dict())
+        emit_json(jsonable(value))
     say_all(_lines(value.path, value.conflicts))
 
 

@@ -22,6 +22,7 @@ from catmem.cli.output import (
     shown_moment,
     shown_path,
 )
+from catmem.jsonable import jsonable
 from catmem.ops.history import BlamedFiles, GitText, Logged, LoggedFile, RevisionDiff, Watched
 from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted
@@ -165,7 +166,7 @@ def _written(written: Written, call: Call) -> None:
 
 def _replayed(done: Replay, call: Call) -> None:
     if call.for_program:
-        emit_json({"to": call.values["folder"], **done.to_dict()})
+        emit_json({"to": call.values["folder"], **jsonable(done)})
     else:
         paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
         emit("".join(printable(f"{shown_path(path)}\n") for path in paths))

@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
+from catmem.jsonable import jsonable
 from catmem.ops.prompts import Built
 from catmem.text import plural
 
@@ -32,7 +33,7 @@ def _built(value: Built, call: Call) -> None:
     if not prompt.text:
         say(_why_empty(memory, prompt.manifest))
     if call.for_program:
-        emit_json(prompt.to_dict())
+        emit_json(jsonable(prompt))
         return
     _say_emptied(call.root, memory)
     for warning in memory.warnings():

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
+from catmem.jsonable import jsonable
 from catmem.ops.seeding import ReplaceCloned, settled, settlements
 from catmem.ops.shared import AsOf, DryRun, Interactive
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
@@ -145,7 +146,7 @@ def status(call: Call, *, home: _Home = None, profile: _OneProfile = None, every
     _refuse_mixed(profile, None, everybody=everybody)
     found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
     findings = _FINDINGS if any(each.problems for each in found) else 0
-    return Outcome(found, {"homes": [each.to_dict() for each in found]}, status=findings)
+    return Outcome(found, {"homes": [jsonable(each) for each in found]}, status=findings)
 
 
 @operation(
@@ -211,7 +212,7 @@ def sync(
             unreadable = plan.unreadable
             done = plan if dry_run else workspace.apply_seed(plan)
             status = max(status, done.exit_status)
-            shown.append(done.to_dict())
+            shown.append(jsonable(done))
             call.show(done if isinstance(done, SeedPlan) else Synced(workspace, done))
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from catmem.config.profile import profile_names
 from catmem.errors import CatmemError, ConfigError
@@ -47,27 +47,12 @@ class HomeStatus:
     shown_by_hermes: tuple[str, ...] = ()
     loads: bool | None = None
     problems: tuple[str, ...] = field(default=())
+    __json__ = "name home installed active loads provider root profile own_tool shown_by_hermes problems"
 
     @property
     def active(self) -> bool:
         """Whether the plugin is here and the configuration names it."""
         return self.installed and self.provider == "catmem"
-
-    def to_dict(self) -> dict[str, Any]:
-        """The same as JSON-ready data."""
-        return {
-            "name": self.name,
-            "home": self.home,
-            "installed": self.installed,
-            "active": self.active,
-            "loads": self.loads,
-            "provider": self.provider,
-            "root": self.root,
-            "profile": self.profile,
-            "own_tool": self.own_tool,
-            "shown_by_hermes": list(self.shown_by_hermes),
-            "problems": list(self.problems),
-        }
 
 
 def statuses(homes: Iterable[Home]) -> list[HomeStatus]:

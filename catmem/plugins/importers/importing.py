@@ -68,17 +68,18 @@ class Placed:
     threats: tuple[str, ...]
     outcome: Outcome
 
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON-ready data."""
+    def __json__(self) -> dict[str, Any]:
+        """The fields as JSON-ready data; what is withheld without its tags and its secrets."""
+        withheld = self.outcome == "withheld"
         return {
             "outcome": self.outcome,
             "target": self.target,
             "category": self.category,
-            "body": self.entry.body if self.outcome != "withheld" else mask_secrets(self.entry.body),
-            "tags": dict(self.tags) if self.outcome != "withheld" else {},
+            "body": mask_secrets(self.entry.body) if withheld else self.entry.body,
+            "tags": {} if withheld else self.tags,
             "place": self.entry.place,
             "kind": self.entry.kind,
-            "threats": list(self.threats),
+            "threats": self.threats,
         }
 
     @property

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from catmem.jsonable import jsonable
 from catmem.ops.shared import AllowSecret, DryRun, Target
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.registry import registry
@@ -111,7 +112,7 @@ def import_(
         "profile": plan.profile,
         "dry_run": dry_run,
         "files": [_file_dict(each) for each in written],
-        "entries": [each.to_dict() for each in plan.entries],
+        "entries": jsonable(plan.entries),
         "left_out": [each._asdict() for each in plan.left_out],
         "notes": [*remarks_on(written), *plan.notes],
         "uncategorized": dict(plan.uncategorized),

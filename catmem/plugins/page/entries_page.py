@@ -19,6 +19,7 @@ from catmem import clock
 from catmem.clock import read_date
 from catmem.config.access import visible_categories
 from catmem.errors import RequestError
+from catmem.jsonable import jsonable
 from catmem.names import UNCATEGORIZED
 from catmem.plugins.page.formats import own_address, reference, title_of, with_query
 from catmem.plugins.page.page_view import Page, of_entity
@@ -322,7 +323,7 @@ def _answered(sent: Sent, answering: Answering) -> Did:
 def _put(sent: Sent, operations: Sequence[Operation]) -> Did:
     if not operations:
         return Did(_way_back(sent, None))
-    written = put(sent, [operation.to_dict() for operation in operations])
+    written = put(sent, [jsonable(operation) for operation in operations])
     # Several operations on one entry touch one; a removed one is nowhere to be shown.
     entry = None if operations[-1].action == "remove" or not written.entries else written.entries[-1]
     return done(sent, written, _way_back(sent, entry))
@@ -380,7 +381,7 @@ def _answer(name: str, sent: Sent) -> Did | Page:
         return _page(name, sent, [Tick(each) for each in entries])
     made = [operation for each in entries if (operation := _operation(name, sent, each)) is not None]
     back = with_query(sent.back, entry=None)
-    return done(sent, put(sent, [each.to_dict() for each in made]), back) if made else Did(back)
+    return done(sent, put(sent, [jsonable(each) for each in made]), back) if made else Did(back)
 
 
 def _operation(name: str, sent: Sent, entry: Entry) -> Operation | None:

@@ -21,10 +21,9 @@ class Raced:
     unguarded: "RaceOutcome"
     guarded: "RaceOutcome"
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-ready."""
+    def __json__(self) -> dict[str, Any]:
         said = {**self.trial._asdict(), "stores": [self.store], "on_stale": self.on_stale}
-        return {**said, "unguarded": self.unguarded._asdict(), "guarded": self.guarded._asdict()}
+        return {**said, "unguarded": self.unguarded, "guarded": self.guarded}
 
 
 @operation(

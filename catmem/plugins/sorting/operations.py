@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.errors import ConfigError, UnreadableError
 from catmem.files import os_errors, read_bounded
+from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
@@ -184,7 +185,7 @@ def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]", *, unseen:
 
     done = apply_sort(plan, lines, dry_run=call.values["dry_run"], unseen=unseen)
     call.show(SortedFile(plan, done, lines))
-    return {**done.to_dict(), "dry_run": call.values["dry_run"]}
+    return {**jsonable(done), "dry_run": call.values["dry_run"]}
 
 
 @operation("tidy", examples=("catmem tidy", "catmem tidy -p trinity", "catmem tidy --ask 'llm -m MODEL'"), opens="read")
@@ -216,10 +217,10 @@ def tidy(
     said: dict[str, Any]
     if propose:
         proposed = propose_tidy(call.root, [each for each in found.suggestions if each.operations])
-        said = {"proposed": [each.to_dict() for each in proposed]}
+        said = {"proposed": [jsonable(each) for each in proposed]}
         call.show(proposed)
     else:
-        made, problems = ([each.to_dict() for each in some] for some in (found.suggestions, found.problems))
+        made, problems = ([jsonable(each) for each in some] for some in (found.suggestions, found.problems))
         said = {"suggestions": made, "private": found.private, "problems": problems}
         call.show(found)
     if found.private:

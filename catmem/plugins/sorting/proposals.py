@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.labels import Meanings, read_labels
 from catmem.config.profile import refuse_no_root
@@ -248,10 +248,9 @@ class ProposedTidying(NamedTuple):
     proposal: str | None
     error: CatmemError | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The suggestion with its fate, as JSON-ready data."""
-        error = None if self.error is None else self.error.to_dict()
-        return {**self.suggestion.to_dict(), "proposal": self.proposal, "error": error}
+    @property
+    def __json__(self) -> str:
+        return "*suggestion proposal error"
 
 
 def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedTidying]:

@@ -196,22 +196,22 @@ class Sorted:
     unread: tuple[str, ...]
     written: bool
 
-    def to_dict(self) -> dict[str, Any]:
+    def __json__(self) -> dict[str, Any]:
         """The answer as JSON-ready data; the text of a secret is not in it."""
-        done = self.done
+        planned, done = self.planned, self.done
         return {
-            "file": str(self.planned.path),
-            "entity": self.planned.entity,
-            "changed": self.planned.migration.changes,
+            "file": planned.path,
+            "entity": planned.entity,
+            "changed": planned.migration.changes,
             "written": self.written,
             "revision": done.revision,
             "restore": done.before,
-            "backup": None if done.backup is None else str(done.backup),
-            "declared": dict(self.declared),
-            "counts": dict(self.counts),
+            "backup": done.backup,
+            "declared": self.declared,
+            "counts": self.counts,
             "secrets": [{"entry": line.number, "line": line.line} for line in self.secrets],
-            "unread": list(self.unread),
-            "warnings": list(self.planned.warnings),
+            "unread": self.unread,
+            "warnings": planned.warnings,
         }
 
 

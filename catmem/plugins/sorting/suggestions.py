@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from heapq import nlargest
 from itertools import combinations
 from math import log, sqrt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from unicodedata import normalize
 
 from catmem.linting.linted import LintedEntry
@@ -195,16 +195,13 @@ ENTRIES_A_PAIR = 5
 class TidyEntry(LintedEntry):
     """An entry with its place. ``copied``: the profile that this one is seeded from has it too."""
 
+    __json__ = "entity category line id tags text=body"
+
     def __init__(self, entity: str, line: int, entry: Entry, *, copied: bool = False) -> None:
         """``entity`` is such as ``trinity/user``; ``line`` counts from 1."""
         super().__init__(entry)
         self.entity, self.line, self.copied = entity, line, copied
         self.owner = entity.partition("/")[0]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The entry as JSON-ready data."""
-        named = {"entity": self.entity, "category": self.category, "line": self.line, "id": self.id}
-        return {**named, "tags": dict(self.tags), "text": self.body}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +216,7 @@ class Suggestion:
     operations: tuple[Operation, ...]
     reason: str
     entries: tuple[TidyEntry, TidyEntry]
-
-    def to_dict(self) -> dict[str, Any]:
-        """The suggestion as JSON-ready data."""
-        said = {"kind": self.kind, "entity": self.entity, "reason": self.reason}
-        operations = [operation.to_dict() for operation in self.operations]
-        return {**said, "operations": operations, "entries": [entry.to_dict() for entry in self.entries]}
+    __json__ = "kind entity reason operations entries"
 
 
 def suggestions(entries: Iterable[TidyEntry]) -> list[Suggestion]:

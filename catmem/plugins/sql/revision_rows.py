@@ -14,6 +14,7 @@ from sqlalchemy import bindparam, delete, insert, select
 
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError
+from catmem.jsonable import jsonable
 from catmem.plugins.sql.link import Statement
 from catmem.plugins.sql.tables import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
 from catmem.store.changes import Splice, WholeText, change, whole
@@ -336,7 +337,7 @@ def chained(before: str, step: LogStep) -> str:
     """The digest that stands for a record and all before it."""
     made = step.change
     how = [len(made.packed)] if isinstance(made, WholeText) else [made.offset, made.removed]
-    said = [before, step.revision.to_dict(), step.base, step.depth, how]
+    said = [before, jsonable(step.revision), step.base, step.depth, how]
     link = hashlib.sha256(canonical_json(said))
     link.update(made.packed if isinstance(made, WholeText) else made.inserted)
     return link.hexdigest()
@@ -344,7 +345,8 @@ def chained(before: str, step: LogStep) -> str:
 
 def columns_of(step: LogStep) -> dict[str, Any]:
     """A record as the columns of the log."""
-    recorded, made = step.revision.to_dict(), step.change
+    recorded: dict[str, Any] = jsonable(step.revision)
+    made = step.change
     splice = made if isinstance(made, Splice) else None
     return recorded | {
         "parents": canonical_json(recorded["parents"]).decode(),

@@ -16,6 +16,7 @@ from catmem.envelopes.builder import WriteBase, is_plain
 from catmem.envelopes.parsing import fields_in, json_of
 from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
+from catmem.jsonable import jsonable
 from catmem.ops.table import OPERATIONS, Call, Outcome, UsageError, Wire, call, load_all, value_of
 from catmem.server.guard import in_thread
 from catmem.server.requests import (
@@ -242,7 +243,7 @@ def _parts(text: str) -> list[str]:
 def _encoded(endpoint: Endpoint, done: Outcome, data: dict[str, Any], *, as_text: bool, to_agent: bool) -> Response:
     data = {("entity_id" if name == "entity" else name): value for name, value in data.items()}
     if done.problems and "unreadable" not in data:
-        data["unreadable"] = [{"code": error.code} if to_agent else error.to_dict() for error in done.problems]
+        data["unreadable"] = [{"code": error.code} if to_agent else jsonable(error) for error in done.problems]
     body = data["text"].encode(errors="backslashreplace") if as_text else to_json(data)
     base = done.revision
     if base is None and done.unrecorded is not None:

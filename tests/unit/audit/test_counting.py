@@ -11,6 +11,7 @@ import pytest
 
 from catmem.audit.log_queries import OTHER, LogCounts
 from catmem.errors import CatmemError
+from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine, AuditLog
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -97,7 +98,7 @@ def test_three_processes_write_while_their_lines_are_counted(workspace):
             counted.catch_up()
         assert [process.returncode for process in running] == [0, 0, 0]
         counted.catch_up()
-        assert counted.counts.to_dict()["by_agent"] == dict.fromkeys(agents, 500)
+        assert jsonable(counted.counts)["by_agent"] == dict.fromkeys(agents, 500)
 
 
 def test_what_was_written_before_does_not_count_whatever_the_log_has_of_it(workspace, log):
@@ -191,7 +192,7 @@ def test_a_profile_that_comes_later_counts_from_then_on(workspace, log):
         put(workspace.root / "profiles" / "late.yaml", "tier: 2\n")
         log.append(line(1, agent="late"))
         counted.catch_up()
-        assert counted.counts.to_dict()["by_agent"] == {OTHER: 1, "late": 1}
+        assert jsonable(counted.counts)["by_agent"] == {OTHER: 1, "late": 1}
 
 
 def test_conflicts_are_counted_by_their_codes_and_no_other_refusal_is(workspace, log):

@@ -9,6 +9,7 @@ import pytest
 from catmem.audit.log_queries import OTHER, Counts, Filter, follow_audit, read_audit
 from catmem.audit.rollout import rollout_report, rollout_state
 from catmem.errors import StoreError
+from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine, Damage
 from catmem.writing.gate import audit_log, record
 from tests.unit.audit.audited import make_audited
@@ -111,7 +112,7 @@ def test_the_log_is_in_the_root(workspace):
 
 
 def test_a_report_tells_what_was_let_pass_and_what_was_refused(workspace):
-    report = rollout_report(workspace).to_dict()
+    report = jsonable(rollout_report(workspace))
     assert (report["mode"], report["writes"], report["since"]) == ("enforce", 8, LINES[0].ts)
     assert report["shadowed"] == {
         "operations": 1,
@@ -127,13 +128,13 @@ def test_a_report_tells_what_was_let_pass_and_what_was_refused(workspace):
 def test_the_state_of_a_canary_names_who_is_in(tmp_path):
     state = rollout_state(make_audited(tmp_path, "rollout: {mode: canary, canary: 50}\n"))
     assert state.entities == {"boss/user": False, "boss/memory": False, "neo/user": True, "neo/memory": False}
-    assert state.to_dict()["entities"][2] == {"entity_id": "neo/user", "place": 21, "enforced": True}
+    assert jsonable(state)["entities"][2] == {"entity_id": "neo/user", "place": 21, "enforced": True}
 
 
 def test_counts_of_lines():
     counts = Counts.of(LINES)
     assert counts.writes["neo/user", "neo", "refused"] == 1
-    said = counts.to_dict()
+    said = jsonable(counts)
     assert said["by_status"] == {"ok": 3, "conflict": 1, "refused": 1, "shadowed": 1, "bypassed": 1, "branch": 1}
     assert said["by_agent"] == {"neo": 7, "boss": 1}
     assert counts.conflicts == {("neo/user", "stale_prev"): 3}
@@ -148,5 +149,5 @@ def test_names_that_nobody_declared_do_not_fill_the_memory():
         counts.add(line(0, entity=f"made-up-{number}/user", status="branch", reason=f"code{number}"))
     assert len(counts.writes) == len(counts.branches) == len(counts.reasons) == 10_001
     assert len(counts.heads) == 10_000
-    assert counts.to_dict()["by_entity"][OTHER] == 20_000
+    assert jsonable(counts)["by_entity"][OTHER] == 20_000
     assert sum(counts.branches.values()) == 30_000

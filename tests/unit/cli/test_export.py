@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 from catmem.config.json_schema import validate
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.model.splice import composed
 from catmem.model.version import Version
@@ -80,7 +81,7 @@ def test_json_files_fit_the_schema_of_documents(folder):
 @given(texts())
 def test_json_comes_back(text):
     document = parse(text)
-    said = json.loads(json.dumps(document.to_dict()))
+    said = json.loads(json.dumps(jsonable(document)))
     again = rebuilt(said)
     assert {c: [(e.body, e.tags) for e in es] for c, es in again.by_category.items()} == {
         c: [(e.body, e.tags) for e in es] for c, es in document.by_category.items()

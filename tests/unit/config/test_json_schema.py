@@ -19,6 +19,7 @@ from catmem.config.json_schema import (
 )
 from catmem.config.yamlfile import key_text, parse_yaml
 from catmem.errors import ConfigError
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from tests.together import together
 
@@ -185,7 +186,7 @@ def test_the_json_form_of_a_document_fits_its_schema():
     text = "# T\n\n## A\n[expires: 2026-01-01, domain: [a, b]] x\n§\n[a: b]\n\n## A\n```\nopen\n"
     document = parse(text)
     assert document.problems
-    form = json.loads(json.dumps(document.to_dict()))
+    form = json.loads(json.dumps(jsonable(document)))
     assert validate(form, "document") == []
 
 
@@ -204,7 +205,7 @@ def test_the_json_form_of_a_document_fits_its_schema():
     ],
 )
 def test_what_is_no_document_does_not_fit(change):
-    assert validate({**parse("").to_dict(), **change}, "document")
+    assert validate({**jsonable(parse("")), **change}, "document")
 
 
 # --- tags ---

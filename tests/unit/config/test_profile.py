@@ -23,6 +23,7 @@ from catmem.config.profile import (
 )
 from catmem.digest import canonical_json
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
+from catmem.jsonable import jsonable
 from tests.together import together
 
 CASES = Path(__file__).parents[2] / "conformance" / "profiles"
@@ -59,7 +60,7 @@ def test_bad_case(name):
     expected = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
     with pytest.raises(CatmemError) as caught:
         load_case(folder, expected["load"])
-    found = caught.value.to_dict()
+    found = jsonable(caught.value)
     found["file"] = Path(found["path"]).relative_to(folder).as_posix()
     assert {key: found.get(key) for key in expected["error"]} == expected["error"]
     assert ("key" in found) == ("key" in expected["error"])
@@ -336,7 +337,7 @@ def test_a_longer_chain_is_an_error_with_its_place(write):
     for call in (lambda: load_profile(root / "p000.yaml"), lambda: load_profiles(root)):
         with pytest.raises(ConfigError) as caught:
             call()
-        error = caught.value.to_dict()
+        error = jsonable(caught.value)
         assert (error["code"], error["path"], error["line"], error["key"]) == (
             "extends_depth", str(root / "p007.yaml"), 1, "extends",
         )  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 from catmem.config.config import load_config
 from catmem.config.profile import find_profile, load_profile
 from catmem.config.rights_table import reasons
+from catmem.jsonable import jsonable
 from tests.golden.case import put
 
 LOOSE = "__uncategorized__"
@@ -105,7 +106,7 @@ def test_the_parent_that_a_setting_comes_from_is_named(ask):
 def test_a_default_has_no_place(ask):
     reason = ask("memory", LOOSE, "{}")
     assert (reason.place, reason.selector, reason.key) == (None, None, "include_uncategorized")
-    assert reason.to_dict() == {
+    assert jsonable(reason) == {
         "asked": "memory",
         "answer": "yes",
         "rule": "include-uncategorized",

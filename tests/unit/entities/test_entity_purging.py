@@ -12,6 +12,7 @@ import pytest
 
 from catmem.audit.rebuilding import replay
 from catmem.errors import EditError, NoMatchError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
 from catmem.workspace import history
 from catmem.workspace.purging import purge
@@ -126,7 +127,7 @@ def test_words_of_a_json_value_go_from_head_history_branches_and_keys_of_the_pas
     assert ws.store.read(ALPHA).data == before
     report = purge(ws, ALPHA, f"{CODE}\n")
     assert (report.entities, report.places, report.left) == ((ALPHA,), ("/a/0",), ())
-    assert CODE not in json.dumps(report.to_dict())
+    assert CODE not in json.dumps(jsonable(report))
     assert ws.content(ALPHA).value == {"a": ["[purged]", {"b": 1.5}], "vendor": "Acme"}
     assert ws.content(ALPHA, 1).value == {"code": "[purged]", "vendor": "Acme"}
     assert ws.content(ALPHA, 2).value == {"[purged]": 1, "[purged] 2": 2, "a": ["[purged]", {"b": 1.5}]}

@@ -25,6 +25,7 @@ from catmem.errors import (
     UnknownRevisionError,
     UnreadableError,
 )
+from catmem.jsonable import jsonable
 from catmem.workspace import history
 from catmem.workspace.change_feed import Watch, heard
 from catmem.workspace.copying import copy_root
@@ -347,8 +348,8 @@ def test_an_envelope_that_merges_files_is_for_who_sees_all(make: Callable[..., W
     assert [each.revision for each in root.branches("neo")] == ["2a"]
     four = [{**add[0], "content": "four"}]
     with pytest.raises(ForbiddenError, match="may not merge"):
-        root.submit(root.envelope("neo", four, agent="neo", prev=2).to_dict() | {"parents": [2, "2a"]})
-    done = root.submit(root.envelope("neo", four, agent="boss", prev=2).to_dict() | {"parents": [2, "2a"]})
+        root.submit(jsonable(root.envelope("neo", four, agent="neo", prev=2)) | {"parents": [2, "2a"]})
+    done = root.submit(jsonable(root.envelope("neo", four, agent="boss", prev=2)) | {"parents": [2, "2a"]})
     assert (done.revision, root.branches("neo")) == ("3", [])
 
 

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import CatmemError, EditError, ForbiddenError, OverBudgetError, UnknownNameError
+from catmem.jsonable import jsonable
 from tests.envelopes import PROFILES, TEXT
 from tests.roots import make_root, text_of
 
@@ -87,7 +88,7 @@ def test_an_emptied_category_keeps_its_header(workspace):
 
 
 def test_what_was_shown_can_be_sent_back(workspace):
-    form = workspace.view("neo", "user").document.to_dict()
+    form = jsonable(workspace.view("neo", "user").document)
     assert not submit(workspace, form, agent=None).changed
 
 

@@ -19,6 +19,7 @@ from catmem.envelopes.agents import (
     variable,
 )
 from catmem.errors import ConfigError, UnknownNameError
+from catmem.jsonable import jsonable
 from tests.envelopes import make_files
 
 SECRET = "ab" * 32
@@ -46,7 +47,7 @@ def test_a_new_key_is_for_its_owner_alone(config):
 
 def test_no_key_shows_its_secret(config):
     key = new_key(config, "neo")
-    assert key.secret.hex() not in f"{key!r} {key.to_dict()}"
+    assert key.secret.hex() not in f"{key!r} {jsonable(key)}"
 
 
 def test_two_roots_have_keys_of_their_own(config, home):

@@ -7,6 +7,7 @@ from itertools import combinations
 import pytest
 
 from catmem.errors import CatmemError
+from catmem.jsonable import jsonable
 from tests.envelopes import resigned, signed_root
 
 ORDER = [
@@ -46,7 +47,7 @@ def faulty(workspace, faults):
     content = {"partial": True, "categories": categories_with(workspace, faults)}
     envelope = workspace.envelope("neo", content, agent="neo", alert="semantic_collision" in faults)
     changes = {name: value for fault in sorted(faults) for name, value in FIELDS.get(fault, {}).items()}  # type: ignore[attr-defined]
-    fields = resigned(workspace, envelope.to_dict(), "other" if "bad_signature" in faults else None, **changes)
+    fields = resigned(workspace, jsonable(envelope), "other" if "bad_signature" in faults else None, **changes)
     if "schema" in faults:
         fields["mood"] = "good"
     if "drift" in faults:

@@ -8,6 +8,7 @@ import pytest
 
 from catmem.envelopes.parsing import json_of, moment, operations_of, read_envelope
 from catmem.errors import EnvelopeError
+from catmem.jsonable import jsonable
 from catmem.store.envelope import Envelope, content_hash
 
 GOOD = Envelope(
@@ -21,7 +22,7 @@ GOOD = Envelope(
     role_id="neo@v3",
     role_hash="sha256:" + "0" * 64,
 )
-FIELDS = GOOD.signed("k1", b"k" * 32).to_dict()
+FIELDS = jsonable(GOOD.signed("k1", b"k" * 32))
 DIGEST = "sha256:" + "0" * 64
 
 
@@ -166,7 +167,7 @@ def test_an_envelope_has_a_largest_size(monkeypatch):
 
 def test_a_person_has_no_role():
     person = Envelope("neo/user", "person", "a1", "2026-11-21T12:00:00.25Z", "8a", "x", content_hash("x"))
-    assert read_envelope(person.to_dict()) == person
+    assert read_envelope(jsonable(person)) == person
 
 
 def test_moments_are_utc():

@@ -21,6 +21,7 @@ from catmem.errors import (
     StaleError,
     UnknownRevisionError,
 )
+from catmem.jsonable import jsonable
 from catmem.store.envelope import content_hash
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
@@ -308,13 +309,13 @@ def test_an_unsigned_envelope_where_it_has_to_be_signed(signing):
 
 
 def test_a_stripped_signature(signing):
-    fields = signing.envelope("neo", ADD, agent="neo").to_dict()
+    fields = jsonable(signing.envelope("neo", ADD, agent="neo"))
     del fields["signature"], fields["key_id"]
     assert refused(signing, fields).code == "bad_signature"
 
 
 def test_another_agents_key(signing):
-    fields = signing.envelope("neo", ADD, agent="neo").to_dict()
+    fields = jsonable(signing.envelope("neo", ADD, agent="neo"))
     assert refused(signing, resigned(signing, fields, "boss")).code == "bad_signature"
 
 
@@ -329,14 +330,14 @@ def test_another_agents_key(signing):
     ],
 )
 def test_a_signature_over_something_else(signing, changes):
-    fields = signing.envelope("neo", ADD, agent="neo").to_dict() | changes
+    fields = jsonable(signing.envelope("neo", ADD, agent="neo")) | changes
     assert refused(signing, fields).code == "bad_signature"
 
 
 def test_agents_and_keys_that_there_are_not_are_refused_in_the_same_words(signing):
-    fields = signing.envelope("neo", ADD, agent="neo").to_dict()
+    fields = jsonable(signing.envelope("neo", ADD, agent="neo"))
     said = [
-        refused(signing, fields | changes).to_dict()
+        jsonable(refused(signing, fields | changes))
         for changes in (
             {"agent_id": "boss"},
             {"agent_id": "nobody"},
@@ -416,10 +417,10 @@ def test_an_old_envelope_without_a_signature_passes_unless_the_root_asks(tmp_pat
     ],
 )
 def test_another_role(workspace, changes):
-    fields = workspace.envelope("neo", ADD, agent="neo").to_dict() | changes
+    fields = jsonable(workspace.envelope("neo", ADD, agent="neo")) | changes
     error = refused(workspace, fields)
     assert error.code == "role_drift"
-    assert error.to_dict() == refused(workspace, fields | {"role_id": "x"}).to_dict()
+    assert jsonable(error) == jsonable(refused(workspace, fields | {"role_id": "x"}))
 
 
 def test_a_role_may_name_a_version(workspace):
@@ -434,7 +435,7 @@ def test_a_profile_that_changed(workspace):
 
 @pytest.mark.parametrize("entity", ["other/user", "other/memory", "nobody/user", "boss/user"])
 def test_other_entities_look_as_if_there_were_none(workspace, entity):
-    fields = workspace.envelope("neo", ADD, agent="neo").to_dict() | {"entity_id": entity}
+    fields = jsonable(workspace.envelope("neo", ADD, agent="neo")) | {"entity_id": entity}
     error = refused(workspace, fields)
     assert isinstance(error, ForbiddenError)
     assert str(error).replace(entity, "E") == "neo may not write to 'E'"

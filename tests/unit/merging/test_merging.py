@@ -18,6 +18,7 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.store.contract import Change
@@ -167,7 +168,7 @@ def test_a_conflict_that_nobody_decides_writes_nothing_and_is_told(workspace):
     }
     assert (caught.value.exit_status, caught.value.found) == (3, "2")
     assert len(recorded(workspace)) == 3
-    assert workspace.branches("neo")[0].to_dict()["conflicts"] == 1
+    assert jsonable(workspace.branches("neo")[0])["conflicts"] == 1
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ def test_who_wins(workspace, how, there, not_there):
     assert all(word in text for word in there)
     assert not any(word in text for word in not_there)
     assert [found.conflict.reason for found, _ in done.plan.settled] == ["body"]
-    assert done.to_dict()["settled"][0]["taken"] in {"ours", "theirs", "both"}
+    assert jsonable(done)["settled"][0]["taken"] in {"ours", "theirs", "both"}
 
 
 def test_two_agents_that_nobody_ranked_stay_a_conflict(workspace):
@@ -298,7 +299,7 @@ def test_a_dropped_branch_is_closed_and_gives_nothing(workspace):
     conflicting(workspace)
     before = text_of(workspace)
     done = workspace.merge("neo", ["2a"], drop=True)
-    assert (text_of(workspace), done.changed, done.to_dict()["dropped"]) == (before, False, True)
+    assert (text_of(workspace), done.changed, jsonable(done)["dropped"]) == (before, False, True)
     assert recorded(workspace)[0] == ("3", ("2", "2a"), "merge")
     assert workspace.store.head("neo/user").note["dropped"] == ["2a"]
     assert workspace.branches() == []

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.model.edit import add_entry
 from catmem.model.layout import delimiter_before, delimiter_behind, left_open
@@ -74,7 +75,7 @@ def test_spans_name_what_they_cover():
 
 def test_json():
     document = parse(TEXT)
-    found = document.to_dict()
+    found = jsonable(document)
     assert json.loads(json.dumps(found)) == found
     assert found["format_version"] == 1
     assert found["categories"]["communication-style"][0] == {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from catmem.jsonable import jsonable
 from tests.golden.case import build
 from tests.together import together
 
@@ -22,7 +23,7 @@ EXPECTATIONS = {"text", "entries", "hidden", "shows", "hides"}
 @pytest.mark.parametrize("case", CASES)
 def test_case(tmp_path, case):
     prompt = build(case, tmp_path)
-    everything = prompt.text + json.dumps(prompt.manifest.to_dict(), ensure_ascii=False)
+    everything = prompt.text + json.dumps(jsonable(prompt.manifest), ensure_ascii=False)
     rows = [[row.line, row.state, row.status, row.reason] for row in prompt.manifest.rows]
     assert prompt.text == case.get("text", prompt.text)
     assert rows == case.get("entries", rows)

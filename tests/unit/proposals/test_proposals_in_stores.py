@@ -12,6 +12,7 @@ import pytest
 from catmem.audit.rebuilding import replay
 from catmem.clock import today
 from catmem.errors import ProposalError
+from catmem.jsonable import jsonable
 from catmem.proposals.deciding import expire
 from catmem.proposals.proposal import proposals
 from catmem.workspace.copying import copy_root
@@ -48,7 +49,7 @@ def propose(ws, owner="neo", **how):
 
 
 def said(found):
-    return [{**each.to_dict(), "timestamp": None} for each in found]
+    return [{**jsonable(each), "timestamp": None} for each in found]
 
 
 def test_it_waits_is_approved_and_undone(ws):

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 import pytest
 
 from catmem.errors import QueryError, UnknownNameError
+from catmem.jsonable import jsonable
 from catmem.search.index import Index
 from catmem.search.search import search
 from catmem.workspace.workspace import Workspace
@@ -61,7 +62,7 @@ def test_what_a_profile_sees_the_best_and_newest_first(workspace):
 
 def test_as_json(workspace):
     (first, *_) = workspace.search("neo", "morning", as_of=DAY)
-    said = json.loads(json.dumps(first.to_dict()))
+    said = json.loads(json.dumps(jsonable(first)))
     assert said.pop("id").startswith("b2:")
     assert said.pop("score") > 0
     assert said == {

@@ -19,6 +19,7 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
+from catmem.jsonable import jsonable
 from catmem.proposals.promoting import promote, promote_learned
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import seed_order
@@ -73,7 +74,7 @@ def test_a_seed_never_widens_access(tmp_path):
     }
     workspace = seed_root(tmp_path, profiles=profiles)
     plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
-    assert "Acme" not in str(plan.to_dict()) + str(plan)
+    assert "Acme" not in str(jsonable(plan)) + str(plan)
     workspace.apply_seed(plan)
     assert bodies(workspace) == ["Likes tea.", "No calls before ten."]
     assert "secret" not in (tmp_path / LOCK_NAME).read_text(encoding="utf-8")
@@ -444,7 +445,7 @@ def test_what_is_wrong_with_some_seeds_stops_no_other(tmp_path, profiles, codes)
     assert (plan.in_sync, plan.exit_status) == (False, 2)
     result = workspace.apply_seed(plan)
     assert [each.plan.target for each in result.files] == ["neo/user"]
-    assert (result.exit_status, [each["code"] for each in result.to_dict()["unreadable"]]) == (2, codes)
+    assert (result.exit_status, [each["code"] for each in jsonable(result)["unreadable"]]) == (2, codes)
     assert bodies(workspace)
 
 

@@ -36,6 +36,7 @@ from catmem.errors import (
     UnreadableError,
     WouldOverwriteError,
 )
+from catmem.jsonable import jsonable
 from catmem.server.requests import answer_of, status_of
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -89,7 +90,7 @@ def test_every_kind_of_error_has_a_case():
 
 def test_a_person_is_told_all():
     error = StoreError("no space in /srv/root", path="/srv/root/x", hint="Make room.")
-    assert answer_of(error, bounded=False)[1] == error.to_dict()
+    assert answer_of(error, bounded=False)[1] == jsonable(error)
 
 
 def test_of_a_content_that_is_no_json_an_agent_is_told_what_a_person_can_do(tmp_path):

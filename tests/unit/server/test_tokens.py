@@ -13,6 +13,7 @@ import pytest
 
 from catmem.envelopes.tokens import Tokens, new_token, read_tokens, remove_tokens, tokens_file
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
@@ -80,8 +81,8 @@ def test_tokens_that_are_made_at_once_are_all_kept(config, path):
 
 def test_nothing_shows_the_digest(config, path):
     token, _ = new_token(config, path, "neo")
-    assert "sha256" not in token.to_dict()
-    assert token.sha256 not in str(token.to_dict())
+    assert "sha256" not in jsonable(token)
+    assert token.sha256 not in str(jsonable(token))
 
 
 # --- where ---------------------------------------------------------------------------------------------------------

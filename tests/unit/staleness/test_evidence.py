@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import EditError, OperationCollisionError
+from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
@@ -120,7 +121,7 @@ def test_hostile_evidence_of_an_agent_is_refused(workspace):
 
 def test_an_envelope_brings_it(workspace):
     said = [{"action": "verify", "old_text": "green", "evidence": "the order"}]
-    workspace.submit(json.dumps(workspace.envelope("neo", said, agent="neo").to_dict()))
+    workspace.submit(json.dumps(jsonable(workspace.envelope("neo", said, agent="neo"))))
     assert evidence(workspace) == ["the order"]
 
 

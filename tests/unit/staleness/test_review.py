@@ -18,6 +18,7 @@ from catmem.errors import (
     OverBudgetError,
     StaleError,
 )
+from catmem.jsonable import jsonable
 from catmem.staleness import review as reviewing
 from catmem.staleness.review import Review
 from catmem.tools.memory_tool import memory_tool
@@ -512,7 +513,7 @@ def test_how_a_fact_was_used(place):
 
 def test_due_facts_as_data(place):
     (due,) = [due for due in opened(place).due() if due.entry.body == "without a date"]
-    assert json.loads(json.dumps(due.to_dict())) == {
+    assert json.loads(json.dumps(jsonable(due))) == {
         "entity": "neo/user",
         "line": 10,
         "id": due.entry.id,

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 import pytest
 
 from catmem.digest import canonical_json
+from catmem.jsonable import jsonable
 from catmem.store.envelope import Envelope, content_hash, from_fields
 
 KEY, OTHER_KEY = b"k" * 32, b"o" * 32
@@ -33,11 +34,11 @@ CHANGED = {
 
 
 def test_the_fields_as_json():
-    assert list(SIGNED.to_dict()) == [
+    assert list(jsonable(SIGNED)) == [
         "entity_id", "agent_id", "role_id", "role_hash", "op_id", "timestamp", "mem_rev", "prev_rev", "parents",
         "mem_hash", "content", "key_id", "signature",
     ]  # fmt: skip
-    assert from_fields(json.loads(json.dumps(SIGNED.to_dict()))) == SIGNED
+    assert from_fields(json.loads(json.dumps(jsonable(SIGNED)))) == SIGNED
 
 
 @pytest.mark.parametrize(
@@ -58,7 +59,7 @@ def test_the_signature_that_other_programs_compute():
     import hashlib
     import hmac
 
-    said = {name: value for name, value in SIGNED.to_dict().items() if name != "signature"}
+    said = {name: value for name, value in jsonable(SIGNED).items() if name != "signature"}
     text = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     assert SIGNED.signature == "hmac-sha256:" + hmac.new(KEY, text.encode(), hashlib.sha256).hexdigest()
 

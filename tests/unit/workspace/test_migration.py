@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from catmem.config.config import Category, Config, Taxonomy
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.workspace.migration import plan_migration
 from tests.together import together
@@ -83,7 +84,7 @@ def test_the_plan_says_of_each_entry_what_is_done_and_why():
     ]
     assert migration.counts == {"moved": 1, "tagged": 1, "stayed": 2}
     assert (migration.sections, migration.unknown) == ({"finance": 1}, {"OPS": 2})
-    assert migration.entries[1].to_dict()["tags"] == {"project": "x"}
+    assert jsonable(migration.entries[1])["tags"] == {"project": "x"}
 
 
 def test_a_heading_becomes_the_title_with_the_first_section_only():

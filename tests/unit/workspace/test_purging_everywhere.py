@@ -11,6 +11,7 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, NoMatchError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
 from catmem.workspace.purging import purge
 from catmem.workspace.repairing import apply_repair, plan_repair
@@ -229,7 +230,7 @@ def test_a_file_of_somebody_else_is_named_and_left(workspace, home):
     assert [(left.path, left.why) for left in report.left] == [
         ("homes/neo/.USER.md.swp", "catmem did not make it; see to it yourself")
     ]
-    assert report.to_dict()["left"] == [{"path": left.path, "why": left.why} for left in report.left]
+    assert jsonable(report)["left"] == [{"path": left.path, "why": left.why} for left in report.left]
 
 
 def test_a_retired_file_that_is_open_is_named_and_left(workspace, home):
@@ -282,7 +283,7 @@ def test_what_is_touched_elsewhere_is_told_by_entity(workspace):
     assert [(entity, entry.category, entry.body) for entity, entry in report.elsewhere] == [
         ("ann/memory", "cards", "The card is 4711.")
     ]
-    assert [entry["entity"] for entry in report.to_dict()["entries"]] == ["neo/user", "ann/memory"]
+    assert [entry["entity"] for entry in jsonable(report)["entries"]] == ["neo/user", "ann/memory"]
     assert workspace.store.peek("ann/user") == b"4711 is lucky\n"
 
 
@@ -307,7 +308,7 @@ def test_what_a_stopped_process_left_of_no_known_file_is_told_of_one_alone(works
 
 def test_neither_the_record_nor_the_report_has_the_text(workspace, home):
     report = purge(workspace, "neo", "4711")
-    assert " 4711" not in str(report.to_dict())
+    assert " 4711" not in str(jsonable(report))
     assert next(workspace.store.log("neo/user")).op == "purge"
     assert holding(workspace.root, b" 4711") == []
 

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import CatmemError
+from catmem.jsonable import jsonable
 from catmem.workspace.everywhere import damages
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -176,7 +177,7 @@ def test_a_bad_configuration_is_an_error(workspace):
 
 
 def test_a_survey_as_json_names_its_entities(workspace):
-    said = Workspace.open(workspace.root).survey(as_of=DAY).to_dict()
+    said = jsonable(Workspace.open(workspace.root).survey(as_of=DAY))
     assert said["entities"][0] == {
         "entity": "boss/user", "head": 0, "entries": 0, "stale": 0, "expired": 0, "unverified": 0, "drifted": False,
         "unmerged": 0, "waiting": 0, "waiting_for": 0,

@@ -11,6 +11,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.text import DEFAULT_LIMITS
 from catmem.threats import Threat
 from catmem.workspace import stores
@@ -100,13 +101,13 @@ def test_a_missing_file_reads_as_an_empty_one(workspace):
 def test_the_profile_of_a_prompt_selects_also_from_files_of_another(workspace):
     prompt = workspace.prompt("neo", source="boss", as_of=DAY)
     assert "from the boss" in prompt.text
-    assert "hidden" not in str(prompt.to_dict()).replace("'hidden", "")
+    assert "hidden" not in str(jsonable(prompt)).replace("'hidden", "")
     assert [entry.body for entry in workspace.view("neo", "user", source="boss").entries] == ["from the boss"]
 
 
 def test_a_list(workspace, place):
     listed = workspace.list("neo", as_of=DAY)
-    assert [entry.to_dict() for entry in listed] == [
+    assert [jsonable(entry) for entry in listed] == [
         {
             "target": "user", "category": "talk", "line": 2, "id": listed[0].entry.id, "state": "stale",
             "date": "2026-01-01", "threats": [], "tags": {"verified_date": "2026-01-01"}, "body": "short answers",
@@ -139,8 +140,8 @@ def test_reads_change_no_byte_and_no_time(workspace, place):
     before = snapshot(place)
     workspace.profiles()
     workspace.list("neo")
-    workspace.view("neo", "user").to_dict()
-    workspace.prompt("neo", source="boss").to_dict()
+    jsonable(workspace.view("neo", "user"))
+    jsonable(workspace.prompt("neo", source="boss"))
     workspace.session("neo").refresh()
     workspace.missing_files("neo")
     assert snapshot(place) == before

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from catmem.errors import EditError
+from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.end_to_end.pseudo_terminal import terminals
@@ -26,7 +27,7 @@ def everything_in(folder):
 def refusal(write):
     with pytest.raises(EditError) as caught:
         write()
-    assert KEY[:12] not in json.dumps(caught.value.to_dict())
+    assert KEY[:12] not in json.dumps(jsonable(caught.value))
     return caught.value
 
 
@@ -93,10 +94,10 @@ def test_a_secret_is_found_by_the_word_before_it_also_where_the_two_are_kept_apa
 def test_a_version_of_a_role_is_kept_and_holds_no_secret(tmp_path):
     workspace = opened(tmp_path, "secrets: refuse\n")
     envelope = workspace.envelope("neo", [{"action": "add", "content": "New.", "category": "work"}], agent="neo")
-    said = envelope.to_dict() | {"role_id": f"neo@{KEY}"}
+    said = jsonable(envelope) | {"role_id": f"neo@{KEY}"}
     assert refusal(lambda: workspace.submit(said)).key == "role_id"
     assert KEY not in everything_in(tmp_path)
-    assert workspace.submit(envelope.to_dict() | {"role_id": "neo@2"}).changed
+    assert workspace.submit(jsonable(envelope) | {"role_id": "neo@2"}).changed
 
 
 @pytest.mark.parametrize("value", ["", "x", True, None, 7, ["Deploys", None], {"set": "in June"}])

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from catmem.errors import EditError
+from catmem.jsonable import jsonable
 from catmem.merging.decisions import in_words
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.pseudo_terminal import terminals
@@ -49,7 +50,7 @@ def test_words_of_your_own_are_looked_at_as_those_of_a_write(place, policy, says
         with pytest.raises(EditError) as caught:
             merging(root, allow_secret=says_yes)
         assert caught.value.code == "secret"
-        assert KEY[:12] not in json.dumps(caught.value.to_dict())
+        assert KEY[:12] not in json.dumps(jsonable(caught.value))
     assert (KEY in everything_in(place)) is stored
 
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from catmem.errors import CatmemError, RefusedError
+from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.operation import Operation
 from tests.end_to_end.terminal import error_of, run
@@ -111,7 +112,7 @@ def test_the_command_line_says_what_to_do(tmp_path):
 def test_a_threshold_that_is_none_is_a_fault_of_the_file(tmp_path, value):
     with pytest.raises(CatmemError) as refused:
         make_audited(tmp_path, f"semantic_alert: {value}\n").add("neo", OLD, category="work")
-    assert json.loads(json.dumps(refused.value.to_dict()))["key"] == "semantic_alert"
+    assert json.loads(json.dumps(jsonable(refused.value)))["key"] == "semantic_alert"
 
 
 def test_what_an_agent_does_not_see_is_not_compared(tmp_path):

@@ -8,6 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import ConfigError, NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
+from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
@@ -52,12 +53,12 @@ def test_the_answer_says_that_it_needs_a_merge(workspace):
         "it was made on an older revision, so it is kept as branch 2a beside what is there now, and is not in the file "
         "until it is merged (catmem merge neo/user 2a)"
     )
-    assert written.to_dict()["branch"] is True
+    assert jsonable(written)["branch"] is True
 
 
 def test_a_write_on_the_head_is_no_branch(workspace):
     written = workspace.remove("neo", "no calls", expected=2)
-    assert (written.revision, written.branch, written.to_dict()["branch"]) == ("3", False, False)
+    assert (written.revision, written.branch, jsonable(written)["branch"]) == ("3", False, False)
 
 
 def test_a_stale_write_that_changes_nothing_is_no_branch(workspace):
@@ -136,7 +137,7 @@ def test_the_mode_is_checked(tmp_path):
 def test_a_branch_tells_a_profile_nothing_of_the_head(workspace):
     other = put_bytes(workspace, "neo/user", NEW + "§\nmore\n")
     written = workspace.replace("neo", "no calls", "calls", expected=1, actor="neo")
-    said = json.dumps(written.to_dict(), ensure_ascii=False)
+    said = json.dumps(jsonable(written), ensure_ascii=False)
     assert written.revision == "2a"
     assert f'"{other}"' not in said
     assert "another" not in said

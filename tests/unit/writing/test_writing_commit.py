@@ -15,6 +15,7 @@ from catmem.errors import (
     OverBudgetError,
     StaleError,
 )
+from catmem.jsonable import jsonable
 from catmem.writing.operation import Operation
 from catmem.writing.written import FileUsage
 from tests.roots import make_root, put_bytes, text_of
@@ -497,7 +498,7 @@ def test_what_shortens_a_file_over_its_limit_is_no_fault(tmp_path):
 
 def test_an_answer_as_json(workspace):
     written = workspace.add("neo", "x", category="talk", tags={"domain": ["a"]}, as_of=DAY)
-    assert written.to_dict() == {
+    assert jsonable(written) == {
         "entity": "neo/user",
         "revision": "2",
         "digest": written.digest,

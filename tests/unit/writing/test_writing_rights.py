@@ -15,6 +15,7 @@ from catmem.errors import (
     StaleError,
     UnknownNameError,
 )
+from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
 from tests.golden.case import put
@@ -72,7 +73,7 @@ def test_an_unknown_actor(workspace):
 def test_another_profiles_files_look_as_if_there_were_none(workspace, owner):
     with pytest.raises(UnknownNameError) as caught:
         workspace.add(owner, "x", category="talk", actor="neo")
-    assert caught.value.to_dict() == {
+    assert jsonable(caught.value) == {
         "code": "unknown_name",
         "message": f"there is no profile {owner!r}",
         "hint": "neo acts on its own files only: use the name 'neo'.",
@@ -340,12 +341,12 @@ def test_of_several_operations_the_one_without_a_right_is_named(workspace):
 def test_a_bounded_profile_is_told_no_digest_of_what_it_does_not_see(workspace, actor, told):
     seen = workspace.read("neo").digest
     written = workspace.add("neo", "x", category="talk", actor=actor)
-    assert ("sha256:" in f"{written.to_dict()}") is told
+    assert ("sha256:" in f"{jsonable(written)}") is told
     for dry_run in (True, False):
         with pytest.raises(StaleError) as caught:
             workspace.add("neo", "y", category="talk", actor=actor, expected=seen, dry_run=dry_run)
         error = caught.value
-        assert ("sha256:" in f"{error.to_dict()} {error}") is told
+        assert ("sha256:" in f"{jsonable(error)} {error}") is told
         assert error.found == "2"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from catmem.jsonable import jsonable
 from tests.http_root import AGENTS, plain, served_root
 from tests.roots import text_of
 
@@ -52,7 +53,7 @@ def test_a_write_that_waits_is_accepted_and_says_where_to_ask(served, neo):
 
 def test_an_envelope_waits_too(served, neo):
     change = [{"action": "add", "content": "hello", "category": "talk"}]
-    made = served.workspace.envelope("neo", change, agent="neo", signed=False).to_dict()
+    made = jsonable(served.workspace.envelope("neo", change, agent="neo", signed=False))
     first, again = (neo.post("/mem/write", json=made) for _ in range(2))
     assert (first.status_code, again.status_code) == (202, 202)
     assert first.json()["waiting"] == again.json()["waiting"]

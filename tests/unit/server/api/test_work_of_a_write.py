@@ -9,6 +9,7 @@ import pytest
 from catmem import Workspace
 from catmem.config import profile
 from catmem.envelopes import builder, parsing, submitting
+from catmem.jsonable import jsonable
 from catmem.model import document
 from catmem.plugins.sql.database import Database
 from catmem.plugins.sql.link import Link
@@ -59,7 +60,7 @@ def written(served, counted, agent, kind, client=None):
         body = plain(f"fact {revision}", prev_rev=revision)
         if kind == "envelope":
             made = served.workspace.envelope("neo", body["content"], agent=agent, prev=revision, signed=False)
-            body = made.to_dict()
+            body = jsonable(made)
         counted.clear()
         assert client.post("/mem/write", json=body).json()["revision"] == str(revision + 1)
     return counted

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from catmem.audit.log_queries import read_audit
+from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.http_root import plain, served_root
@@ -19,7 +20,7 @@ REMOVE_ALL = [{"action": "remove", "old_text": "hello"}]
 def envelope(served, content: str = "hello", *, agent: str | None = "neo", **fields) -> dict:
     """An envelope as an agent makes one elsewhere, from what it read."""
     change = [{"action": "add", "content": content, "category": "talk"}]
-    made = served.workspace.envelope("neo", change, agent=agent, signed=False).to_dict()
+    made = jsonable(served.workspace.envelope("neo", change, agent=agent, signed=False))
     return {**made, **fields}
 
 
@@ -131,7 +132,7 @@ def tag_base(client) -> int:
 
 
 def test_alert_wants_a_confirm(served, person):
-    made = served.workspace.envelope("neo", "## Talk\nnothing alike\n", alert=True).to_dict()
+    made = jsonable(served.workspace.envelope("neo", "## Talk\nnothing alike\n", alert=True))
     assert refusal(person.post("/mem/write", json=made)) == (409, "semantic_collision")
     assert person.post("/mem/write?confirm=true", json=made).status_code == 200
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from catmem.errors import DriftError, StaleError
+from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import EXTERNAL, Change
@@ -147,7 +148,7 @@ def test_a_refusal_names_the_generations_and_the_copy_and_the_log_warns(store, c
     client.run("UPDATE user_memories SET content = 'new' WHERE content = 'two'")
     with pytest.raises(DriftError) as caught:
         add(store, b"mine\n", seen.revision)
-    error = caught.value.to_dict()
+    error = jsonable(caught.value)
     path = error["drift_backup"]
     assert (error["generation_observed"], error["generation_actual"]) == (known, known + 2)
     assert f"(expected generation {known}, found {known + 2}, snapshot at {path})" in error["message"]
@@ -158,7 +159,7 @@ def test_a_refusal_names_the_generations_and_the_copy_and_the_log_warns(store, c
     # The next one, after the change was recorded, says the same.
     with pytest.raises(DriftError) as caught:
         add(store, b"mine\n", seen.revision)
-    assert caught.value.to_dict() == error
+    assert jsonable(caught.value) == error
 
 
 def test_a_copy_holds_all_rows_of_all_entities_as_they_were(store, client, folder):

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from catmem.jsonable import jsonable
+
+
+@dataclass
+class Author:
+    name: str
+
+    def __json__(self) -> dict[str, Any]:
+        return {"called": self.name}
+
+
+class Page(NamedTuple):
+    path: Path
+    lines: tuple[int, ...]
+
+
+@dataclass
+class Book:
+    page: Page
+    authors: tuple[Author, ...]
+    day: date | None
+
+
+@dataclass
+class Loan:
+    book: Book
+    page: Page
+    reader: Author | None
+    until: date
+    __json__ = "day=until *page reader first=book.page.path who=reader.name"
+
+
+BOOK = Book(Page(Path("a/b"), (1, 2)), (Author("one"),), date(2026, 5, 1))
+
+
+def test_a_record_is_its_fields_in_their_order():
+    assert list(jsonable(BOOK).items()) == [
+        ("page", {"path": "a/b", "lines": [1, 2]}),
+        ("authors", [{"called": "one"}]),
+        ("day", "2026-05-01"),
+    ]
+
+
+def test_a_class_names_what_is_shown_and_in_which_order():
+    shown = jsonable(Loan(BOOK, BOOK.page, Author("two"), date(2026, 6, 1)))
+    assert list(shown.items()) == [
+        ("day", "2026-06-01"),
+        ("path", "a/b"),
+        ("lines", [1, 2]),
+        ("reader", {"called": "two"}),
+        ("first", "a/b"),
+        ("who", "two"),
+    ]
+
+
+def test_a_field_of_nothing_is_null():
+    shown = jsonable(Loan(BOOK, BOOK.page, None, date(2026, 6, 1)))
+    assert (shown["reader"], shown["who"]) == (None, None)
+
+
+def test_a_field_that_is_not_there_is_an_error():
+    class Wrong(Author):
+        __json__ = "nmae"  # type: ignore[assignment]
+
+    with pytest.raises(AttributeError, match="nmae"):
+        jsonable(Wrong("one"))
+
+
+@pytest.mark.parametrize("value", [None, True, 0, 1.5, "text", [], {}])
+def test_json_is_itself(value):
+    assert jsonable(value) == value

@@ -3,12 +3,16 @@
 What looks wrong *inside* a memory file is never an exception: it is a problem on the document.
 
 An error says what happened (``message``), a word that a program can test (``code``), where (``path``, ``line``,
-``column``, ``key``) and what to do next (``hint``). ``exit_status`` is what the command line returns for it:
-1 findings, 2 usage or configuration, 3 drift or conflict, 4 store damage.
+``column``, ``key``) and what to do next (``hint``). ``errors.json`` beside this module is the catalogue of all codes:
+when each comes, what a person can do, how a command ends with it (``exit_status``: 1 findings, 2 usage or
+configuration, 3 drift or conflict, 4 store damage), and what HTTP answers (``http_status``). docs/errors.md shows it.
 """
 
 from __future__ import annotations
 
+import json
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -16,13 +20,17 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
+@cache
+def catalogue() -> dict[str, Any]:
+    """The classes of errors by their names: their statuses, and their codes, which may have statuses of their own."""
+    listed: dict[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    return listed
+
+
 class CatmemError(Exception):
     """Base of all catmem exceptions; catch it to catch them all."""
 
     code = "error"
-    exit_status = 2
-    usage_codes: ClassVar[frozenset[str]] = frozenset()
-    """Codes of the class whose exit status is 2, whatever the others have."""
     also: ClassVar[tuple[str, ...]] = ()
     """Fields of the class that its JSON adds."""
 
@@ -42,13 +50,31 @@ class CatmemError(Exception):
         self.message = message
         if code is not None:
             self.code = code
-        if self.code in self.usage_codes:
-            self.exit_status = CatmemError.exit_status
+        self.exit_status = self._listed("exit")
         self.path = None if path is None else str(path)
         self.line = line
         self.column = column
         self.key = key
         self.hint = hint
+
+    @property
+    def http_status(self) -> int:
+        """The status of an answer over HTTP.
+
+        ::
+
+            400  the request is not one          409  refused for what is there now: reason, and what is at the head
+            401  no good token                   413  too large
+            403  not yours to do                 422  understood, and wrong: an envelope, an edit, a query
+            404  not there, for this caller      503  not now: busy, disk, configuration
+        """
+        return self._listed("http")
+
+    def _listed(self, status: str) -> int:
+        name = next(each.__name__ for each in type(self).__mro__ if each.__name__ in catalogue())
+        listed = catalogue()[name]
+        found: int = listed["codes"].get(self.code, {}).get(status, listed[status])
+        return found
 
     def __str__(self) -> str:
         """One line: ``file:line:column: key: message``, with only the parts that are known."""
@@ -63,11 +89,7 @@ class CatmemError(Exception):
 
 
 class UnreadableError(CatmemError):
-    """A file cannot be read. Unreadable is never the same as empty: no operation rewrites such a file.
-
-    Codes: ``missing``, ``permission``, ``not_a_file`` (a directory, a FIFO, a device), ``symlink`` (a link where none
-    may be), ``io`` (the system said something else).
-    """
+    """A file cannot be read. Unreadable is never the same as empty: no operation rewrites such a file."""
 
     code = "unreadable"
 
@@ -106,13 +128,17 @@ class TooLargeError(UnreadableError):
         self.size = size
         self.limit = limit
 
+    @property
+    def http_status(self) -> int:
+        """413 for what was sent; a file here that is too large is not the caller's fault."""
+        return _TOO_LARGE if self.path is None else super().http_status
+
+
+_TOO_LARGE = 413
+
 
 class SourceError(UnreadableError):
-    """What an import is given is not what the other program writes, or cannot be read now.
-
-    Codes: ``locked`` (the program is writing), ``damaged`` (cut or broken), ``other_schema`` (something else),
-    ``too_many`` (files or rows), ``edited`` (a snapshot whose digest is another one).
-    """
+    """What an import is given is not what the other program writes, or cannot be read now."""
 
     code = "other_schema"
 
@@ -168,7 +194,6 @@ class OverBudgetError(EditError):
     """The file would have more characters than its limit; ``size`` is what it would have, ``limit`` what it may."""
 
     code = "over_budget"
-    exit_status = 1
     also = ("size", "limit", "over_by", "could_go")
 
     def __init__(  # noqa: PLR0913 - each field by keyword
@@ -188,11 +213,7 @@ class OverBudgetError(EditError):
 
 
 class EnvelopeError(CatmemError):
-    """An envelope that cannot be taken; nothing was looked up for it, and nothing written.
-
-    Codes: ``schema`` (a field is missing, unknown, of another type, or at odds with another), ``bad_signature`` (not
-    signed, or not by the agent that it names), ``clock_skew`` (its time is too far from the time here).
-    """
+    """An envelope that cannot be taken; nothing was looked up for it, and nothing written."""
 
     code = "schema"
 
@@ -230,13 +251,10 @@ class RefusedError(CatmemError):
     ``expected`` is what the caller saw, ``found`` what is there (revisions or digests). ``drift_backup`` is the file
     that holds an external writer's bytes, if there was one. ``head`` is what is at the head, ``rev`` and ``hash``,
     where an interface tells it. Of rows in a database also ``generation_observed`` and ``generation_actual``: how often
-    they had been changed when catmem last wrote, and now. Codes of its own: ``role_drift`` (the writer's profile is no
-    longer the one that it knew), ``semantic_collision`` (the new text has little in common with the old one, and the
-    caller or the root asked to be warned of that).
+    they had been changed when catmem last wrote, and now.
     """
 
     code = "refused"
-    exit_status = 3
 
     def __init__(  # noqa: PLR0913 - each field by keyword
         self,
@@ -279,10 +297,7 @@ class StaleError(RefusedError):
 
 
 class DriftError(RefusedError):
-    """The file was changed from outside since it was last seen, or holds what catmem must not rewrite.
-
-    Codes: ``drift``; ``not_utf8``, ``too_large``, ``entry_too_large`` for a file that ``catmem repair`` can mend.
-    """
+    """The file was changed from outside since it was last seen, or holds what catmem must not rewrite."""
 
     code = "drift"
     entry: Any = None
@@ -292,7 +307,7 @@ class DriftError(RefusedError):
 
 
 class BusyError(RefusedError):
-    """Another writer is at work and did not stop in time. Codes: ``busy`` (the file), ``locked`` (the store)."""
+    """Another writer is at work and did not stop in time."""
 
     code = "busy"
 
@@ -324,13 +339,7 @@ class OperationCollisionError(RefusedError):
 
 
 class ProposalError(RefusedError):
-    """A proposal that cannot be made, or that cannot be decided so; nothing was written.
-
-    Codes: ``stale_proposal`` (an entry that it changes is another one by now), ``decided`` (it waits no more),
-    ``expired_proposal``, ``too_many_proposals`` (of one profile for one file), ``rejected_before`` (the same was
-    rejected), ``no_proposer`` (the profile that made it is gone), ``on_proposal`` (a write or a merge on the branch of
-    one).
-    """
+    """A proposal that cannot be made, or that cannot be decided so; nothing was written."""
 
     code = "decided"
 
@@ -362,7 +371,7 @@ class WouldOverwriteError(CatmemError):
 
 
 class GitError(CatmemError):
-    """git is not there or refuses. Codes: ``no_git``, ``no_repository``, ``git`` (git said something else)."""
+    """git is not there or refuses."""
 
     code = "git"
 
@@ -370,24 +379,29 @@ class GitError(CatmemError):
 class RequestError(CatmemError):
     """A request that is refused for what it is, and not for what it asks of the memory.
 
-    ``status`` is that of the answer, ``headers`` are added to it.
+    ``headers`` are added to the answer.
     """
 
     code = "request"
 
     def __init__(
         self,
-        status: int,
         message: str,
         *,
         code: str,
         hint: str | None = None,
+        status: int | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """``status`` from 400 on."""
+        """``status``, from 400 on, for an answer with another status than all others of its code."""
         super().__init__(message, code=code, hint=hint)
         self.status = status
         self.headers = dict(headers or {})
+
+    @property
+    def http_status(self) -> int:
+        """That of this answer alone, or of its code."""
+        return self.status or super().http_status
 
 
 class UnknownRevisionError(CatmemError):
@@ -397,19 +411,9 @@ class UnknownRevisionError(CatmemError):
 
 
 class StoreError(CatmemError):
-    """The store cannot work; what was acknowledged before is safe, and the file is whole.
-
-    Codes: ``not_writable``, ``no_space``, ``symlink``, ``not_a_file``, ``io``, ``read_only`` (an earlier failure, or a
-    lost log of SQLite, left the store in doubt: open it again); of databases ``not_available`` (it cannot be
-    reached), ``connection_lost`` (in the middle of a write: it may have been made or not, so repeat it under its
-    ``op_id``), ``newer_schema`` (a newer catmem made it). With status 2, since only the call is not right:
-    ``not_empty`` (a history was to go where there is one), ``not_here`` (not for this kind of store), ``bad_store``
-    (the URL is none), ``missing_extra``.
-    """
+    """The store cannot work; what was acknowledged before is safe, and the file is whole."""
 
     code = "io"
-    exit_status = 4
-    usage_codes = frozenset({"not_empty", "not_here", "bad_store", "missing_extra"})
 
 
 class DamagedError(StoreError):

@@ -90,7 +90,6 @@ def caller_of(request: Request) -> Caller:
 def no_token() -> RequestError:
     """The refusal of a request without a token that is known here: in the same words, whatever is wrong with it."""
     return RequestError(
-        401,
         "this server wants a token, and this request has none that is good here",
         code="no_token",
         hint="Send the header 'Authorization: Bearer TOKEN'; 'catmem token new AGENT' makes a token.",

@@ -45,7 +45,6 @@ class _McpRoute:
         caller = caller_of(request)
         if caller.profile is None:
             raise RequestError(
-                403,
                 "MCP is for agents, and this caller is a person",
                 code="no_profile",
                 hint="Make a token for an agent (catmem token new AGENT), or start catmem mcp --profile NAME.",

@@ -289,7 +289,6 @@ def _base(fields: Mapping[str, Any], wire: Wire) -> "WriteBase | None":
     if wire.match is None:
         if base_named(fields) is None and all(name in fields for name in FIELDS[:2]):
             raise RequestError(
-                428,
                 "nothing says what this write is made on",
                 code="no_base",
                 hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
@@ -302,7 +301,6 @@ def _base(fields: Mapping[str, Any], wire: Wire) -> "WriteBase | None":
 
 def _contrary(header: str, field: str) -> RequestError:
     return RequestError(
-        400,
         f"{header} is not what {field} says",
         code="bad_precondition",
         hint=f"Nothing was written. Give the same, or leave {header} out.",

@@ -282,7 +282,7 @@ def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
     """The categories that a seed keeps to. Raises ``RequestError`` 422 for both forms at once."""
     if named is not None and one is not None:
         raise RequestError(
-            422, "category stands beside categories", code="bad_category", hint="Put every category into categories."
+            "category stands beside categories", code="bad_category", hint="Put every category into categories."
         )
     return named if one is None else [one]
 

@@ -105,7 +105,6 @@ class Guard:
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_own(hosts[0].decode("latin-1")):
             raise RequestError(
-                400,
                 "this server is not called by that name",
                 code="unknown_host",
                 hint="Use its address, or have its name added: catmem serve --allow-host NAME.",
@@ -139,7 +138,7 @@ def _refuse_out_of_scope(caller: Caller | None, method: str, path: str) -> None:
         said = "this token is good for reading only"
     else:
         return
-    raise RequestError(403, said, code="scope", hint="Nothing was done. 'catmem token new --scope' makes another.")
+    raise RequestError(said, code="scope", hint="Nothing was done. 'catmem token new --scope' makes another.")
 
 
 # --- whose it is -----------------------------------------------------------------------------------------------------
@@ -182,7 +181,6 @@ def refuse_cross_site(scope: Scope) -> None:
     is_other = origin is not None and origin.partition(b"://")[2].lower() != host.lower()
     if is_other or (site is not None and site not in _OWN_SITE):
         raise RequestError(
-            403,
             "this request was sent by a page of another site",
             code="cross_site",
             hint="Nothing was done. Send it from this server's own page, or from a program.",
@@ -209,7 +207,6 @@ async def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> R
     if length is not None and header(scope, b"transfer-encoding") is not None:
         # A proxy may have taken the other one for the end of the body: what comes next has no certain sender.
         raise RequestError(
-            400,
             "the body has a length and comes in parts as well",
             code="two_lengths",
             hint="Nothing was done. Send 'Content-Length' or 'Transfer-Encoding', and not both.",
@@ -231,9 +228,7 @@ async def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> R
                 message = await receive()
         except TimeoutError:
             hint = "Nothing was done. Send it again."
-            raise RequestError(
-                408, "the body did not come in time", code="slow_body", hint=hint, headers=_CLOSE
-            ) from None
+            raise RequestError("the body did not come in time", code="slow_body", hint=hint, headers=_CLOSE) from None
         if message["type"] == "http.request":
             size += len(message.get("body", b""))
             whole = not message.get("more_body", False)
@@ -249,7 +244,6 @@ async def _refuse_too_large(scope: Scope, receive: Receive, most: int, *, whole:
     if not whole and header(scope, b"expect") is None:
         await _drain(receive)
     raise RequestError(
-        413,
         f"the body is over the limit of {most:,} bytes",
         code="too_large",
         hint="Nothing was done. Send less at once.",
@@ -299,14 +293,12 @@ class Workers:
                 return job.result()
         if job.cancel() or not writes:
             raise RequestError(
-                503,
                 "this took longer than a request may take here",
                 code="timeout",
                 hint="Nothing was written. Try again in a moment.",
                 headers={"Retry-After": "1"},
             )
         raise RequestError(
-            503,
             "this write took longer than a request may take here, and goes on",
             code="still_writing",
             hint="Look at what is there before you repeat it, or send it again with the same op_id.",
@@ -337,7 +329,6 @@ def _one_operation(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) 
 def stopping() -> RequestError:
     """The refusal of a request that comes, or is not answered, when the server ends."""
     return RequestError(
-        503,
         "the server is being stopped",
         code="stopping",
         hint="A write may have been made: look at what is there, or send it again with the same op_id.",

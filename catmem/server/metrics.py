@@ -55,7 +55,6 @@ async def _metrics(request: Request) -> Response:
     caller = caller_of(request)
     if not (caller.is_person or caller.scope == "metrics"):
         raise RequestError(
-            403,
             "the numbers are about all agents, and your token is for one",
             code="scope",
             hint="A person may read them, and a token for metrics: catmem token new NAME --scope metrics.",

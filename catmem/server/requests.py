@@ -29,18 +29,8 @@ from catmem.envelopes.tokens import KEY, Caller
 from catmem.errors import (
     BusyError,
     CatmemError,
-    ConfigError,
-    EditError,
-    EnvelopeError,
-    ForbiddenError,
-    QueryError,
     RefusedError,
     RequestError,
-    StoreError,
-    TooLargeError,
-    UnknownNameError,
-    UnknownRevisionError,
-    UnreadableError,
 )
 from catmem.jsonable import jsonable
 
@@ -107,7 +97,7 @@ def refuse_query(request: Request) -> None:
 
 def bad_parameter(message: str, hint: str) -> RequestError:
     """The refusal of a parameter that cannot be meant."""
-    return RequestError(400, message, code="bad_parameter", hint=hint)
+    return RequestError(message, code="bad_parameter", hint=hint)
 
 
 def _value(parameter: Field, text: str) -> Any:  # noqa: ANN401 - as its schema says
@@ -199,7 +189,6 @@ def read_match(headers: Sequence[str]) -> IfMatch | None:
     found = _TAG.fullmatch(header.strip())
     if found is None:
         raise RequestError(
-            400,
             f"If-Match is {shown(header)}",
             code="bad_precondition",
             hint='Give the ETag of what you read, such as "7". A weak tag, a list and * name no one revision.',
@@ -220,7 +209,7 @@ def refuse_other_type(request: Request, kind: str, called: str, hint: str) -> No
     found = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if found != kind:
         message = f"the body is {shown(found) if found else 'of no type'}, and has to be {called}"
-        raise RequestError(415, message, code="unsupported_media", hint=f"Nothing was done. {hint}")
+        raise RequestError(message, code="unsupported_media", hint=f"Nothing was done. {hint}")
 
 
 def query_of(request: Request) -> list[tuple[str, str]]:
@@ -247,45 +236,6 @@ LOG = logging.getLogger("catmem.server")
 _OF_PLACES = ("path", "line", "column", "drift_backup")
 """What an error says of files here, which is nothing to an agent elsewhere."""
 
-_UNKNOWN = frozenset({"bad_name", "unknown_target"})
-"""Codes for names that cannot be anything's: they are as little there as those that could be."""
-
-
-def status_of(error: CatmemError) -> int:
-    """The status that stands for an error.
-
-    ::
-
-        400  the request is not one          409  refused for what is there now: reason, and what is at the head
-        401  no good token                   413  too large
-        403  not yours to do                 422  understood, and wrong: an envelope, an edit, a query
-        404  not there, for this caller      503  not now: busy, disk, configuration
-    """
-    if isinstance(error, RequestError):
-        return error.status
-    if isinstance(error, EnvelopeError):
-        return 403 if error.code == "bad_signature" else 422
-    if isinstance(error, TooLargeError):
-        return 413 if error.path is None else 503
-    if isinstance(error, UnknownNameError | UnknownRevisionError) or error.code in _UNKNOWN:
-        return 404
-    for kind, status in _STATUS:
-        if isinstance(error, kind):
-            return 422 if error.code in _UNSUITED else status
-    return 500
-
-
-_STATUS: tuple[tuple[type[CatmemError], int], ...] = (
-    (ForbiddenError, 403),
-    (BusyError, 503),
-    (RefusedError, 409),
-    (EditError, 422),
-    (QueryError, 422),
-    (StoreError, 503),
-    (UnreadableError, 503),
-    (ConfigError, 503),
-)
-_UNSUITED = frozenset({"bad_list", "declare_by_hand"})  # the configuration is right, and not what was asked for
 _FROM_INTERNAL = 500
 
 
@@ -296,7 +246,7 @@ def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = 
     caller (an agent, or unknown) without what it says of this machine: places of files, and what is wrong with
     them.
     """
-    status = status_of(error) if status is None else status
+    status = error.http_status if status is None else status
     data = {name: value for name, value in jsonable(error).items() if value is not None}
     if isinstance(error, RefusedError) and error.head is not None:
         data["head"] = dict(error.head)
@@ -320,7 +270,6 @@ _OF_THE_SERVER = {
 def unforeseen() -> RequestError:
     """The answer to an unforeseen error; what it was stands in the log."""
     return RequestError(
-        500,
         "something went wrong in the server",
         code="internal",
         hint="Repeat a write under its op_id only. The person who runs the server finds the reason in its log.",
@@ -365,18 +314,15 @@ _UNAUTHORIZED, _NO_SUCH_PATH, _NO_SUCH_METHOD, _SERVER_ERROR = 401, 404, 405, 50
 def _of_route(error: HTTPException) -> RequestError:
     """What Starlette raises where no route fits."""
     if error.status_code == _NO_SUCH_PATH:
-        return RequestError(
-            404, "there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths."
-        )
+        return RequestError("there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths.")
     if error.status_code == _NO_SUCH_METHOD:
         return RequestError(
-            405,
             "this path takes other methods",
             code="no_such_method",
             hint="The header Allow names them.",
             headers=error.headers,
         )
-    return RequestError(error.status_code, error.detail, code="request", headers=error.headers)
+    return RequestError(error.detail, code="request", status=error.status_code, headers=error.headers)
 
 
 def path_of(scope: Scope) -> str:

@@ -71,7 +71,6 @@ async def _events(request: Request) -> Response:
     given = read_values(EVENTS, request.query_params.multi_items())
     if TYPE not in request.headers.get("accept", ""):
         raise RequestError(
-            406,
             "this is a stream of events, which does not end",
             code="not_acceptable",
             hint=f"Send the header 'Accept: {TYPE}', as EventSource does.",
@@ -225,7 +224,6 @@ class Live:
         name = caller.label or caller.agent
         if self._counts[name] >= EACH or self._counts.total() >= MOST:
             raise RequestError(
-                429,
                 "too many streams are open",
                 code="too_many_streams",
                 hint="Close one, or wait. One stream tells of all that its caller may hear of.",

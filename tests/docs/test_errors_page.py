@@ -1,4 +1,7 @@
-"""docs/errors.md names every error class and code of the source, each code under its class, and no other."""
+"""The catalogue has every error class and code of the source, each code under its class, and no other.
+
+docs/errors.md is made from it.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,11 @@ from pathlib import Path
 import pytest
 
 import catmem
-from catmem.errors import CatmemError, ConfigError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, RequestError, UnreadableError, catalogue
 from catmem.files import os_errors
-from tests.docs.pages import ROOT
+from tests.docs import errors_page
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
-_UNUSED = ("never raised", "not raised in this version")
 
 
 def error_classes() -> dict[str, type[CatmemError]]:
@@ -61,41 +63,36 @@ def constants(*values: ast.expr) -> set[str]:
     return {part for part in parts if isinstance(part, str) and _CODE.fullmatch(part)}
 
 
-def sections_of(page: str) -> dict[str, str]:
-    """What stands below each heading, up to the next."""
-    parts = re.split(r"(?m)^#{1,6} (.+)$", page)
-    return dict(zip(parts[1::2], parts[2::2], strict=True))
-
-
-def rows_of(section: str) -> list[list[str]]:
-    """The cells of each row about a code: code, when, example, the way out."""
-    rows = re.findall(r"(?m)^\| `[a-z0-9_]+` \|.*$", section)
-    return [[cell.strip() for cell in row.strip("|").split("|")] for row in rows]
-
-
 CLASSES = error_classes()
-SECTIONS = sections_of((ROOT / "docs" / "errors.md").read_text(encoding="utf-8"))
-ROWS = [(name, row) for name in CLASSES for row in rows_of(SECTIONS.get(name, ""))]
+ROWS = [(name, code, row) for name, listed in catalogue().items() for code, row in listed["codes"].items()]
+
+
+def test_the_page_is_made_from_the_catalogue():
+    assert errors_page.PAGE.read_text(encoding="utf-8") == errors_page.page(), "run `make docs`"
+
+
+def test_every_class_is_listed():
+    assert set(catalogue()) == set(CLASSES)
 
 
 def test_every_code_stands_under_its_class_and_no_other_does():
     files = Path(catmem.__file__).parent.rglob("*.py")
     in_source = {pair for path in files for pair in codes_in(path.read_text(encoding="utf-8"))}
-    assert {(name, row[0].strip("`")) for name, row in ROWS} == in_source
+    assert {(name, code) for name, code, _ in ROWS} == in_source
 
 
-@pytest.mark.parametrize("name", CLASSES)
-def test_every_class_has_a_section_with_its_status(name):
-    said = re.search(r"(?m)^Status (\d)", SECTIONS[name])
-    assert said
-    assert int(said[1]) == CLASSES[name].exit_status
+@pytest.mark.parametrize(("name", "code", "row"), ROWS, ids=[f"{name}-{code}" for name, code, _ in ROWS])
+def test_every_code_has_a_case_an_example_and_a_way_out(name, code, row):
+    assert row["when"]
+    assert (bool(row["message"]) and bool(row["remedy"])) != (row["when"] == "never raised"), (name, code)
 
 
-@pytest.mark.parametrize(("name", "row"), ROWS, ids=[f"{name}-{row[0]}" for name, row in ROWS])
-def test_every_code_has_a_case_an_example_and_a_way_out(name, row):
-    code, when, example, way_out = row
-    assert when
-    assert (bool(example) and bool(way_out)) != any(unused in when for unused in _UNUSED), code
+def test_a_status_stands_with_a_code_only_where_it_is_not_that_of_the_class():
+    listed = catalogue()
+    for name, code, row in ROWS:
+        given = {kind: row[kind] for kind in ("http", "exit") if kind in row and name != RequestError.__name__}
+        assert all(listed[name][kind] != status for kind, status in given.items()), (name, code)
+        assert set(row) <= {"when", "message", "remedy", "http", "exit"}
 
 
 def test_codes_in_a_source_are_seen():

@@ -11,12 +11,17 @@ from catmem.errors import (
     AmbiguousError,
     CatmemError,
     ConfigError,
+    DamagedError,
     EditError,
     NoMatchError,
     NotUtf8Error,
+    OverBudgetError,
+    StaleError,
+    StoreError,
     TooLargeError,
     UnknownNameError,
     UnreadableError,
+    catalogue,
 )
 from catmem.jsonable import jsonable
 
@@ -34,7 +39,19 @@ def test_one_tree():
 
 def test_each_class_has_a_code_of_its_own():
     assert len({one.code for one in CLASSES}) == len(CLASSES)  # type: ignore[attr-defined]
-    assert {one.exit_status for one in CLASSES} <= {1, 2, 3, 4}  # type: ignore[attr-defined]
+    assert {listed["exit"] for listed in catalogue().values()} == {1, 2, 3, 4}
+
+
+def test_the_exit_status_of_a_code_is_not_that_of_its_class():
+    assert (StoreError("x").exit_status, StoreError("x", code="bad_store").exit_status) == (4, 2)
+    assert (DamagedError("x").exit_status, OverBudgetError("x", size=2, limit=1).exit_status) == (4, 1)
+
+
+def test_an_error_of_a_plugin_has_the_statuses_of_what_it_is_a_kind_of():
+    class PluginError(StaleError):
+        code = "of_plugin"
+
+    assert (PluginError("x").exit_status, PluginError("x").http_status) == (3, 409)
 
 
 @pytest.mark.parametrize(

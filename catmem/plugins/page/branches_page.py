@@ -250,7 +250,6 @@ def merge(sent: Sent) -> Did | Page:
     except MergeConflictError as error:
         count = len(error.conflicts)
         raise RequestError(
-            422,
             f"{counted(count, 'conflict')} {plural(count, 'is', 'are')} not decided yet",
             code="undecided",
             hint="Nothing was written. Choose what becomes of each.",

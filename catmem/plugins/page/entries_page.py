@@ -72,7 +72,6 @@ def edit_form(asked: PageRequest) -> Page:
     entry = entry_in(file.document, asked.query.get("entry", ""), asked.query.get("where"))
     if entry is None:
         raise RequestError(
-            404,
             f"{entity} has no such entry any more",
             code="no_entry",
             hint="It was changed or removed since that link was made. The page of the file shows what there is.",

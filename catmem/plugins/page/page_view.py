@@ -133,7 +133,7 @@ def asked_of(request: Request) -> PageRequest:
     caller = caller_of(request)
     if not caller.is_person:
         message, hint = _for_people(caller)
-        raise RequestError(403, message, code="people_only", hint=hint)
+        raise RequestError(message, code="people_only", hint=hint)
     state = request.app.state
     return PageRequest(
         state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews

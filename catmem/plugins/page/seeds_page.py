@@ -181,7 +181,7 @@ def apply(sent: Sent) -> Did | Page:
     chosen = {name.removeprefix(FIELD) for name in sent.fields if name.startswith(FIELD)}
     if not chosen:
         raise RequestError(
-            422, "no file is chosen", code="nothing_chosen", hint="Nothing was written. Tick the files to be seeded."
+            "no file is chosen", code="nothing_chosen", hint="Nothing was written. Tick the files to be seeded."
         )
     targets = _targets(workspace, source, name)
     files = {target: [each for each in targets if f"{each}/{target}" in chosen] for target in FILE_NAMES}

@@ -222,7 +222,7 @@ def _chosen(sent: Sent, prefix: str, now: Mapping[str, T]) -> list[tuple[T, str]
     said = {key: value for key, value in _said(sent, prefix).items() if value != _BOTH}
     if not said.keys() <= now.keys():
         hint = "Nothing was written. What is still on the list keeps your choice: look at it, and send it again."
-        raise RequestError(409, "the list is another one than you saw", code="list_changed", hint=hint)
+        raise RequestError("the list is another one than you saw", code="list_changed", hint=hint)
     return [(now[key], value) for key, value in said.items()]
 
 

@@ -306,19 +306,19 @@ def done(sent: Sent, written: Written, address: str | None = None) -> Did:
 
 def nothing_ticked(message: str = "no entry is ticked") -> RequestError:
     """The refusal of a form that says of nothing that it is meant."""
-    return RequestError(422, message, code="nothing_ticked", hint="Tick or choose what you mean, and send it again.")
+    return RequestError(message, code="nothing_ticked", hint="Tick or choose what you mean, and send it again.")
 
 
 def refuse_partly(failed: Sequence[str], done: int, verb: str) -> None:
     """Raise ``RequestError`` 409 where some of several changes ``failed``: the others were ``done``."""
     if failed:
         message = f"{len(failed):,} of {len(failed) + done:,} were not {verb}: {'; '.join(failed)}"
-        raise RequestError(409, message, code="partly_decided", hint=f"The others were {verb}: {done:,}.")
+        raise RequestError(message, code="partly_decided", hint=f"The others were {verb}: {done:,}.")
 
 
 def bad_form(message: str) -> RequestError:
     """The refusal of what no form of the page says."""
-    return RequestError(400, message, code="bad_form", hint="Nothing was done. Reload the page, and send it again.")
+    return RequestError(message, code="bad_form", hint="Nothing was done. Reload the page, and send it again.")
 
 
 # --- what was sent ---------------------------------------------------------------------------------------------------
@@ -358,7 +358,6 @@ def _sent(asked: PageRequest, fields: Mapping[str, str]) -> Sent:
 def _refuse_foreign(sent: Sent, visit: Visit) -> None:
     if not is_own(sent.get("csrf"), visit, sent.caller):
         raise RequestError(
-            403,
             "this form was not shown in this browser since the server was started",
             code="foreign_form",
             hint="Nothing was written. If it says what you want, send it again; or reload the page it came from.",

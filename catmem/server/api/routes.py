@@ -156,14 +156,13 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
     if not endpoint.writes:
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             raise RequestError(
-                400, f"{http.method} {http.path} takes no body", code="bad_body",
+                f"{http.method} {http.path} takes no body", code="bad_body", status=400,
                 hint="Nothing was done. Give what is asked for as parameters of the address.",
             )  # fmt: skip
         return values, Wire()
     refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
     if not http.conditional and (conditions := CONDITIONS.intersection(headers)):
         raise RequestError(
-            400,
             f"this path takes no {min(conditions)}",
             code="bad_precondition",
             hint="Nothing was done. Leave the header out: it is for /mem/write.",
@@ -287,7 +286,7 @@ def object_in(value: Any, body: bytes) -> dict[str, Any]:  # noqa: ANN401 - any 
 
 
 def _bad_json(message: str) -> RequestError:
-    return RequestError(400, message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
+    return RequestError(message, code="bad_json", hint="Nothing was done. Send one JSON value in UTF-8.")
 
 
 def _fields(body: bytes, form: str) -> dict[str, Any]:
@@ -297,7 +296,6 @@ def _fields(body: bytes, form: str) -> dict[str, Any]:
         where = key_text(key) or ""
         where = where if where.isprintable() else ""  # the message shows it, with escapes
         raise RequestError(
-            422,
             f"{where}: {message}" if where else message,
             code="bad_body",
             hint=hint or "Nothing was done. /openapi.json has the fields.",

@@ -37,12 +37,14 @@ from catmem.errors import (
     WouldOverwriteError,
 )
 from catmem.jsonable import jsonable
-from catmem.server.requests import answer_of, status_of
+from catmem.server.requests import answer_of
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 CASES = [
-    (400, RequestError(400, "m", code="c")),
+    (400, RequestError("m", code="c")),
+    (401, RequestError("m", code="no_token")),
+    (418, RequestError("m", code="request", status=418)),
     (403, ForbiddenError("m")),
     (403, ApprovalError("m", base="0", data=b"")),
     (403, EnvelopeError("m", code="bad_signature")),
@@ -79,7 +81,7 @@ CASES = [
 
 @pytest.mark.parametrize(("status", "error"), CASES, ids=[f"{type(error).__name__}-{error.code}" for _, error in CASES])
 def test_the_status_of_an_error(status, error):
-    assert status_of(error) == status
+    assert error.http_status == status
     assert answer_of(error)[0] == answer_of(error, bounded=False)[0] == status
 
 

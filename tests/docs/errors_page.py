@@ -1,0 +1,64 @@
+"""The tables of docs/errors.md, made from the catalogue of errors (``catmem/errors.json``).
+
+`make docs` writes the page anew (its text before them stays), and test_errors_page.py compares it.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from catmem import errors
+from tests.docs.pages import ROOT
+
+PAGE = ROOT / "docs" / "errors.md"
+BEGIN = "<!-- From here on made from catmem/errors.json by `make docs`. -->\n"
+_STATUSES = {"http": "HTTP", "exit": "status"}
+_HEAD = "| code | when | message | remedy |\n|---|---|---|---|\n"
+
+
+def page() -> str:
+    """The whole page, with the tables made anew. ValueError if the page has lost its mark."""
+    before, begin, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    if not begin:
+        raise ValueError(f"{PAGE.name} needs this line, behind which the tables go:\n{BEGIN}")
+    return f"{before}{BEGIN}\n{tables()}"
+
+
+def tables() -> str:
+    """A section for each class; those of kinds of the class before stand below it."""
+    above: type[errors.CatmemError] = errors.CatmemError
+    sections = []
+    for name, listed in errors.catalogue().items():
+        kind = getattr(errors, name)
+        below = issubclass(kind, above) and above is not errors.CatmemError
+        above = above if below else kind
+        sections.append(f"{'###' if below else '##'} {name}\n\n{about(name, listed)}\n\n{_HEAD}{rows(listed)}")
+    return "\n".join(sections)
+
+
+def about(name: str, listed: dict[str, Any]) -> str:
+    """What is said of a class, from its statuses on."""
+    rest = " unless a section or a row says otherwise" if name == errors.CatmemError.__name__ else ""
+    http = "" if name == errors.RequestError.__name__ else f", over HTTP {listed['http']}"
+    return textwrap.fill(f"Status {listed['exit']}{http}{rest}. {listed['about']}".strip(), 140, break_long_words=False)
+
+
+def rows(listed: dict[str, Any]) -> str:
+    """A row for each code, with the statuses that are its own."""
+    found = ""
+    for code, row in listed["codes"].items():
+        own = [f"{called} {row[kind]}: " for kind, called in _STATUSES.items() if kind in row]
+        when = "".join([*own, row["when"]])
+        message = f"`{row['message']}`" if row["message"] else ""
+        found += f"| `{code}` | {when} | {message} | {row['remedy']} |\n".replace("|  ", "| ")
+    return found
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -95,11 +94,6 @@ def check_make(command: Command, place: str) -> None:
     assert set(asked) <= targets, f"{place}: $ {command.text}: the Makefile has no such target"
 
 
-def test_the_documentation_has_examples_to_run():
-    languages = {example.language for page in PAGES for example in page.examples}
-    assert {"console", "python"} <= languages
-
-
 def page_of(*lines: str) -> Page:
     return read("made-up.md", "\n".join(lines))
 
@@ -143,9 +137,3 @@ def test_the_runner_refuses(lines, tmp_path, monkeypatch):
 def test_an_open_fence_is_refused():
     with pytest.raises(ValueError, match=r"made-up\.md:1"):
         page_of("```python", "x = 1")
-
-
-def test_the_runner_leaves_the_environment_alone(tmp_path, monkeypatch):
-    before = dict(os.environ)
-    run_page(page_of("```console", "$ export CATMEM_MADE_UP=1", "```"), tmp_path, monkeypatch)
-    assert dict(os.environ) == before

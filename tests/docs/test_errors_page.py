@@ -12,12 +12,11 @@ import pkgutil
 import re
 from pathlib import Path
 
-import pytest
-
 import catmem
 from catmem.errors import CatmemError, ConfigError, RequestError, UnreadableError, catalogue
 from catmem.files import os_errors
 from tests.docs import errors_page
+from tests.together import together
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
@@ -81,7 +80,7 @@ def test_every_code_stands_under_its_class_and_no_other_does():
     assert {(name, code) for name, code, _ in ROWS} == in_source
 
 
-@pytest.mark.parametrize(("name", "code", "row"), ROWS, ids=[f"{name}-{code}" for name, code, _ in ROWS])
+@together(("name", "code", "row"), ROWS, ids=[f"{name}-{code}" for name, code, _ in ROWS])
 def test_every_code_has_a_case_an_example_and_a_way_out(name, code, row):
     assert row["when"]
     assert (bool(row["message"]) and bool(row["remedy"])) != (row["when"] == "never raised"), (name, code)
@@ -93,17 +92,3 @@ def test_a_status_stands_with_a_code_only_where_it_is_not_that_of_the_class():
         given = {kind: row[kind] for kind in ("http", "exit") if kind in row and name != RequestError.__name__}
         assert all(listed[name][kind] != status for kind, status in given.items()), (name, code)
         assert set(row) <= {"when", "message", "remedy", "http", "exit"}
-
-
-def test_codes_in_a_source_are_seen():
-    source = """
-class OddError(Exception):
-    code = "odd"
-
-def work(self, path, code):
-    raise OddError("a message", code="very_odd" if path else "less_odd")
-    raise self.fault(path, "at_fault", "a_message")
-    raise OddError("not_a_code", code=code)
-"""
-    pairs = {("OddError", "odd"), ("OddError", "very_odd"), ("OddError", "less_odd"), ("ConfigError", "at_fault")}
-    assert codes_in(source) == pairs

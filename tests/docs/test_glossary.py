@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.docs.pages import ROOT, load
 from tests.docs.test_sentences import PAGES
+from tests.together import together
 
 _INTRODUCED = re.compile(r"\b(?:an?|the)\s+\*([^*]+)\*(?!\*)", re.IGNORECASE)
 _ENTRY = re.compile(r"^- \*\*(.+?)\*\*: ", re.MULTILINE)
@@ -43,38 +42,29 @@ OTHERS = "\n".join(
 )
 
 
-@pytest.mark.parametrize("term", GLOSSARY)
+@together("term", GLOSSARY)
 def test_a_term_of_the_glossary_is_used_on_another_page(term):
     assert uses(term, OTHERS), "use it, or remove it"
 
 
-@pytest.mark.parametrize("name", [name for name in PAGES if name != "glossary"])
+@together("name", [name for name in PAGES if name != "glossary"])
 def test_a_term_that_a_page_introduces_stands_in_the_glossary(name):
     known = {term.lower() for term in GLOSSARY}
     found = introduced("\n".join(load(ROOT / "docs" / f"{name}.md").prose))
     assert [term for term in found if term not in known and term.removesuffix("s") not in known] == []
 
 
-def test_pages_introduce_terms():
-    assert "entity" in introduced(load(ROOT / "docs" / "stores.md").text)
-
-
-@pytest.mark.parametrize("text", ["a role hash", "Role\nhashes", "`role_hash`", "catmem role-hash NAME"])
+@together("text", ["a role hash", "Role\nhashes", "`role_hash`", "catmem role-hash NAME"])
 def test_a_use_is_seen(text):
     assert uses("role hash", text)
 
 
-@pytest.mark.parametrize("text", ["roles", "a parole hash", "the hash of a role"])
+@together("text", ["roles", "a parole hash", "the hash of a role"])
 def test_other_words_are_no_use(text):
     assert not uses("role hash", text)
 
 
-def test_several_are_a_use():
-    assert uses("entry", "two entries")
-    assert not uses("entry", "entrails")
-
-
-@pytest.mark.parametrize(
+@together(
     ("text", "found"),
     [
         ("A *read lease* is asked for.", ["read lease"]),

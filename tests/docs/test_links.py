@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import posixpath
 
-import pytest
-
 from tests.docs.pages import ROOT, Page, pages, read
+from tests.together import together
 
 PAGES = {page.name: page for page in pages()}
 
@@ -36,7 +35,7 @@ def resolved(page: Page, target: str) -> str | None:
     return None if target.startswith("/") or path.startswith("..") or ":" in target else path
 
 
-@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES.keys())
+@together("page", PAGES.values(), ids=PAGES.keys())
 def test_links_lead_somewhere(page):
     assert broken(page, PAGES) == []
 
@@ -53,7 +52,7 @@ def test_every_page_of_docs_can_be_reached_from_the_readme():
     assert {name for name in PAGES if name.startswith("docs/")} - reached == set()
 
 
-@pytest.mark.parametrize(
+@together(
     "link", ["nowhere.md", "#nowhere", "../pyproject.toml", "/etc/hosts", "http://example.com", "pyproject.toml/x"]
 )
 def test_a_broken_link_is_seen(link):
@@ -61,9 +60,7 @@ def test_a_broken_link_is_seen(link):
     assert broken(page, {"made-up.md": page}) == [link]
 
 
-@pytest.mark.parametrize(
-    "link", ["pyproject.toml", "#here-and-there", "#here-and-there-1", "https://example.com", "docs"]
-)
+@together("link", ["pyproject.toml", "#here-and-there", "#here-and-there-1", "https://example.com", "docs"])
 def test_a_good_link_passes(link):
     page = read("made-up.md", f"# Here, and *there*\n\n## Here and there\n\n![text]({link})")
     assert page.links == [link]

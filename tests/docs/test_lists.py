@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from benchmarks.__main__ import LONG, NAMES
 from catmem.mcp.tools import all_tools
 from catmem.plugins.importers import SOURCES
 from catmem.resources import SCHEMA_NAMES, schema
 from catmem.tools.memory_tool import TOOL_SCHEMA
 from tests.docs.pages import ROOT
+from tests.together import together
 
 TAGS = list(schema("tags")["properties"])
 SET_BY_ITSELF = {"verified_date", "created"}
@@ -43,7 +42,7 @@ TOLD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("said", TOLD.values(), ids=TOLD)
+@together("said", TOLD.values(), ids=TOLD)
 def test_what_a_model_is_told(said):
     text, start = said
     assert re.sub(r" \(.*?\)", "", part(text, start, ".")).split(", ") == [

@@ -6,10 +6,9 @@ import json
 import re
 
 import click
-import pytest
 from click.testing import CliRunner
 
-from catmem.cli.command import Command, Group
+from catmem.cli.command import Command
 from catmem.errors import (
     AmbiguousError,
     CatmemError,
@@ -30,13 +29,6 @@ COMMANDS = dict(cli_reference.subcommands(GROUP, "catmem"))
 
 def test_the_page_is_up_to_date():
     assert cli_reference.PAGE.read_text(encoding="utf-8") == cli_reference.page(GROUP), "run `make docs`"
-
-
-def test_a_page_without_its_marks_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(cli_reference, "PAGE", tmp_path / "cli.md")
-    cli_reference.PAGE.write_text("# Commands\n", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"cli\.md needs"):
-        cli_reference.page(GROUP)
 
 
 def test_the_commands_of_this_version():
@@ -209,34 +201,3 @@ def fields(value: object) -> set[str]:
         elif name not in OPEN_ENDED:
             found |= fields(inner)
     return found
-
-
-@pytest.fixture
-def made_up() -> click.Group:
-    @click.group(cls=Group, help="A thing.", examples=["thing do x"])
-    def group() -> None: ...
-
-    @group.command(help="Do it.\n\n\b\n  as it is", examples=["thing do x"])
-    @click.argument("what")
-    @click.option("--kind", type=click.Choice(["a", "b"]), default="a", help="Which.")
-    @click.option("--quick/--slow", default=True, help="How.")
-    def do(what: str, kind: str, quick: bool) -> None: ...  # noqa: FBT001 - click passes it by name
-
-    @group.command(help="Undo it.", examples=["thing undo x", "thing undo y"])
-    def undo() -> None: ...
-
-    @group.command(hidden=True, examples=["thing secret"])
-    def secret() -> None: ...
-
-    return group
-
-
-def test_rendering(made_up):
-    page = cli_reference.render(made_up)
-    assert "## `catmem do`" in page
-    assert "```text\ncatmem do [OPTIONS] WHAT\n```" in page
-    assert "Do it.\n\nExample:\n\n```text\nthing do x\n```\n\n```text\nas it is\n```" in page
-    assert "| `--kind` `a` \\| `b` | Which. Default: `a`. |" in page
-    assert "| `--quick` / `--slow` | How. |" in page
-    assert "Examples:\n\n```text\nthing undo x\nthing undo y\n```" in page
-    assert "secret" not in page

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pytest
-
 from tests.docs.pages import ROOT, load, read
+from tests.together import together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -138,12 +137,12 @@ def unwanted(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", PAGES)
+@together("name", PAGES)
 def test_no_sentence_is_too_long(name):
     assert too_long(load(ROOT / "docs" / f"{name}.md")) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+@together("name", PAGES)
 def test_the_words_are_plain(name):
     assert unwanted(load(ROOT / "docs" / f"{name}.md")) == []
 
@@ -156,7 +155,7 @@ LONG = " ".join(["word"] * (MOST_WORDS + 1))
 FINE = " ".join(["word"] * MOST_WORDS)
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         f"{LONG}.",
@@ -173,7 +172,7 @@ def test_a_long_sentence_is_seen(text):
     assert len(too_long(read("made-up.md", text))) == 1
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         f"{FINE}. {FINE}! ({FINE}?) {FINE}.",
@@ -189,7 +188,7 @@ def test_a_short_sentence_passes(text):
     assert too_long(read("made-up.md", text)) == []
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     ["Two doors.", "Nobody is told.", "Such a file.", "It\nis not there.", "There is a. There is b. There are c."],
 )
@@ -197,9 +196,7 @@ def test_an_unwanted_word_is_seen(text):
     assert unwanted(read("made-up.md", text)) != []
 
 
-@pytest.mark.parametrize(
-    "text", ["A form such as this.", "`nobody`", "Outdoors.", "```text\nnobody\n```", "There is one."]
-)
+@together("text", ["A form such as this.", "`nobody`", "Outdoors.", "```text\nnobody\n```", "There is one."])
 def test_other_words_pass(text):
     assert unwanted(read("made-up.md", text)) == []
 

@@ -7,7 +7,6 @@ import pytest
 from tests.guard.doors import Door
 from tests.guard.oracle import Tally, losses, script_of, shortest, shown
 from tests.guard.outsider import marks, spans
-from tests.guard.scripts import AGENT, Script, Setting, Step, draw
 from tests.guard.sessions import Answer, play
 
 pytestmark = pytest.mark.torture
@@ -86,14 +85,6 @@ class StubbornDoor(HonestDoor):
         return Answer("changed from outside", succeeded=False, reason="drift")
 
 
-class ShortDoor(HonestDoor):
-    """It takes for a look a list that shows the beginning of each entry."""
-
-    def call(self, wish) -> Answer:
-        answer = super().call(wish)
-        return Answer("\n".join(line[:70] for line in answer.text.split("\n"))) if wish["action"] == "list" else answer
-
-
 def tallied(door) -> Tally:
     tally = Tally(door)
     tally.take(SESSIONS)
@@ -127,35 +118,11 @@ def test_a_door_that_tells_it_in_a_refusal_loses_by_the_strict_law_alone():
     assert tally.seeds["unseen"] == []
 
 
-def test_a_door_that_shows_a_part_loses_the_other_marks():
-    story = play(script_of(ShortDoor, tallied(ShortDoor).seeds["lost"][0]), ShortDoor)
-    assert lost_marks(story)
-    assert all(mark.endswith(("mid", "end")) for mark in lost_marks(story))
-
-
 def test_a_door_that_refuses_everything_loses_nothing_and_alarms_everybody():
     tally = tallied(StubbornDoor)
     assert tally.seeds["lost"] == []
     assert tally.seeds["alone"]
     assert tally.seeds["apart"]
-
-
-def test_what_the_agent_gives_it_knew():
-    steps, named = (Step(1, "outsider", "new entry"), Step(2, "agent", "remove")), 0
-    for seed in range(40):
-        story = play(script_of(CarelessDoor, seed)._replace(mode="mixed", before=(), steps=steps), CarelessDoor)
-        call = story.calls[-1]
-        gone = marks(call.before) - marks(call.after)
-        assert lost_marks(story) == gone - marks(call.asked)
-        named += bool(gone & marks(call.asked))
-    assert named > 5
-
-
-def test_what_a_file_without_a_history_began_with_is_no_outsiders():
-    setting = Setting("Fact zqf0 with zqm7start, zqm7mid and zqm7end.\n", None, None, 2, None, by_init=False)
-    script = Script(3, "mixed", setting, (), (Step(1, "agent", "remove"),))
-    assert not lost_marks(play(script, CarelessDoor))
-    assert lost_marks(play(script._replace(setting=setting._replace(last="Something else.")), CarelessDoor))
 
 
 @pytest.mark.parametrize("door", [CarelessDoor, LeakyDoor])
@@ -175,12 +142,3 @@ def test_a_failing_script_is_made_short_and_can_be_played_again(door):
     printed = shown(found[0], losses(found[0], strict=True))
     assert "<<< zqm" in printed
     assert f"--seed {found[0].script.seed} --steps {found[0].script.named()}" in printed
-
-
-def test_all_kinds_of_steps_are_drawn():
-    scripts = [draw(seed, AGENT) for seed in range(2_000)]
-    assert {step.what for script in scripts for step in script.steps if step.who == "agent"} == set(AGENT)
-    assert all(3 <= len(script.steps) <= 12 for script in scripts)
-    alone = [script for script in scripts if script.mode == "alone"]
-    assert alone
-    assert not any(step.who == "outsider" for script in alone for step in script.steps)

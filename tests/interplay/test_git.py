@@ -229,27 +229,6 @@ def test_a_file_that_is_not_utf8_is_never_called_merged(repository):
     assert b"Caf\xe9" in merged.data
 
 
-def test_a_binary_file_stays_ours(repository):
-    repository.set_up()
-    merged = repository.merged(b"a\0b", b"a\0ours", b"a\0theirs\xff")
-    assert (merged.status != 0, repository.unmerged(), merged.data) == (True, [FILE], b"a\0ours")
-
-
-def test_a_file_over_the_limit_gets_the_conflict_of_git(repository):
-    repository.set_up()
-    large = b"x" * 79 + b"\n"
-    base = BASE.encode() + b"\n" + large * (17 * (1 << 20) // len(large))
-    merged = repository.merged(base, base.replace(b"Acme", b"Bolt"), base.replace(b"Acme", b"Core"))
-    assert (merged.status != 0, b"<<<<<<<" in merged.data, "too_large" in merged.said) == (True, True, True)
-
-
-def test_a_configuration_that_is_not_right_gets_the_conflict_of_git(repository):
-    repository.set_up()
-    put(repository.folder / "catmem.yaml", "version: [")
-    merged = repository.merged(*texts(CONFLICTS["both reword one entry"]))
-    assert (merged.status != 0, "<<<<<<<" in merged.text) == (True, True)
-
-
 # --- the record of seeds -------------------------------------------------------------------------------------------
 
 
@@ -294,14 +273,6 @@ def test_a_diff_shows_entries(repository):
     diff = repository.git("diff")
     changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in {"+++", "---"}]
     assert changed == ["-  [verified_date: 2026-01-01]", "+  [verified_date: 2026-05-01]"]
-
-
-def test_a_diff_names_the_section(repository):
-    repository.set_up()
-    many = "§\n".join(f"Fact {number}.\n" for number in range(20))
-    repository.commit({FILE: f"{HEAD}{many}".encode()}, "base")
-    (repository.folder / FILE).write_text(f"{HEAD}{many}§\nNew.\n")
-    assert "@@ ## Finance" in repository.git("diff")
 
 
 def test_a_diff_of_a_file_that_is_no_text_does_not_stop_git(repository):

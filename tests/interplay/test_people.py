@@ -159,17 +159,6 @@ def test_git_checkout_brings_an_old_text_back(workspace, file, program):
     assert backups(file) == []
 
 
-def test_a_removed_file_is_no_drift(workspace, file):
-    seen = workspace.read("neo")
-    workspace.add("neo", "Added.", category="facts")
-    seen = workspace.read("neo")
-    file.unlink()
-    workspace.add("neo", "Begun anew.", category="facts", expected=seen.digest)
-    assert bodies(workspace) == ["Begun anew."]
-    assert backups(file) == []
-    assert "Lyon" in history(workspace)
-
-
 def test_the_entry_that_a_person_changed_is_not_overwritten_by_another_persons_command(workspace, file):
     workspace.add("neo", "Known.", category="facts")
     file.write_text(file.read_text().replace("Acme", "Acme of Lyon"))
@@ -228,14 +217,3 @@ def test_what_looks_odd_is_no_drift(workspace, file, text):
         seen = workspace.read("neo")
     assert {"One.", "Two.", "Changed 0.", "Changed 2."} <= set(bodies(workspace))
     assert backups(file) == []
-
-
-def test_a_file_equal_to_its_backup_is_no_drift(workspace, file):
-    seen = workspace.read("neo")
-    file.write_text(TEXT + "§\nTheirs.\n")
-    with pytest.raises(DriftError):
-        workspace.remove("neo", "Acme", expected=seen.digest)
-    seen = workspace.read("neo")
-    assert backups(file)[0].read_bytes() == file.read_bytes()
-    assert workspace.remove("neo", "Acme", expected=seen.digest).changed
-    assert len(backups(file)) == 1

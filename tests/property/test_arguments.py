@@ -7,21 +7,19 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.errors import EditError
 from catmem.mcp.tools import all_tools, call_tool
-from catmem.plugins.hermes.store_text import apply, read_text
 from catmem.plugins.page.site import CHANGES, VIEWS
 from catmem.server.api.routes import endpoints
 from catmem.tools.arguments import TAKES
 from catmem.tools.memory_tool import _ROWS, TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.operation import Operation
 from tests.http_root import Served, served
 from tests.roots import make_root, text_of
 from tests.store.memory import InMemoryStore
+from tests.together import together
 
 PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nmemory_categories: ['*']\n",
@@ -78,7 +76,7 @@ def test_the_schema_and_the_check_are_one_table():
         assert set(tool.input_schema["properties"]) <= set(TAKES[tool.name.removeprefix("memory_")]) | also
 
 
-@pytest.mark.parametrize("action", ACTIONS)
+@together("action", ACTIONS)
 def test_what_an_action_takes_is_taken(workspace, action):
     fresh = make_root(workspace.root, profiles=PROFILES, files={"boss/user": TEXT, "boss/memory": TEXT})
     for name in TAKES[action]:
@@ -113,17 +111,6 @@ def test_the_tool_refuses_it_in_a_batch_as_well(workspace, action, name, value):
     assert store_of(workspace) == before
 
 
-@given(name=names)
-def test_nothing_stands_beside_a_batch_that_is_not_for_it(workspace, name):
-    if name in TAKES["operations"]:
-        return
-    before = store_of(workspace)
-    answer = memory_tool(workspace, "boss", {"operations": VALUES["operations"], name: VALUES.get(name, "x")})
-    assert (answer["success"], answer["reason"]) == (False, "bad_arguments")
-    assert name in answer["error"]
-    assert store_of(workspace) == before
-
-
 @given(tool=st.sampled_from(all_tools()), name=names | st.just("action"), value=anything | st.none())
 def test_a_tool_of_mcp_refuses_what_it_does_not_take(workspace, tool, name, value):
     takes = tool.input_schema["properties"]
@@ -136,44 +123,6 @@ def test_a_tool_of_mcp_refuses_what_it_does_not_take(workspace, tool, name, valu
     assert name in answer["error"]
     assert answer["remediation"].endswith(f"It takes {', '.join(takes)}.")
     assert store_of(workspace) == before
-
-
-OPERATIONS = {
-    "add": ({"content": "x"}, {"old_text", "to_category"}),
-    "replace": ({"old_text": "x", "content": "y"}, {"to_category", "as_of"}),
-    "remove": ({"old_text": "x"}, {"content", "to_category", "tags", "as_of"}),
-    "move": ({"old_text": "x", "to_category": "y"}, {"content", "tags", "as_of"}),
-    "verify": ({"old_text": "x"}, {"content", "to_category", "tags"}),
-}
-
-
-@pytest.mark.parametrize(
-    ("action", "name"), [(action, name) for action, (_, others) in OPERATIONS.items() for name in sorted(others)]
-)
-def test_an_operation_of_the_library_is_refused_too(workspace, action, name):
-    value = {"tags": {"source": "x"}, "as_of": workspace.prompt("neo").manifest.as_of}.get(name, "talk")
-    operation = Operation(action, **{**OPERATIONS[action][0], name: value})
-    with pytest.raises(EditError) as caught:
-        workspace.write("boss", [operation])
-    assert (caught.value.code, caught.value.message) == ("bad_operation", f"{action} takes no '{name}'")
-    assert "It takes action, " in str(caught.value.hint)
-
-
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"action": "add", "content": "x", "old_text": "tea"},
-        {"action": "remove", "old_text": "tea", "content": "x"},
-        {"action": "replace", "old_text": "tea", "content": "x", "category": "talk"},
-    ],
-)
-def test_the_store_of_hermes_refuses_an_operation_with_more_than_it_takes(fields):
-    draft = read_text(TEXT.encode()).draft()
-    texts = list(draft.texts)
-    said = str(apply(draft, fields, 1))
-    assert said.startswith(f"Operation 1 ({fields['action']}): {fields['action']} takes no ")
-    assert draft.texts == texts
-    assert apply(draft, {**dict.fromkeys(fields, ""), "action": "add", "content": "x"}, 1) is None
 
 
 # --- HTTP -----------------------------------------------------------------------------------------------------------
@@ -191,23 +140,9 @@ def client(server: Served):
 
 ENDPOINTS = endpoints()
 PATHS = {each.name: each.http.path.replace("{profile}", "neo") for each in ENDPOINTS}
-BODIES = {each.http.body: each.body for each in ENDPOINTS if each.body is not None}
 
 
-@pytest.mark.parametrize("endpoint", ENDPOINTS, ids=lambda each: each.name)
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(name=names)
-def test_the_api_refuses_parameters_that_a_path_does_not_take(client, endpoint, name):
-    known = [each.name for each in endpoint.fields]
-    if name in known:
-        return
-    answer = client.request(endpoint.http.method, PATHS[endpoint.name], params={name: "talk"})
-    assert (answer.status_code, answer.json()["code"]) == (400, "bad_parameter")
-    assert name in answer.json()["message"]
-    assert answer.json()["hint"].endswith(f"It takes {', '.join(known)}." if known else "It takes none.")
-
-
-@pytest.mark.parametrize("endpoint", [each for each in ENDPOINTS if not each.writes], ids=lambda each: each.name)
+@together("endpoint", [each for each in ENDPOINTS if not each.writes], ids=lambda each: each.name)
 def test_what_only_reads_takes_no_body(client, endpoint):
     query = {"entity_id": "boss/user"} if endpoint.name in {"head", "read", "log"} else {}
     query |= {"source": "boss"} if endpoint.name == "seed_plan" else {}
@@ -215,29 +150,14 @@ def test_what_only_reads_takes_no_body(client, endpoint):
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_body")
 
 
-@pytest.mark.parametrize("form", BODIES)
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(name=names, value=anything)
-def test_the_api_refuses_fields_that_a_body_does_not_have(client, workspace, form, name, value):
-    if name in BODIES[form]["properties"]:
-        return
-    before = store_of(workspace)
-    needed = {"Merge": {"entity_id": "boss/user"}, "Seed": {"source": "boss"}}.get(form, {})
-    path = next(each.http.path for each in ENDPOINTS if each.http.body == form)
-    answer = client.post(path, json={**needed, name: value})
-    assert (answer.status_code, answer.json()["code"]) == (422, "bad_body")
-    assert name in answer.json()["message"]
-    assert store_of(workspace) == before
-
-
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/events", "/mem/events"])
+@together("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/events", "/mem/events"])
 def test_other_paths_take_no_parameters(client, path):
     answer = client.get(path, params={"limit": "1"})
     assert answer.status_code in {400, 404}
     assert answer.status_code == 404 or "limit" in answer.json()["message"]
 
 
-@pytest.mark.parametrize("address", VIEWS)
+@together("address", VIEWS)
 def test_a_page_refuses_a_query_that_it_does_not_take(client, address):
     path = re.sub(r"\{name\}", "boss", re.sub(r"\{target\}", "user", address))
     answer = client.get(re.sub(r"\{[a-z]+\}", "1", path), params={"limit": "1"})
@@ -245,7 +165,7 @@ def test_a_page_refuses_a_query_that_it_does_not_take(client, address):
     assert "there is no parameter &#39;limit&#39;" in answer.text
 
 
-@pytest.mark.parametrize("address", CHANGES)
+@together("address", CHANGES)
 def test_a_form_refuses_a_field_that_it_does_not_take(client, workspace, address):
     before = store_of(workspace)
     path = re.sub(r"\{name\}", "boss", re.sub(r"\{target\}", "user", address))

@@ -38,13 +38,6 @@ def test_what_has_no_date_is_unverified_or_expired_whatever_other_clocks_say(sai
     assert judged(said, limit, clock).state in {"unverified", "expired"}
 
 
-@given(undated, days, clocks, limits)
-def test_the_day_it_was_created_counts_as_that_of_a_verification(said, day, clock, limit):
-    created = judged({**said, "created": day}, limit, clock)
-    verified = judged({**said, "verified_date": day}, limit, clock)
-    assert (created.state, created.day) == (verified.state, verified.day)
-
-
 @given(tags, st.none() | days, clocks, limits)
 def test_other_words_are_no_fresher(said, verified, clock, limit):
     said = said if verified is None else {**said, "verified_date": verified}
@@ -54,22 +47,10 @@ def test_other_words_are_no_fresher(said, verified, clock, limit):
     assert order.index(after) >= order.index(before) or (before, after) == ("stale", "unverified")
 
 
-@given(undated, broken | st.integers(2, 400).map(lambda days: (DAY + timedelta(days)).isoformat()), clocks, limits)
-def test_a_verification_on_no_day_or_on_one_to_come_is_none(said, day, clock, limit):
-    assert judged({**said, "verified_date": day}, limit, clock).state in {"unverified", "expired"}
-
-
 @given(tags, clocks, limits)
 def test_a_verification_makes_any_fact_fresh_that_is_not_expired(said, clock, limit):
     found = judged({**said, "verified_date": DAY.isoformat()}, limit, clock)
     assert found.state == ("expired" if judged(said, limit, clock).state == "expired" else "fresh")
-
-
-@given(tags, st.integers(0, 400), clocks, limits)
-def test_of_a_verified_fact_no_other_clock_changes_anything(said, age, clock, limit):
-    verified = {"verified_date": (DAY - timedelta(age)).isoformat()}
-    expires = {"expires": said["expires"]} if "expires" in said else {}
-    assert judged({**said, **verified}, limit, clock) == judged({**verified, **expires}, limit)
 
 
 @given(tags, st.none() | days, clocks, limits, st.integers(0, 400))

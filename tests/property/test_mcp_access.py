@@ -15,7 +15,6 @@ from catmem.mcp.server import make_server
 from catmem.mcp.tools import all_tools
 from tests.property.canaries import CANARY, text_with
 from tests.property.test_tool_access import (
-    OTHER,
     batches,
     calls,
     folder,
@@ -104,11 +103,3 @@ def test_hidden_entries_are_never_shown_and_never_changed(folder, sequence, era)
         assert kept == [entry for entry in entries if CANARY in entry]
     assert workspace.store.peek("other/user") == others
     assert workspace.store.head("other/memory") is None
-
-
-@fewer
-@given(sequence=sequences, era=eras)
-def test_what_is_hidden_makes_no_difference(folder, sequence, era):
-    one = opened(folder, text_with(CANARY))
-    other = opened(folder, text_with(OTHER[:-1], vault="Attic"))
-    assert answers(one, sequence, era) == answers(other, sequence, era)

@@ -22,12 +22,3 @@ def test_a_slug_is_its_own_slug(title):
 @given(titles)
 def test_a_plain_reading_of_the_rule_gives_the_same(title):
     assert slugify(title) == slug(title)
-
-
-@given(titles)
-def test_a_slug_has_no_blank_and_no_stray_dash(title):
-    found = slugify(title)
-    assert not found.startswith("-")
-    assert not found.endswith("-")
-    assert "--" not in found
-    assert not any(character.isspace() for character in found)

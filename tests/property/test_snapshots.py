@@ -33,9 +33,3 @@ def test_bytes_become_what_the_rows_of_others_say(was, now):
     assert edited.bad == []
     assert shown(edited.data) == shown(was.encode())
     assert edited_by(CODEC, "neo/user", edited.data, rows).data == edited.data
-
-
-def test_bytes_that_have_no_rows_stay():
-    (row,) = CODEC.rows("neo/user", b"text\n")
-    edited = edited_by(CODEC, "neo/user", b"\x00", [{**row._asdict(), "tags": {}}])
-    assert (edited.data, len(edited.bad)) == (b"\x00", 1)

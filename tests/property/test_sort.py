@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from catmem.model.splice import titled
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
-from catmem.plugins.sorting.proposals import Described, Proposer, parts_of
+from catmem.plugins.sorting.proposals import Described, Proposer
 from catmem.plugins.sorting.sort_files import category_of, sort_document
 from catmem.plugins.sorting.sort_list import Checker, as_text, read_list
 from tests.property.strategies import texts
@@ -85,8 +85,3 @@ def test_a_list_that_is_written_and_read_says_the_same(text, choices):
     found = read_list(as_text(lines, "neo/user", document.digest, CATEGORIES))
     assert found.digest == document.digest
     assert checker.chosen(found) == tuple(lines)
-
-
-@given(texts(12))
-def test_nothing_but_blanks_stands_between_the_parts_of_a_text(text):
-    assert without_blanks("".join(parts_of(text))) == without_blanks(text)

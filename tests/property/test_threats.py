@@ -40,12 +40,6 @@ def test_findings_are_ordered_spans_of_known_rules(text):
         assert 0 <= found.start < found.end <= len(text)
 
 
-@given(st.sampled_from(ATTACKS), st.text(alphabet="abc \n", max_size=50))
-def test_an_attack_is_found_behind_other_text_as_well(attack, before):
-    alone = {found.rule for found in scan(attack)} - {"role-marker"}
-    assert alone <= {found.rule for found in scan(before + "\n\n" + attack)}
-
-
 @given(texts)
 def test_the_letters_lead_back_to_where_they_came_from(text):
     folded = Folded(text)

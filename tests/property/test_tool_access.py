@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import date
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.digest import bytes_digest
@@ -20,8 +19,6 @@ from tests.property.canaries import CANARY, CONFIG, HIDDEN, PROFILES, text_with
 from tests.property.strategies import bodies
 from tests.roots import put_bytes
 from tests.store.memory import InMemoryStore
-
-DAY = date(2026, 5, 1)
 
 
 @pytest.fixture(scope="module", params=CONFIG)
@@ -138,17 +135,4 @@ def test_hidden_entries_are_never_shown_and_never_changed(folder, sequence, in_s
     assert workspace.store.head("other/memory") is None
 
 
-OTHER = "SOMETHING-.."
-
-
 GUESSED = {"action": "add", "content": f"{CANARY} dropped", "category": "drop"}
-
-
-@given(sequence=sequences)
-@example(sequence=[GUESSED, {"action": "remove", "old_text": f"{CANARY} dropped"}])
-def test_what_is_hidden_makes_no_difference(folder, sequence):
-    assert len(OTHER) == len(CANARY) + 1
-    one = opened(folder, text_with(CANARY))
-    other = opened(folder, text_with(OTHER[:-1], vault="Attic"))
-    for arguments in sequence:
-        assert memory_tool(one, "neo", arguments) == memory_tool(other, "neo", arguments), arguments

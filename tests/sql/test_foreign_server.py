@@ -162,13 +162,6 @@ def test_what_a_root_may_not_say_is_named(tmp_path, said, remedy):
         assert not there.calls
 
 
-def test_what_a_reader_allows_a_root_may_say_too(tmp_path):
-    with foreign() as there:
-        done = reading(tmp_path, ROOTS["no TLS"].format(port=there.port), PGSSLMODE="disable")
-        assert "error[not_available]" in done.stderr
-        assert there.calls
-
-
 def test_a_server_elsewhere_that_asks_for_scram_is_used(tmp_path, monkeypatch):
     monkeypatch.setenv("PGSSLMODE", "disable")
     with server.private(durable=False) as mine:

@@ -36,15 +36,6 @@ def one(url, statement):
         return None if row is None else row[0]
 
 
-def test_each_url_is_a_database_of_its_own():
-    first, second = server.url("a database"), server.url("a database")
-    assert first != second
-    with server.admin(first) as connection:
-        connection.execute("CREATE TABLE told (word text)")
-    assert one(first, "SELECT to_regclass('told')") == "told"
-    assert one(second, "SELECT to_regclass('told')") is None
-
-
 def test_a_folder_has_the_same_url_in_every_process(tmp_path):
     program = (
         "import sys; from pathlib import Path; from tests.sql import server; print(server.url_of(Path(sys.argv[1])))"
@@ -59,27 +50,6 @@ def test_a_folder_has_the_same_url_in_every_process(tmp_path):
     with server.admin(here) as connection:
         connection.execute("CREATE TABLE told (word text)")
     assert (one(here, "SELECT to_regclass('told')"), one(other, "SELECT to_regclass('told')")) == ("told", None)
-
-
-def test_a_killed_server_has_what_was_committed():
-    with server.private() as mine:
-        with server.admin(mine.url()) as connection:
-            connection.execute("CREATE TABLE told (word text)")
-            connection.execute("INSERT INTO told VALUES ('kept')")
-        mine.kill()
-        mine.start()
-        assert one(mine.url(), "SELECT word FROM told") == "kept"
-
-
-def test_a_server_whose_client_process_is_killed_throws_everybody_out_and_goes_on():
-    import psycopg
-
-    with server.private(durable=False) as mine:
-        with server.admin(mine.url()) as connection:
-            mine.kill_a_client_process()
-            with pytest.raises(psycopg.OperationalError):
-                connection.execute("SELECT 1")
-        mine.wait()
 
 
 PROGRAM = """

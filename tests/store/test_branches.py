@@ -125,23 +125,11 @@ def test_the_update_of_a_branch_works_on_what_its_caller_saw(store, view):
     assert (answer.data, answer.revision) == (b"one\nmine\n", "2a")
 
 
-def test_who_saw_nothing_branches_from_nothing(store):
-    filled(store, 2)
-    assert branch(store, b"mine\n", "0").revision == "1a"
-    assert next(iter(store.log(USER))).parents == ()
-
-
 @pytest.mark.parametrize(("count", "last"), [(1, "2a"), (2, "2b"), (26, "2z"), (27, "2aa"), (28, "2ab")])
 def test_branches_from_one_revision_have_letters_in_order(store, count, last):
     filled(store, 2)
     assert [branch(store, b"branch %d\n" % number, "1").revision for number in range(count)][-1] == last
     assert len(set(dict(written(store)))) == 2 + count
-
-
-def test_each_revision_has_branches_of_its_own(store):
-    filled(store, 3)
-    made = [branch(store, b"branch %d\n" % turn, seen).revision for turn, seen in enumerate("21201")]
-    assert made == ["3a", "2a", "3b", "1a", "2b"]
 
 
 def test_a_branch_can_be_branched_from(store):
@@ -151,13 +139,6 @@ def test_a_branch_can_be_branched_from(store):
     assert (answer.data, answer.revision) == (b"two\nmore\n", "3a")
     assert next(iter(store.log(USER))).parents == ("2a",)
     assert [each.revision for each in store.branches(USER)] == ["2", "3a"]
-
-
-def test_a_branch_uses_up_no_number_of_the_heads(store):
-    filled(store, 2)
-    branch(store, b"two\n", "1")
-    assert write(store, b"3\n", expected="2").revision == "3"
-    assert [recorded.parents for recorded in store.log(USER)] == [("2",), ("1",), ("1",), ()]
 
 
 def test_a_view_that_is_not_old_makes_no_branch(store):
@@ -174,11 +155,6 @@ def test_a_branch_that_changes_nothing_is_not_made(store):
     before = list(store.replay(USER))
     assert store.commit(USER, "1", lambda current: current.data, Change(on_stale="branch")) == one
     assert list(store.replay(USER)) == before
-
-
-def test_who_asks_for_a_merge_gets_no_branch(store):
-    filled(store, 2)
-    assert branch(store, b"three\n", "1", on_drift="merge").revision == "3"
 
 
 def test_a_digest_that_nobody_knows_cannot_be_branched_from(store):
@@ -238,18 +214,6 @@ def test_the_log_has_branches_and_merges_and_is_the_replay_backwards(store):
         stood.add(each.revision)
     assert dict(written(store))["3a"] == b"3 or so\n"
     assert store.verify() == []
-
-
-def test_each_entity_has_branches_of_its_own(store):
-    for entity in (USER, MEMORY, OTHER):
-        filled(store, 2, entity)
-    branch(store, b"of user\n", "1", USER)
-    branch(store, b"of memory\n", "1", MEMORY)
-    assert [each.revision for each in store.branches(USER)] == ["2", "2a"]
-    assert store.read(MEMORY, "2a").data == b"of memory\n"
-    assert [each.revision for each in store.branches(OTHER)] == ["2"]
-    with pytest.raises(UnknownRevisionError):
-        store.read(OTHER, "2a")
 
 
 def test_branches_are_there_after_closing_and_opening_again(kind, tmp_path):
@@ -334,13 +298,6 @@ def test_what_is_not_there_cannot_be_merged(store, unknown):
     assert list(store.replay(USER)) == before
 
 
-def test_a_merge_on_an_old_view_is_refused(store):
-    filled(store, 2)
-    branch(store, b"a\n", "1")
-    with pytest.raises(StaleError):
-        store.commit(USER, "1", never, Change(merges=("2a",)))
-
-
 def test_the_retry_of_a_merge_gets_the_first_answer(store):
     filled(store, 2)
     branch(store, b"a\n", "1")
@@ -423,20 +380,6 @@ def test_a_history_does_not_go_where_there_is_one(kind, store, tmp_path):
     assert caught.value.code == "not_empty"
     assert written(other) == [("1", b"mine\n")]
     other.close()
-
-
-def test_a_history_of_nothing_makes_nothing(store):
-    assert store.bring(USER, []) == 0
-    assert store.head(USER) is None
-    assert list(store.entities()) == []
-
-
-def test_a_history_may_end_with_no_bytes(store):
-    source = InMemoryStore()
-    filled(source, 2)
-    write(source, b"")
-    store.bring(USER, source.replay(USER))
-    assert (store.read(USER).data, store.read(USER).revision) == (b"", "3")
 
 
 @pytest.mark.parametrize("kind", kinds(lasting=True))

@@ -59,18 +59,6 @@ def test_an_entity_that_was_never_written_is_empty_and_has_revision_0(store):
     assert store.verify() == []
 
 
-def test_revision_0_can_be_read_of_every_entity(store):
-    write(store, b"one\n")
-    assert store.read(USER, "0").data == b""
-    assert store.read(USER, "0").revision == "0"
-
-
-def test_the_update_of_a_new_entity_sees_no_bytes_and_revision_0(store):
-    seen = []
-    store.commit(USER, None, lambda current: seen.append(current) or b"one\n", Change())
-    assert {(current.data, current.revision, current.base) for current in seen} == {(b"", "0", None)}
-
-
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
@@ -122,21 +110,6 @@ def test_bytes_come_back_as_they_went_in(store, data):
     assert written(store) == [("1", data), ("2", b"other\n")]
 
 
-def test_an_entity_can_be_made_empty(store):
-    write(store, b"one\n")
-    answer = write(store, b"")
-    assert (answer.data, answer.revision) == (b"", "2")
-    assert (store.read(USER).data, store.read(USER).revision) == (b"", "2")
-    assert write(store, b"three\n").revision == "3"
-    assert [data for _, data in written(store)] == [b"one\n", b"", b"three\n"]
-
-
-def test_the_same_bytes_may_come_again_later(store):
-    for data in (b"one\n", b"two\n", b"one\n"):
-        write(store, data)
-    assert written(store) == [("1", b"one\n"), ("2", b"two\n"), ("3", b"one\n")]
-
-
 def test_every_old_revision_can_be_read(store):
     texts = [b"line\n" * number + b"end\n" for number in range(100)]
     for text in texts:
@@ -185,12 +158,6 @@ def test_a_write_on_an_old_view_is_refused_and_changes_nothing(store, view):
     assert (said["reason"], said["expected"], said["found"]) == ("stale_prev", expected, "2")
 
 
-def test_a_revision_that_is_not_there_yet_is_not_the_head(store):
-    write(store, b"one\n")
-    with pytest.raises((StaleError, UnknownRevisionError)):
-        store.commit(USER, "2", never, Change())
-
-
 def test_a_digest_that_no_record_has_is_taken_for_an_older_text(store):
     write(store, b"one\n")
     with pytest.raises(StaleError) as caught:
@@ -202,13 +169,6 @@ def test_a_caller_without_a_view_writes_on_what_is_there(store):
     write(store, b"one\n")
     answer = store.commit(USER, None, lambda current: current.data + b"two\n", Change())
     assert answer.data == b"one\ntwo\n"
-
-
-def test_the_update_gets_the_head(store):
-    write(store, b"one\n")
-    seen = []
-    store.commit(USER, "1", lambda current: seen.append(current) or b"two\n", Change())
-    assert {(current.data, current.revision, current.base) for current in seen} == {(b"one\n", "1", None)}
 
 
 def test_on_drift_merge_gives_a_stale_caller_what_it_saw_and_what_is_there(store):
@@ -233,11 +193,6 @@ def test_an_update_that_changes_nothing_writes_nothing(store):
     before = list(store.replay(USER))
     assert store.commit(USER, "1", lambda current: current.data, Change(op_id="nothing")) == one
     assert list(store.replay(USER)) == before
-
-
-def test_a_new_entity_that_stays_empty_is_not_made(store):
-    assert write(store, b"").revision == "0"
-    assert store.head(USER) is None
 
 
 @pytest.mark.parametrize("error", [ValueError, StaleError, KeyboardInterrupt])
@@ -482,13 +437,6 @@ def test_everything_is_there_after_closing_and_opening_again(kind, tmp_path):
     assert store.read(USER).data == b"two\n"
     assert store.commit(USER, None, never, change) == first
     assert write(store, b"three\n", expected="2").revision == "3"
-    store.close()
-
-
-def test_a_store_may_be_closed_twice(kind, tmp_path):
-    store = kind.make(tmp_path)
-    write(store, b"one\n")
-    store.close()
     store.close()
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from datetime import date, timedelta
 from itertools import islice
 
 import pytest
 
-from benchmarks.fleet import DAY, FACTS, OLD, PAIRS, SECRETS, Made, behind, facts, figures, served
+from benchmarks.fleet import DAY, FACTS, OLD, PAIRS, SECRETS, Made, behind, facts, figures
 from tests.docs.pages import ROOT
 
 MADE = facts(random.Random(20261121))
@@ -29,40 +28,8 @@ def test_the_shares_are_those_that_are_said():
     assert len(secrets) == len(set(secrets)) == SECRETS == 20
 
 
-def test_a_mark_is_in_one_fact_alone():
-    assert [fact.mark for fact in MADE if sum(fact.mark in each.text for each in MADE) != 1] == []
-
-
-def test_the_facts_of_a_pair_stand_in_one_category_and_the_later_was_verified_later():
-    by_mark = {fact.mark: fact for fact in MADE}
-    for later in (fact for fact in MADE if fact.contradicts):
-        earlier = by_mark[later.contradicts]
-        assert (earlier.category, earlier.target) == (later.category, later.target)
-        assert earlier.verified < later.verified
-        words = [fact.text.split() for fact in (earlier, later)]
-        assert sum(one != other for one, other in zip(*words, strict=True)) == 1
-
-
 def fact(mark, verified=DAY, expires=None):
     return Made(mark, "talk", "user", f"A fact {mark}", verified, expires)
-
-
-@pytest.mark.parametrize(
-    ("made", "is_old"),
-    [
-        (fact("a", DAY - timedelta(days=90)), False),
-        (fact("a", DAY - timedelta(days=91)), True),
-        (fact("a", expires=DAY), False),
-        (fact("a", expires=DAY - timedelta(days=1)), True),
-    ],
-)
-def test_a_fact_is_old_from_the_day_on_that_its_dates_say(made, is_old):
-    assert made.is_old == is_old
-
-
-def test_facts_with_a_note_are_not_served():
-    text = "# About the user\n- A fact (n0001)\n- (stale: verified 2026-01-01) A fact (n0002)\n- (expired 2026-01-01) A fact (n0003)\n"
-    assert served([fact(f"(n000{number})", date(2026, 1, 1)) for number in range(1, 5)], text) == 1
 
 
 @pytest.mark.parametrize(

@@ -23,11 +23,6 @@ def test_an_answer_counts_where_it_is_among_the_first():
     assert [hits(COLLECTION, shown, most) for most in (1, 2, 3)] == [1, 2, 2]
 
 
-def test_groups_count_once_each():
-    shown = [["3", "2"], ["1", "2", "3"]]
-    assert [hits(COLLECTION, shown, most, by_group=True) for most in (1, 2)] == [0, 2]
-
-
 def test_both_sides_find_words():
     assert [places[0] for places in of_bm25(COLLECTION)][:1] == ["1"]
     assert of_catmem(COLLECTION)[0] == ["1"]

@@ -5,9 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from collections import Counter
 
-import pytest
-
-from benchmarks.tidy import PEOPLE, PLANTED, TABLES, planted_in, planted_rows, run
+from benchmarks.tidy import PEOPLE, PLANTED, TABLES, planted_rows, run
 
 
 def test_enough_is_planted_in_the_tables_and_no_text_twice():
@@ -16,12 +14,6 @@ def test_enough_is_planted_in_the_tables_and_no_text_twice():
     assert (count["duplicate"] >= 60, count["contradiction"] >= 40, count[None] >= 60) == (True, True, True)
     texts = Counter(text for _, *pair in rows for text in pair)
     assert [text for text, number in texts.items() if number > 1] == []
-
-
-@pytest.mark.parametrize("person", PEOPLE, ids=lambda person: person.name)
-def test_each_person_has_duplicates_and_contradictions(person):
-    found = Counter(planted_in(person)[1].values())
-    assert found == {"duplicate": 5, "contradiction": 7} or (person.name > "p6" and found["duplicate"] == 3)
 
 
 def test_the_figures_hold_but_for_two_of_five_people_that_nobody_looked_at_before():

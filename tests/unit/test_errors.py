@@ -75,31 +75,3 @@ def test_one_line_with_what_is_known(places, shown):
         **{name: str(value) if name == "path" else value for name, value in places.items()},
     }
     assert json.loads(json.dumps(fields)) == fields
-
-
-def test_a_code_of_one_error_is_not_that_of_its_class():
-    assert CatmemError("x", code="other").code == "other"
-    assert CatmemError("x").code == "error"
-
-
-def test_not_utf8():
-    error = NotUtf8Error(7, "invalid start byte", path="a.md")
-    assert str(error) == "a.md: not UTF-8: byte 7: invalid start byte"
-    assert jsonable(error)["offset"] == 7
-    assert "as it was" in error.hint
-
-
-def test_too_large():
-    error = TooLargeError("file", 2_000, 1_000)
-    assert str(error) == "the file has 2,000 bytes, over the limit of 1,000"
-    assert (jsonable(error)["size"], jsonable(error)["limit"]) == (2_000, 1_000)
-    assert "characters" in str(TooLargeError("entry", 2, 1, unit="characters"))
-
-
-def test_ambiguous():
-    places = [{"line": 1, "category": "talk", "id": "b2:0"}, {"line": 3, "category": "pay", "id": "b2:1"}]
-    error = AmbiguousError("two entries hold it", ["a", "b"], places=places, hint="Give more of it.")
-    assert error.candidates == ("a", "b")
-    assert jsonable(error)["candidates"] == ["a", "b"]
-    assert jsonable(error)["places"] == places
-    assert jsonable(AmbiguousError("two entries hold it", ["a", "b"]))["places"] == []

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.golden.case import FOLDER, STYLES, build, golden_cases, load
+from tests.together import together
 
 CASES = golden_cases()
 
 
-@pytest.mark.parametrize("style", STYLES)
-@pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
+@together("style", STYLES)
+@together("path", CASES, ids=lambda path: path.stem)
 def test_the_prompt_is_the_golden_one(tmp_path, path, style):
     golden = path.with_name(f"{path.stem}.{style}.txt")
     assert build(load(path), tmp_path, style).text.encode() == golden.read_bytes()
@@ -19,8 +18,3 @@ def test_the_prompt_is_the_golden_one(tmp_path, path, style):
 def test_no_golden_file_is_left_over():
     expected = {f"{path.stem}.{style}.txt" for path in CASES for style in STYLES}
     assert {path.name for path in FOLDER.glob("*.txt")} == expected
-
-
-def test_golden_files_have_no_line_end_but_lf():
-    for path in FOLDER.glob("*.txt"):
-        assert b"\r" not in path.read_bytes()

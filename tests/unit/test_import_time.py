@@ -51,12 +51,6 @@ def test_import_catmem_loads_no_library():
     assert within(found - bare, LIBRARIES | SLOW_STANDARD) == set()
 
 
-def test_parsing_loads_no_library():
-    found, printed = loaded("-c", "import catmem; print(len(catmem.parse('one\\n§\\ntwo').entries))")
-    assert printed == "2\n"
-    assert within(found, LIBRARIES) == set()
-
-
 def test_version_loads_neither_yaml_nor_jsonschema_nor_mistune():
     command = Path(sysconfig.get_path("scripts")) / "catmem"
     found, printed = loaded(str(command), "--version")

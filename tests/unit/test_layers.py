@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.docs.test_sentences import MOST_WORDS, words
+from tests.together import together
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -352,7 +353,7 @@ def test_the_walk_sees_an_upward_import(fake, line):
     assert upward(fake("syntax/scan.py", line), KNOWN)
 
 
-@pytest.mark.parametrize("line", ["from catmem import text", "from catmem.errors import CatmemError", "import re"])
+@together("line", ["from catmem import text", "from catmem.errors import CatmemError", "import re"])
 def test_the_walk_lets_a_downward_import_pass(fake, line):
     assert upward(fake("syntax/scan.py", line), KNOWN) == []
 

@@ -59,8 +59,3 @@ def test_a_revision_is_one_everywhere():
 @pytest.mark.parametrize("name", ["neo\n", "neo/user\n", "7\n", "neo.k\n"])
 def test_no_line_end_slips_in(name):
     assert [grammar for grammar in (is_name, is_entity, is_revision, key_file_parts) if grammar(name)] == []
-
-
-def test_the_name_of_a_file_of_a_key():
-    assert key_file_parts("neo.k1") == ("neo", "k1")
-    assert [name for name in ("neo", "neo.k.1", "Neo.k", ".neo.k", "neo.") if key_file_parts(name)] == []

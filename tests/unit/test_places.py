@@ -28,12 +28,6 @@ def test_files_go_to_memory_and_the_disk_is_remembered(machine):
     assert places.disk() == "/somewhere/on/the/disk"
 
 
-def test_a_place_that_somebody_chose_is_kept(machine, monkeypatch):
-    monkeypatch.setenv("TMPDIR", "/elsewhere")
-    places.use_memory()
-    assert (os.environ["TMPDIR"], places.disk()) == ("/elsewhere", None)
-
-
 @pytest.mark.parametrize(("name", "value"), [("ROOM", 1 << 62), ("MEMORY", places.MEMORY / "not-there")])
 def test_without_room_in_memory_they_stay_on_the_disk(machine, monkeypatch, name, value):
     monkeypatch.setattr(places, name, value)

@@ -169,6 +169,7 @@ IMPORT_ALL = """\
 import json, sys
 from catmem.errors import ConfigError
 from catmem.ops.table import FAMILIES, OPERATIONS, import_rows
+from tests.together import together
 import catmem.ops.entries, catmem.ops.memory
 
 for name in sys.argv[1:]:

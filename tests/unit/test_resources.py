@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import shlex
-import sys
 
 import pytest
 
 from catmem import resources
-from catmem.config.yamlfile import parse_yaml
 from catmem.errors import ConfigError
 from tests.golden.case import put
 
@@ -20,41 +17,11 @@ def test_schemas(name):
     assert resources.schema(name) is resources.schema(name)
 
 
-@pytest.mark.parametrize("name", ["nothing", "../pyproject", ""])
-def test_a_schema_that_is_not_there(name):
-    with pytest.raises(ConfigError) as caught:
-        resources.schema(name)
-    assert caught.value.code == "unknown_schema"
-    assert "profile" in caught.value.hint
-
-
 def test_the_schemas_of_the_checkout_are_the_ones_shipped(root):
     files = sorted(path.name for path in (root / "schemas").iterdir())
     assert files == [f"{name}.schema.json" for name in resources.SCHEMA_NAMES]
     for name in resources.SCHEMA_NAMES:
         assert (root / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8") == resources.schema_text(name)
-
-
-def test_profiles(root):
-    texts = resources.profile_texts()
-    assert list(texts) == ["morpheus", "neo", "orchestrator", "scout", "specialist", "trinity"]
-    for name, text in texts.items():
-        assert parse_yaml(text).data["name"] == name
-        assert (root / "profiles" / f"{name}.yaml").read_text(encoding="utf-8") == text
-
-
-def test_the_example_holds_a_configuration_and_memory_files():
-    files = resources.example_files()
-    assert list(files) == sorted(files)
-    assert "catmem.yaml" in files
-    assert any(name.endswith("USER.md") for name in files)
-
-
-def test_files_below_a_folder(tmp_path):
-    (tmp_path / "b" / "c").mkdir(parents=True)
-    (tmp_path / "b" / "c" / "x.md").write_bytes(b"\xff\r\n")
-    (tmp_path / "a").write_bytes(b"")
-    assert list(resources.files_below(tmp_path).items()) == [("a", b""), ("b/c/x.md", b"\xff\r\n")]
 
 
 def test_in_a_wheel_the_shipped_folders_are_inside_the_package(tmp_path, monkeypatch):
@@ -108,12 +75,3 @@ def test_the_command_installs_from_where_this_catmem_came_from(tmp_path, monkeyp
     assert (
         resources.install_command(python="PYTHON") == f"PYTHON -m pip install {source.replace('HERE', str(tmp_path))}"
     )
-
-
-def test_the_command_installs_an_extra_of_the_checkout(tmp_path, monkeypatch, root):
-    installed = tmp_path / "catmem-1.dist-info"
-    put(installed / "METADATA", "Metadata-Version: 2.1\nName: catmem\nVersion: 1\n")
-    put(installed / "direct_url.json", json.dumps({"url": root.as_uri(), "dir_info": {"editable": True}}))
-    monkeypatch.syspath_prepend(tmp_path)
-    command = shlex.split(resources.install_command("sql"))
-    assert command == [sys.executable, "-m", "pip", "install", "-e", f"{root}[sql]"]

@@ -95,9 +95,3 @@ def test_a_page_with_headings_becomes_sections():
         "boundaries": 1,
     }
     assert document.by_category["identity"][0].body.startswith("- Xxxx: {{")
-
-
-def test_a_page_with_headings_stays_one_entry_where_they_are_not_declared():
-    text = next(path for path in SAMPLES if path.name == PAGE).read_text(encoding="utf-8")
-    document = parse(text, declared=["finance"])
-    assert [entry.raw for entry in document.entries] == as_hermes_reads(text)

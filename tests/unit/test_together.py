@@ -34,26 +34,3 @@ def test_what_pytest_itself_raises_fails_the_case():
     with pytest.raises(ExceptionGroup) as caught:
         raises()
     assert notes(caught) == [["in the case 'quiet'"], ["in the case 'skipped'"]]
-
-
-def test_two_tables_are_every_pair():
-    seen = []
-
-    @together("one", "ab")
-    @together("other", "xy", ids=str.upper)
-    def pairs(one, other):
-        seen.append(one + other)
-
-    pairs()
-    assert seen == ["ax", "ay", "bx", "by"]
-
-
-def test_no_case_at_all_is_a_mistake():
-    with pytest.raises(AssertionError):
-        together("one", [])
-
-
-@together("number", [1, 2])
-def test_fixtures_are_those_of_the_test(number, root):
-    assert (root / "tests").is_dir()
-    assert number

@@ -11,6 +11,7 @@ import pytest
 
 from tests.docs.pages import ROOT, pages
 from tests.docs.test_sentences import EVERYWHERE
+from tests.together import together
 
 UNWANTED = re.compile(rf"(?<![a-z])(?:{'|'.join(EVERYWHERE)})(?![a-z])", re.IGNORECASE)
 KINDS = {".py", ".json", ".html", ".js", ".css", ".yml", ".yaml", ".md"}
@@ -54,7 +55,7 @@ def test_each_exception_is_needed(name, exceptions):
     assert [each for each in exceptions if each not in text] == []
 
 
-@pytest.mark.parametrize(
+@together(
     "text",
     [
         "Nobody waits.",
@@ -71,7 +72,7 @@ def test_an_unwanted_word_is_seen(text):
     assert unwanted(text) == [f"1: {text}"]
 
 
-@pytest.mark.parametrize("text", ["a stolen key", "An indoor map.", "untold"])
+@together("text", ["a stolen key", "An indoor map.", "untold"])
 def test_other_words_pass(text):
     assert unwanted(text) == []
 

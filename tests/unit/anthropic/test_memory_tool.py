@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import ClassVar
@@ -16,10 +14,7 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 from anthropic import Anthropic
 from anthropic.lib.tools import ToolError
 
-import catmem.plugins.anthropic
 from catmem.plugins.anthropic.tool import CatmemMemoryTool
-from catmem.resources import install_command
-from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -106,22 +101,6 @@ def test_a_secret_is_refused_and_not_repeated(tool, workspace):
 # --- looking -------------------------------------------------------------------------------------------------------
 
 
-def test_a_folder_lists_what_the_profile_sees(tool):
-    shown = do(tool, "view", path="/memories")
-    assert FINANCE in shown
-    assert "/memories/user/style.md" in shown
-    assert "secret" not in shown
-    assert "You may write /memories/user/finance.md, /memories/user/inbox.md." in shown
-
-
-def test_a_file_holds_the_entries_of_a_category(tool):
-    shown = do(tool, "view", path=FINANCE)
-    assert lines(shown) == ["[verified_date: 2026-05-01] Acme is the vendor.", "§", "Invoices are due on the 15th."]
-    assert lines(do(tool, "view", path=FINANCE, view_range=[3, -1])) == ["Invoices are due on the 15th."]
-    assert shown.endswith(f"\n({VERIFY_FIRST})")
-    assert do(tool, "view", path="/memories/user/money.md") == shown.replace("finance.md", "money.md")
-
-
 def test_what_is_hidden_is_not_there_in_the_same_words(tool):
     hidden = refused(tool, "view", path="/memories/user/secret.md")
     assert hidden.replace("secret", "x") == refused(tool, "view", path="/memories/user/x.md")
@@ -145,11 +124,6 @@ def test_another_name_of_a_hidden_category_does_not_tell_its_own(tool, command):
     assert "secret" not in said.lower()
     tool.new_turn()
     assert said.replace("hush", "zzzz") == refused(tool, command, path="/memories/user/zzzz.md", **COMMANDS[command])
-
-
-def test_nor_does_moving_something_there(tool):
-    said = refused(tool, "rename", old_path=FINANCE, new_path="/memories/user/hush.md")
-    assert "secret" not in said.lower()
 
 
 def test_another_name_is_the_same_file(tool, workspace):
@@ -227,24 +201,10 @@ def test_a_new_file_is_a_category_with_entries(tool, workspace):
     assert all(entry.tags["created"] for entry in workspace.read("neo", "memory").document.entries)
 
 
-def test_a_drop_takes_entries_and_shows_none(tool, workspace):
-    said = do(tool, "create", path="/memories/user/inbox.md", file_text="For review.")
-    assert "A drop" not in said
-    assert "will not be shown" in said
-    assert "stored before" in do(tool, "create", path="/memories/user/inbox.md", file_text="For review.")
-    assert [body for category, body in stands(workspace) if category == "inbox"] == ["A drop.", "For review."]
-
-
 def test_replaced_text_is_not_verified(tool, workspace):
     shown = do(tool, "str_replace", path=FINANCE, old_str="Acme is", new_str="Bolt is")
     assert "\tBolt is the vendor." in shown
     assert workspace.read("neo").document.by_category["finance"][0].tags == {}
-
-
-def test_replaced_text_without_its_tag_block_is_not_verified(tool, workspace):
-    do(tool, "str_replace", path=FINANCE, old_str="[verified_date: 2026-05-01] Acme is", new_str="Bolt is")
-    entry = workspace.read("neo").document.by_category["finance"][0]
-    assert (entry.body, entry.tags) == ("Bolt is the vendor.", {})
 
 
 TAGGED = "[verified_date: 2026-05-01] Acme is the vendor."
@@ -269,12 +229,6 @@ def test_lines_inserted_between_entries_are_an_entry_of_their_own(tool, workspac
     ]
 
 
-def test_lines_inserted_within_an_entry_are_part_of_it(tool, workspace):
-    do(tool, "str_replace", path=FINANCE, old_str="the vendor.", new_str="the vendor.\nIt bills monthly.")
-    do(tool, "insert", path=FINANCE, insert_line=1, insert_text="Since 2020.\n")
-    assert finance(workspace)[0] == ("Acme is the vendor.\nSince 2020.\nIt bills monthly.", None)
-
-
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -291,17 +245,6 @@ def test_a_new_entry_beside_another_gets_none_of_its_tags(tool, workspace, old, 
         ("Invoices are due on the 15th.", None),
         ("Travel: 410.", None),
     ]
-
-
-def test_a_new_entry_elsewhere_is_not_the_one_that_went(tool, workspace):
-    whole = f"{TAGGED}\n§\nInvoices are due on the 15th."
-    do(tool, "str_replace", path=FINANCE, old_str=whole, new_str="Invoices are due on the 15th.\n§\nTravel: 410.")
-    assert finance(workspace) == [("Invoices are due on the 15th.", None), ("Travel: 410.", None)]
-
-
-def test_a_tag_block_does_not_become_text(tool, tmp_path):
-    assert "a line §" in refused(tool, "str_replace", path=FINANCE, old_str=TAGGED, new_str=f"Travel: 410.\n{TAGGED}")
-    assert (tmp_path / "homes" / "neo" / "USER.md").read_text() == USER
 
 
 def test_removing_text_removes_entries(tool, workspace):
@@ -369,12 +312,6 @@ def test_lines_that_moved_since_they_were_shown_are_not_inserted_at(tool, worksp
     do(tool, "view", path=FINANCE)
     do(tool, "insert", path=FINANCE, insert_line=0, insert_text="First.\n§\n")
     assert ("finance", "First.") in stands(workspace)
-
-
-def test_all_at_once_is_not_cleared(tool, tmp_path):
-    with pytest.raises(ToolError):
-        tool.clear_all_memory()
-    assert (tmp_path / "homes" / "neo" / "USER.md").read_text() == USER
 
 
 def test_a_file_that_cannot_be_read_is_not_empty(tool, tmp_path):
@@ -449,32 +386,3 @@ def test_the_loop_of_the_package_calls_it(tool, workspace, model):
     assert "due on the 20th" in str(results[1]["content"])
     assert (results[2].get("is_error"), "may not write" in str(results[2]["content"])) == (True, True)
     assert ("finance", "Invoices are due on the 20th.") in stands(workspace)
-
-
-def test_without_the_package_it_says_what_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "catmem.plugins.anthropic.tool", raising=False)
-    for name in [name for name in sys.modules if name.split(".")[0] == "anthropic"]:
-        monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delattr(catmem.plugins.anthropic, "tool", raising=False)
-    with pytest.raises(ImportError, match=re.escape(install_command("anthropic"))):
-        catmem.plugins.anthropic.CatmemMemoryTool  # noqa: B018 - asking for it is what loads it
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ({"command": "view", "path": "/memories", "file_text": "x"}, "file_text"),
-        (
-            {"command": "create", "path": "/memories/user/inbox.md", "file_text": "x", "view_range": [1, 2]},
-            "view_range",
-        ),
-        ({"command": "delete", "path": "/memories/user/finance.md", "recursive": True}, "recursive"),
-    ],
-)
-def test_an_argument_that_a_command_does_not_take_is_refused(tool, workspace, command, name):
-    before = workspace.store.peek("neo/user")
-    with pytest.raises(ToolError) as caught:
-        tool.call(command)
-    assert f"{command['command']} takes no '{name}'" in str(caught.value)
-    assert "It takes command, path" in str(caught.value)
-    assert workspace.store.peek("neo/user") == before

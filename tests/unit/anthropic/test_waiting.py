@@ -6,7 +6,6 @@ import pytest
 
 pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is not installed")
 
-from anthropic.lib.tools import ToolError
 
 from catmem.plugins.anthropic.tool import PROPOSALS, CatmemMemoryTool
 from tests.roots import make_root, text_of
@@ -57,8 +56,3 @@ def test_the_path_tells_what_became_of_them(ws, tool):
     assert first.startswith("Changes of yours that had to wait")
     assert lines == [f"{waiting.id} {waiting.timestamp[:10]} rejected: We need them."]
     assert PROPOSALS not in tool.call({"command": "view", "path": "/memories"})
-
-
-def test_nothing_can_be_written_there(tool):
-    with pytest.raises(ToolError):
-        tool.call({"command": "create", "path": PROPOSALS, "file_text": "approved\n"})

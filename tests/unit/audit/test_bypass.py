@@ -51,25 +51,10 @@ def test_a_stale_write_passes_while_a_bypass_is_on_and_not_after(workspace):
     ]
 
 
-def test_a_write_that_nothing_speaks_against_is_ok_during_a_bypass(workspace):
-    begin_bypass(workspace, "why", HOUR)
-    workspace.add("neo", "three", category="work")
-    assert outcomes(workspace)[3] == ("ok", None)
-
-
 def test_what_protects_others_is_refused_during_a_bypass(workspace):
     begin_bypass(workspace, "why", HOUR)
     with pytest.raises(ForbiddenError):
         workspace.add("neo", "x", category="talk", actor="neo")
-
-
-def test_in_shadow_mode_a_bypass_changes_nothing(tmp_path):
-    workspace = make_audited(tmp_path, "rollout: {mode: shadow}\n")
-    workspace.add("neo", "one", category="work")
-    workspace.add("neo", "two", category="work")
-    begin_bypass(workspace, "why", HOUR)
-    stale_write(workspace)
-    assert outcomes(workspace)[3] == ("shadowed", "stale_prev")
 
 
 def test_the_lines_of_a_bypass_say_what_the_person_said(workspace):
@@ -135,23 +120,3 @@ def test_a_bypass_needs_a_reason_and_a_time(workspace, reason, lasts):
         begin_bypass(workspace, reason, lasts)
     assert refused.value.code == "bad_bypass"
     assert current_bypass(workspace) is None
-
-
-def test_ending_what_is_not_on_does_nothing(workspace):
-    assert end_bypass(workspace) is None
-    assert len(lines(workspace)) == 2
-
-
-def test_no_root_has_no_bypass(tmp_path):
-    with pytest.raises(CatmemError) as refused:
-        begin_bypass(Workspace.open(tmp_path, search=False), "why", HOUR)
-    assert refused.value.code == "no_root"
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_folder_that_cannot_be_written_gives_no_bypass(tmp_path):
-    workspace = make_audited(tmp_path)
-    (tmp_path / ".catmem").write_text("in the way")
-    with pytest.raises(CatmemError) as refused:
-        begin_bypass(workspace, "why", HOUR)
-    assert refused.value.code == "not_writable"

@@ -14,7 +14,6 @@ from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine, AuditLog
 from catmem.workspace.workspace import Workspace
-from tests.golden.case import put
 from tests.unit.audit.audited import make_audited
 
 APPENDING = """
@@ -185,16 +184,6 @@ def test_half_a_line_that_is_taken_back_is_no_emptied_log(workspace):
         assert counted.damaged == 0
 
 
-def test_a_profile_that_comes_later_counts_from_then_on(workspace, log):
-    with counting(workspace) as counted:
-        log.append(line(0, agent="late"))
-        counted.catch_up()
-        put(workspace.root / "profiles" / "late.yaml", "tier: 2\n")
-        log.append(line(1, agent="late"))
-        counted.catch_up()
-        assert jsonable(counted.counts)["by_agent"] == {OTHER: 1, "late": 1}
-
-
 def test_conflicts_are_counted_by_their_codes_and_no_other_refusal_is(workspace, log):
     with counting(workspace) as counted:
         log.append(line(0, status="conflict", reason="stale_prev"))
@@ -241,9 +230,3 @@ def test_a_log_that_cannot_be_read_is_told_and_counted_on_when_it_can(workspace,
         log.append(line(1))
         counted.catch_up()
         assert counted.counts.writes == {("neo/user", "neo", "ok"): 2}
-
-
-def test_asking_makes_no_log_where_there_is_none(workspace):
-    with counting(workspace) as counted:
-        assert writes(counted) == 0
-    assert not (workspace.root / ".catmem").exists()

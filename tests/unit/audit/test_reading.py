@@ -11,7 +11,7 @@ from catmem.audit.rollout import rollout_report, rollout_state
 from catmem.errors import StoreError
 from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine, Damage
-from catmem.writing.gate import audit_log, record
+from catmem.writing.gate import record
 from tests.unit.audit.audited import make_audited
 
 
@@ -68,10 +68,6 @@ def test_a_filter_keeps_what_fits_in_every_way(workspace, wanted, found):
     assert read_audit(workspace, wanted).lines == tuple(LINES[number] for number in found)
 
 
-def test_a_limit_keeps_the_newest_that_fit(workspace):
-    assert read_audit(workspace, Filter(agent="neo"), limit=2).lines == (LINES[6], LINES[7])
-
-
 def test_following_gives_what_is_there_and_then_what_comes(workspace):
     coming = [line(20), line(21, agent="boss"), line(22)]
 
@@ -99,15 +95,6 @@ def test_a_log_that_cannot_be_read_is_an_error_and_not_empty(workspace):
     assert (refused.value.code, refused.value.path) == ("io", str(path))
 
 
-def test_a_root_without_a_log_has_no_lines_and_gets_none_by_asking(tmp_path):
-    assert read_audit(make_audited(tmp_path)).lines == ()
-    assert not (tmp_path / ".catmem").exists()
-
-
-def test_the_log_is_in_the_root(workspace):
-    assert audit_log(workspace).folder == workspace.root / ".catmem"
-
-
 # --- reports and counts -------------------------------------------------------------------------------------------
 
 
@@ -129,18 +116,6 @@ def test_the_state_of_a_canary_names_who_is_in(tmp_path):
     state = rollout_state(make_audited(tmp_path, "rollout: {mode: canary, canary: 50}\n"))
     assert state.entities == {"boss/user": False, "boss/memory": False, "neo/user": True, "neo/memory": False}
     assert jsonable(state)["entities"][2] == {"entity_id": "neo/user", "place": 21, "enforced": True}
-
-
-def test_counts_of_lines():
-    counts = Counts.of(LINES)
-    assert counts.writes["neo/user", "neo", "refused"] == 1
-    said = jsonable(counts)
-    assert said["by_status"] == {"ok": 3, "conflict": 1, "refused": 1, "shadowed": 1, "bypassed": 1, "branch": 1}
-    assert said["by_agent"] == {"neo": 7, "boss": 1}
-    assert counts.conflicts == {("neo/user", "stale_prev"): 3}
-    assert counts.branches == {"neo/user": 1}
-    assert counts.heads == {"neo/user": 8, "neo/memory": 8, "neon/user": 8}
-    assert (counts.latencies.number, counts.latencies.groups[2]) == (8, 8)
 
 
 def test_names_that_nobody_declared_do_not_fill_the_memory():

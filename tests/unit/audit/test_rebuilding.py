@@ -81,16 +81,6 @@ def test_heads_and_revisions_are_rebuilt_byte_for_byte(workspace, tmp_path):
         assert each.path.read_bytes() == workspace.store.read(each.entity, each.revision).data
 
 
-def test_the_heads_alone(workspace, tmp_path):
-    done = replay(workspace, tmp_path / "to", heads_only=True)
-    assert (done.revisions, done.mismatches) == ((), ())
-    assert files(tmp_path / "to") == ["boss/MEMORY.md", "neo/USER.md"]
-
-
-def test_one_entity(workspace, tmp_path):
-    assert [head.entity for head in replay(workspace, tmp_path / "to", "boss/memory").heads] == ["boss/memory"]
-
-
 def test_branches_are_rebuilt_too(branched, tmp_path):
     done = replay(branched, tmp_path / "to")
     assert (done.heads[0].branches, done.mismatches) == (("2a",), ())

@@ -13,6 +13,7 @@ from catmem.config.config import DeclaredEntity
 from catmem.digest import canonical_json
 from catmem.entities.contents import ContentConflict, content_bytes, content_of, merge_contents
 from catmem.errors import EditError, NotUtf8Error, TooLargeError, UnreadableError
+from tests.together import together
 
 JSON = DeclaredEntity("project:alpha", "json")
 TEXT = DeclaredEntity("notes:alpha", "text")
@@ -35,7 +36,7 @@ def test_a_value_is_kept_canonical_and_read_again(value: Any) -> None:
     assert canonical_json(content_of(JSON, data)) == data
 
 
-@pytest.mark.parametrize("data", [b"{", b'{"a":1,"a":2}', b"NaN", b"[" * 200 + b"]" * 200, b"\xef\xbb\xbf1"])
+@together("data", [b"{", b'{"a":1,"a":2}', b"NaN", b"[" * 200 + b"]" * 200, b"\xef\xbb\xbf1"])
 def test_what_another_program_left_is_no_json(data: bytes) -> None:
     with pytest.raises(UnreadableError) as caught:
         content_of(JSON, data)
@@ -61,7 +62,7 @@ def test_a_text_is_a_text_and_no_content_is_larger_than_may_be() -> None:
 # --- JSON ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("base", "ours", "theirs", "result", "places"),
     [
         ({"a": 1}, {"a": 1, "b": 2}, {"a": 1, "c": 3}, {"a": 1, "b": 2, "c": 3}, []),
@@ -112,7 +113,7 @@ def test_the_laws_of_a_merge(base: Any, ours: Any, theirs: Any) -> None:
 # --- text ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("base", "ours", "theirs", "result", "places"),
     [
         ("1\n2\n3\n4\n", "0\n1\n2\n3\n4\n", "1\n2\n3\n4\n5\n", "0\n1\n2\n3\n4\n5\n", []),

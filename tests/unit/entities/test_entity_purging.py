@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from catmem.audit.rebuilding import replay
-from catmem.errors import EditError, NoMatchError, UnreadableError
+from catmem.errors import EditError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
 from catmem.workspace import history
@@ -254,18 +254,6 @@ def test_a_key_that_holds_the_words_is_refused_until_it_has_another_name(any_roo
     check_law(ws, tmp_path)
 
 
-def test_what_cannot_be_purged(any_root: Workspace) -> None:
-    ws = any_root
-    ws.put(ALPHA, {"a": "the purged code"}, expected=0)
-    for words, code in ((" \n", "empty"), ("purged", "in_mark"), ("4712", "no_match")):
-        with pytest.raises(EditError) as caught:
-            purge(ws, ALPHA, words)
-        assert caught.value.code == code
-    with pytest.raises(NoMatchError):
-        purge(ws, NOTES, CODE)
-    assert len(history.log(ws, ALPHA)) == 1
-
-
 def test_a_writer_that_puts_the_words_back_is_beaten_or_named(root: Workspace, monkeypatch: Any) -> None:
     """The real store with another writer between its two steps, which puts the words back each time."""
     root.put(ALPHA, {"a": CODE}, expected=0)
@@ -283,16 +271,6 @@ def test_a_writer_that_puts_the_words_back_is_beaten_or_named(root: Workspace, m
     monkeypatch.undo()
     assert purge(root, ALPHA, CODE).left == ()
     assert held_by(root, CODE) == []
-
-
-def test_on_the_command_line(root: Workspace, tmp_path: Path) -> None:
-    root.put(ALPHA, {"a": CODE, "b": 1}, expected=0)
-    done = catmem(tmp_path, ["purge", ALPHA, "-", "--dry-run"], said=CODE)
-    assert done.stdout.startswith("would be erased from project:alpha and 1 revision:\n  /a\n")
-    done = catmem(tmp_path, ["purge", ALPHA, "-", "--yes", "--format", "json"], said=CODE)
-    said = json.loads(done.stdout)
-    assert (done.exit_code, said["places"], said["entries"]) == (0, ["/a"], [])
-    assert catmem(tmp_path, ["show", ALPHA]).stdout == '{"a": "[purged]", "b": 1}\n'
 
 
 # --- what no command mends -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import CatmemError, EditError, ForbiddenError, OverBudgetError, UnknownNameError
+from catmem.errors import CatmemError, EditError, ForbiddenError
 from catmem.jsonable import jsonable
 from tests.envelopes import PROFILES, TEXT
 from tests.roots import make_root, text_of
@@ -81,12 +81,6 @@ def test_a_category_becomes_what_the_content_says_and_the_rest_stays(workspace, 
     assert text_of(workspace) == TEXT.replace(old, section)
 
 
-def test_an_emptied_category_keeps_its_header(workspace):
-    done = submit(workspace, partly(talk=[]))
-    assert "## Talk\n" in text_of(workspace)
-    assert [entry.body for entry in done.entries] == ["short answers", CALLS["body"]]
-
-
 def test_what_was_shown_can_be_sent_back(workspace):
     form = jsonable(workspace.view("neo", "user").document)
     assert not submit(workspace, form, agent=None).changed
@@ -99,17 +93,6 @@ def test_a_whole_form_empties_what_it_does_not_name(workspace):
     assert {name: [entry.body for entry in entries] for name, entries in document.by_category.items()} == {
         "talk": [CALLS["body"]], "tea": ["green"],
     }  # fmt: skip
-
-
-def test_a_new_section_has_its_declared_title(tmp_path):
-    config = "taxonomy: {categories: {talk: {title: How to Talk, aliases: [speech]}}}\n"
-    profiles = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
-    workspace = make_root(
-        tmp_path, config=config.replace("How to Talk, aliases: [speech]", "Talk!, aliases: [speech]"), profiles=profiles
-    )
-    submit(workspace, partly(speech=[{"body": "short answers"}]))
-    assert text_of(workspace) == "## Talk!\n[created: 2026-05-01] short answers\n"
-    assert refused(workspace, partly(talk=[], speech=[{"body": "x"}])).code == "structure"
 
 
 # --- who may -------------------------------------------------------------------------------------------------------
@@ -129,11 +112,6 @@ def test_who_does_not_see_everything_sends_no_whole_document(workspace, agent, c
 def test_it_is_refused_as_well_where_nothing_is_hidden(tmp_path, content):
     workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": "## Talk\nx\n"})
     assert isinstance(refused(workspace, content), ForbiddenError)
-
-
-@pytest.mark.parametrize("agent", ["boss", "auditor", None])
-def test_who_sees_everything_may(workspace, agent):
-    assert submit(workspace, "## Talk\nnothing else\n", agent, agent or "neo").changed
 
 
 @pytest.mark.parametrize("category", ["rules", "vault", "drop", "nothing", "__uncategorized__"])
@@ -202,42 +180,10 @@ def test_a_text_with_a_problem(workspace, text, rule):
     assert f"({rule})" in str(error)
 
 
-def test_a_problem_that_was_there_before_is_nobodys_fault(tmp_path):
-    text = TEXT.replace("hidden vault", "```\nopen fence of old")
-    workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": text})
-    assert submit(workspace, text.replace("be kind", "be very kind"), agent=None).changed
-
-
 def test_a_refusal_tells_no_line_to_who_does_not_see_what_stands_above(workspace):
     error = refused(workspace, partly(talk=[SHORT, CALLS, {"body": "```\nopen"}]))
     assert error.code == "structure"
     assert "line" not in str(error)
-
-
-def test_a_category_that_is_not_declared(tmp_path):
-    workspace = make_root(
-        tmp_path,
-        config="taxonomy: {closed: true, categories: {talk: {}}}\n",
-        profiles={"neo": "tier: 1\nuser_memory_categories: ['*']\n"},
-    )
-    error = refused(workspace, {"categories": {"tlak": [{"body": "x"}]}}, agent=None)
-    assert isinstance(error, UnknownNameError)
-    assert "talk" in error.hint
-    assert refused(workspace, "## Tlak\nx\n", agent=None).code == "structure"
-
-
-@pytest.mark.parametrize(
-    ("tags", "code"),
-    [
-        ({"created": "soon"}, "bad_tag"),
-        ({"created": "2030-01-01"}, "bad_date"),
-        ({"Not A Tag": "x"}, "bad_tag"),
-        ({"expires": []}, None),
-    ],
-)
-def test_tags_that_do_not_fit(workspace, tags, code):
-    error = refused(workspace, partly(talk=[SHORT, CALLS, {"body": "new", "tags": tags}]))
-    assert error.code == (code or "schema")
 
 
 @pytest.mark.parametrize("where", ["entry", "tag", "title", "section"])
@@ -253,24 +199,9 @@ def test_hostile_text_from_a_profile(workspace, where):
     assert submit(workspace, text, agent=None).warnings
 
 
-def test_a_file_over_its_limit(workspace):
-    error = refused(workspace, partly(talk=[SHORT, CALLS, {"body": "x" * 900}]))
-    assert isinstance(error, OverBudgetError)
-    assert {each["category"] for each in error.could_go} == {"talk"}
-
-
-def test_a_tag_that_is_nearly_a_known_one_is_noted_where_it_is_new(workspace):
-    slip = {"body": "new", "tags": {"verifed_date": "x"}}
-    note = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
-    assert note in submit(workspace, partly(talk=[SHORT, CALLS, slip, slip | {"body": "newer"}])).notes
-    there = slip | {"tags": {"created": str(DAY), "verifed_date": "x"}}
-    assert note not in submit(workspace, partly(talk=[SHORT, CALLS, there])).notes
-
-
 # --- new words are not verified ---
 
 REWORDED = "short answers, always"
-AUDITOR = ("auditor", "auditor")
 
 
 @pytest.mark.parametrize("agent", ["neo", "auditor"])
@@ -279,11 +210,6 @@ def test_reworded_entries_lose_their_verification(workspace, agent, tags):
     submit(workspace, partly(talk=[{"body": REWORDED, "tags": tags}, CALLS]), agent, agent)
     (entry,) = [each for each in workspace.read(agent).document.entries if each.body == REWORDED]
     assert "verified_date" not in entry.tags
-
-
-def test_who_may_verify_may_verify_what_it_rewords(workspace):
-    submit(workspace, partly(talk=[{"body": REWORDED, "tags": {"verified_date": "2026-04-30"}}, CALLS]), *AUDITOR)
-    assert f"[verified_date: 2026-04-30] {REWORDED}" in text_of(workspace, "auditor/user")
 
 
 def test_a_text_that_keeps_the_verification_of_other_words_is_refused(workspace):

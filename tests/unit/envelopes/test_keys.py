@@ -21,6 +21,7 @@ from catmem.envelopes.agents import (
 from catmem.errors import ConfigError, UnknownNameError
 from catmem.jsonable import jsonable
 from tests.envelopes import make_files
+from tests.together import together
 
 SECRET = "ab" * 32
 
@@ -64,19 +65,7 @@ def test_rotation(config):
     assert [key.secret for key in keys_of(config, "neo", ["neo"])] == [second.secret]
 
 
-def test_each_agent_has_its_own(config):
-    new_key(config, "neo")
-    assert keys_of(config, "planner", ["neo", "planner"]) == []
-    assert signing_key(config, "planner", ["neo"]) is None
-    assert [key.agent for key in list_keys(config)] == ["neo"]
-
-
-@pytest.mark.parametrize("agent", ["planner", "neo", "person"])
-def test_who_can_have_a_key(config, agent):
-    assert new_key(config, agent).agent == agent
-
-
-@pytest.mark.parametrize(
+@together(
     ("agent", "code"), [("nobody", "unknown_name"), ("../neo", "bad_name"), ("Neo", "bad_name"), ("", "bad_name")]
 )
 def test_who_cannot(config, agent, code):
@@ -122,12 +111,6 @@ def test_what_is_no_key(config, text):
     assert len(text) < 64 or text not in str(caught.value)
 
 
-def test_other_files_in_the_folder_are_no_keys(config):
-    folder = new_key(config, "neo").path.parent
-    (folder / "README").write_text("x", encoding="ascii")
-    assert len(list_keys(config)) == 1
-
-
 @pytest.mark.parametrize(
     ("where", "git"), [("root/keys", None), ("root", None), ("tree/keys", "tree"), ("root/../root/keys", None)]
 )
@@ -142,13 +125,6 @@ def test_keys_are_not_kept_where_copies_of_the_root_carry_them(home, where, git)
     assert caught.value.code == "keys_inside"
 
 
-def test_a_link_out_of_sight_does_not_lead_keys_inside(home):
-    make_files(home / "root", f"signing: {{keys: {home / 'link'}}}\n")
-    (home / "link").symlink_to(home / "root")
-    with pytest.raises(ConfigError, match="inside"):
-        keys_folder(load_config(home / "root"))
-
-
 def test_keys_from_the_environment(config, monkeypatch):
     filed = new_key(config, "planner")
     monkeypatch.setenv(variable("planner"), f"old:{SECRET}  new:{'cd' * 32}")
@@ -156,21 +132,6 @@ def test_keys_from_the_environment(config, monkeypatch):
     assert [(key.key_id, key.path) for key in keys] == [(filed.key_id, filed.path), ("old", None), ("new", None)]
     assert signing_key(config, "planner", ["planner"]).secret == b"\xcd" * 32
     assert ("planner", None) in {(key.agent, key.path) for key in all_keys(config)}
-
-
-@pytest.mark.parametrize("value", ["x", SECRET, f"old {SECRET}", f"../x:{SECRET}", "old:abc"])
-def test_a_variable_that_holds_no_key(config, monkeypatch, value):
-    monkeypatch.setenv(variable("planner"), value)
-    with pytest.raises(ConfigError) as caught:
-        keys_of(config, "planner", ["planner"])
-    assert caught.value.code == "bad_key"
-    assert SECRET not in str(caught.value)
-
-
-def test_one_variable_is_not_the_key_of_two_agents(config, monkeypatch):
-    monkeypatch.setenv("CATMEM_KEY_PLAN_B", f"k:{SECRET}")
-    with pytest.raises(ConfigError, match="several agents"):
-        keys_of(config, "plan-b", ["plan-b", "plan_b"])
 
 
 def test_removing(config):

@@ -6,10 +6,11 @@ import json
 
 import pytest
 
-from catmem.envelopes.parsing import json_of, moment, operations_of, read_envelope
+from catmem.envelopes.parsing import json_of, operations_of, read_envelope
 from catmem.errors import EnvelopeError
 from catmem.jsonable import jsonable
 from catmem.store.envelope import Envelope, content_hash
+from tests.together import together
 
 GOOD = Envelope(
     entity_id="neo/user",
@@ -31,7 +32,7 @@ def test_as_fields_as_text_and_as_bytes():
     assert read_envelope(FIELDS) == read_envelope(text) == read_envelope(text.encode()) == GOOD.signed("k1", b"k" * 32)
 
 
-@pytest.mark.parametrize(
+@together(
     "name",
     [
         "entity_id",
@@ -54,7 +55,7 @@ def test_a_missing_field(name):
     assert caught.value.code == "schema"
 
 
-@pytest.mark.parametrize(
+@together(
     ("changes", "key"),
     [
         ({"mood": "good"}, "mood"),
@@ -123,7 +124,7 @@ def test_a_hash_that_does_not_fit():
     assert (caught.value.code, caught.value.key) == ("bad_hash", "mem_hash")
 
 
-@pytest.mark.parametrize(
+@together(
     ("text", "said"),
     [
         ('{"a": 1, "a": 2}', "'a' is given twice"),
@@ -153,28 +154,13 @@ def test_a_slip_in_the_json_has_a_place():
     assert (caught.value.line, caught.value.column) == (2, 11)
 
 
-@pytest.mark.parametrize("value", [{1: {2}}, {"a": object()}, {"a": float("nan")}, {"a": "\ud800"}])
+@together("value", [{1: {2}}, {"a": object()}, {"a": float("nan")}, {"a": "\ud800"}])
 def test_fields_that_json_cannot_say(value):
     with pytest.raises(EnvelopeError):
         read_envelope(value)
 
 
-def test_an_envelope_has_a_largest_size(monkeypatch):
-    monkeypatch.setattr("catmem.envelopes.parsing.MOST_BYTES", 1 << 20)
-    with pytest.raises(EnvelopeError, match="at most 1 MiB"):
-        read_envelope(b" " * (1 << 20) + b"{}")
-
-
-def test_a_person_has_no_role():
-    person = Envelope("neo/user", "person", "a1", "2026-11-21T12:00:00.25Z", "8a", "x", content_hash("x"))
-    assert read_envelope(jsonable(person)) == person
-
-
-def test_moments_are_utc():
-    assert moment("2026-11-21T12:00:00.5Z").isoformat() == "2026-11-21T12:00:00+00:00"
-
-
-@pytest.mark.parametrize(
+@together(
     ("fields", "where"),
     [
         ({"action": "move", "old_text": "x", "category": "talk"}, (None, "talk")),
@@ -185,9 +171,3 @@ def test_moments_are_utc():
 def test_operations_as_the_tool_takes_them(fields, where):
     (operation,) = operations_of([fields])
     assert (operation.category, operation.to_category) == where
-
-
-def test_an_operation_that_lacks_something():
-    with pytest.raises(EnvelopeError, match="add needs content") as caught:
-        operations_of([{"action": "verify", "old_text": "x"}, {"action": "add"}])
-    assert (caught.value.code, caught.value.key) == ("schema", "content[1]")

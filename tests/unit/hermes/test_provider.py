@@ -152,14 +152,6 @@ def test_no_answer_tells_of_what_the_profile_does_not_see(provider, home, argume
     assert user_file(home) == USER
 
 
-def test_what_the_agent_wrote_with_the_other_tool_does_not_hold_it_back(provider, home):
-    assert call(provider, action="list")["success"]
-    put(home.memories / "USER.md", user_file(home).replace("§", "§\nBy the other tool.\n§"))
-    provider.on_memory_write("add", "user", "By the other tool.", {"tool_name": "memory"})
-    answer = call(provider, action="remove", old_text="By the other tool.")
-    assert answer["success"], answer
-
-
 def test_what_another_wrote_is_shown_before_the_agent_changes_it(provider, home):
     put(home.memories / "USER.md", USER.replace("Tea, not coffee.", "Cocoa."))
     change = {"action": "replace", "old_text": "Cocoa", "content": "Green tea."}
@@ -168,12 +160,6 @@ def test_what_another_wrote_is_shown_before_the_agent_changes_it(provider, home)
         assert (answer["success"], answer["entry"]["text"]) == (False, "Cocoa.")
     assert call(provider, action="list")["success"]
     assert call(provider, **change)["success"]
-
-
-def test_the_block_of_the_prompt_is_a_look(provider, home):
-    put(home.memories / "USER.md", USER.replace("Tea, not coffee.", "Cocoa."))
-    assert "Cocoa." in provider.system_prompt_block()
-    assert call(provider, action="replace", old_text="Cocoa", content="Green tea.")["success"]
 
 
 @pytest.mark.parametrize("context", ["subagent", "cron", "flush"])
@@ -226,11 +212,6 @@ def test_what_hermes_setup_asks_for_is_kept(home, tmp_path):
     assert defaults == {"root": str(tmp_path), "profile": "coder"}
     provider.save_config({"root": "../..", "profile": "default"}, str(home.path))
     assert provider.get_status_config(None)["profile"] == "default"
-
-
-def test_a_session_that_has_ended_refuses(provider):
-    provider.shutdown()
-    assert call(provider, action="list")["reason"] == "no_session"
 
 
 # --- what Hermes Agent's own tool has no word for ---

@@ -6,18 +6,7 @@ import pytest
 
 from catmem.errors import CatmemError
 from catmem.plugins.hermes.setup_homes import chosen_homes, find_home, home_at, read_config, refuse_other_version
-from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
-
-
-def test_every_profile_has_a_home(tmp_path):
-    homes = make_homes(tmp_path, "coder", "aide")
-    put(tmp_path / "profiles" / "notes.txt", "")
-    (tmp_path / "profiles" / "Not A Name").mkdir()
-    assert list(homes) == ["default", "aide", "coder"]
-    assert homes["default"].memories == tmp_path / "memories"
-    assert homes["coder"].memories == tmp_path / "profiles" / "coder" / "memories"
-    assert chosen_homes(home_at(tmp_path), None, everybody=True) == list(homes.values())
 
 
 def test_a_home_knows_whose_it_is(tmp_path):
@@ -48,13 +37,6 @@ def test_a_folder_that_is_no_home_is_refused(tmp_path):
     assert caught.value.code == "not_hermes"
 
 
-def test_a_profile_that_there_is_not_is_refused_with_the_nearest(tmp_path):
-    make_homes(tmp_path, "coder")
-    with pytest.raises(CatmemError) as caught:
-        chosen_homes(home_at(tmp_path), "codr", everybody=False)
-    assert (caught.value.code, caught.value.hint) == ("unknown_name", "Did you mean 'coder'?")
-
-
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -71,10 +53,6 @@ def test_a_profile_that_there_is_not_is_refused_with_the_nearest(tmp_path):
 def test_what_a_configuration_says_of_memory(tmp_path, text, said):
     config = read_config(make_homes(tmp_path, config=text)["default"])
     assert (config.provider, config.shows("user"), config.shows("memory"), config.limit("user")) == said
-
-
-def test_no_configuration_is_none(tmp_path):
-    assert read_config(make_homes(tmp_path, config=None)["default"]) is None
 
 
 @pytest.mark.parametrize("data", [b"a: [\n", b"- a\n", b"memory: [a]\n", b"\xff\n"])

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from catmem.errors import BusyError, ConfigError, UnreadableError
+from catmem.errors import BusyError, ConfigError
 from catmem.plugins.hermes import store_scan
 from catmem.plugins.hermes.memory_store import MemoryStore
 from catmem.plugins.hermes.store_scan import GuardedFiles
@@ -26,16 +26,6 @@ def files():
 def path(tmp_path):
     (tmp_path / "memories").mkdir()
     return tmp_path / "memories" / "MEMORY.md"
-
-
-def test_a_missing_file_has_no_bytes(files, path):
-    assert files.read(path) == b""
-
-
-def test_a_folder_in_the_place_of_a_file_is_not_empty(files, path):
-    path.mkdir()
-    with pytest.raises(UnreadableError):
-        files.read(path)
 
 
 def test_a_write_is_there_recorded_and_under_hermes_own_lock(files, path):
@@ -57,13 +47,6 @@ def test_what_another_program_wrote_is_in_the_log(files, path, caplog):
         f"MEMORY.md was changed by another program; what it held is revision 3 ('catmem log {path}')"
     ]
     assert files.store.read(str(path), "3").data == b"theirs"
-
-
-def test_a_file_keeps_its_mode(files, path):
-    path.write_bytes(b"one")
-    path.chmod(0o640)
-    files.write(path, lambda data: data + b" two", {})
-    assert path.stat().st_mode & 0o777 == 0o640
 
 
 @pytest.mark.parametrize("folder", ["elsewhere", "home/memories"])
@@ -105,14 +88,6 @@ def _can_lock(path):
         return True
     finally:
         os.close(descriptor)
-
-
-def test_one_content_has_one_backup(files, path):
-    path.write_bytes(b"one")
-    assert files.backup(path) == files.backup(path)
-    path.write_bytes(b"two")
-    assert files.backup(path) != str(path)
-    assert sorted(copy.read_bytes() for copy in path.parent.glob("MEMORY.md.bak.*")) == [b"one", b"two"]
 
 
 def test_threads_lose_nothing(files, path):

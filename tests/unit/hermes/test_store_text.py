@@ -10,7 +10,6 @@ from catmem.model.document import parse
 from catmem.plugins.hermes.store_text import FileText, encoded, is_plain, read_text, size_of
 from catmem.text import unify_newlines
 
-SECTIONS = "# Ana\n\nLoose.\n\n## Facts\nLyon.\n§\nAcme.\n\n## Facts\nAcme.\n\n## Rules\n"
 PARTS = st.sampled_from(
     [
         "a",
@@ -91,18 +90,6 @@ def test_a_flat_file_is_written_as_its_document_is(texts, new):
         # file with sections; Hermes's own store does not.
         mine, other = (each.text.rstrip("\n§").replace("\\#", "#") for each in (written, whole))
         assert mine == other
-
-
-def test_headers_are_no_entries_and_sections_repeat_each_other():
-    file = read_text(SECTIONS.encode())
-    assert file.entries == ["Loose.", "Lyon.", "Acme."]
-    assert [file.category(place) for place in range(3)] == ["__uncategorized__", "facts", "facts"]
-
-
-def test_a_prompt_shows_title_and_headers_above_the_entry_that_follows():
-    file = read_text(SECTIONS.encode())
-    assert file.pieces == [("# Ana", "Loose."), ("## Facts", "Lyon."), ("Acme.",), ("## Facts", "## Rules")]
-    assert file.size == len("# Ana\nLoose.\n§\n## Facts\nLyon.\n§\nAcme.\n§\n## Facts\n## Rules")
 
 
 def test_a_prompt_shows_a_delimiter_inside_an_entry_with_its_escape():
@@ -197,18 +184,3 @@ def test_what_the_agent_has_not_seen_is_not_its_to_change(text, old_text, new):
     draft = read_text(text.encode()).draft(shown={"Lyon."})
     draft.replace(0, new, old_text)
     assert draft.unseen
-
-
-def test_what_was_appended_and_is_in_the_new_text_is_not_kept_twice():
-    draft = read_text(b"Lyon. Milk is out.").draft(shown={"Lyon."})
-    draft.replace(0, "Paris. Milk is out.", "Lyon")
-    assert (draft.texts, draft.kept, draft.unseen) == (["Paris. Milk is out."], [], False)
-
-
-def test_of_a_batch_each_change_sees_those_before_it():
-    draft = read_text("Lyon.\n§\nLyon. Milk is out.".encode()).draft(shown={"Lyon."})
-    draft.remove(0, "Lyon.")
-    draft.add("Lyon. Nice.")
-    draft.replace(1, "a", "Lyon. N")
-    draft.remove(0, "Lyon")
-    assert (draft.texts, draft.kept) == (["a"], [])

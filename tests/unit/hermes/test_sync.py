@@ -80,13 +80,6 @@ def test_the_lock_of_hermes_is_used(sync, homes):
     assert (homes["coder"].memories / "USER.md.lock").exists()
 
 
-def test_a_second_sync_writes_nothing(sync, user):
-    sync()
-    before = user.stat().st_mtime_ns
-    assert [each.revision for each in sync().files] == [None, None]
-    assert user.stat().st_mtime_ns == before
-
-
 def test_a_flat_file_gets_sections_when_it_needs_them_and_keeps_its_entries(sync, user):
     put(user, "By Hermes.\n§\nAlso by Hermes.")
     sync()
@@ -117,25 +110,12 @@ def test_a_sync_over_the_limit_of_hermes_is_refused_and_the_others_go_on(sync, h
     assert (homes["aide"].memories / "USER.md").exists()
 
 
-def test_a_limit_of_the_root_counts_too(sync, workspace, user):
-    put(workspace.root / "profiles" / "coder.yaml", PROFILE + "limits: {user: 30}\n")
-    assert [each.target for each in sync(["coder"]).refused] == ["coder/user"]
-    assert not user.exists()
-
-
 def test_a_file_changed_between_the_plan_and_the_write_is_merged_and_put_into_the_layout(workspace, homes, user):
     plan = plan_sync(workspace, list(homes.values()), "boss", ["coder"], as_of=DAY)
     put(user, "By Hermes.")
     workspace.apply_seed(plan)
     assert bodies(user) == ["By Hermes.", "Tea.", "No sugar."]
     assert is_shared(parse(user.read_bytes()))
-
-
-def test_planning_writes_nothing(workspace, homes, user):
-    plan = plan_sync(workspace, list(homes.values()), "boss", None, as_of=DAY)
-    assert plan.changes
-    assert not user.exists()
-    assert list(dict.fromkeys(each.target.partition("/")[0] for each in plan.files)) == ["aide", "coder"]
 
 
 @pytest.mark.parametrize("names", [["coder", "far"], None])
@@ -149,12 +129,6 @@ def test_a_profile_with_its_files_elsewhere_is_not_written_to(workspace, homes, 
         plan_sync(workspace, list(homes.values()), "boss", names, as_of=DAY)
     assert caught.value.code == "hermes_homes"
     assert "memories" in caught.value.hint
-
-
-def test_a_source_that_nobody_in_hermes_names_is_refused(workspace, homes):
-    with pytest.raises(CatmemError) as caught:
-        plan_sync(workspace, list(homes.values()), "coder", None, as_of=DAY)
-    assert caught.value.code == "hermes_homes"
 
 
 SHARED = "No sugar.\n§\n## Tastes\n§\nTea.\n§\n## __uncategorized__"

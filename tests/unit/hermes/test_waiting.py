@@ -67,14 +67,6 @@ def test_a_write_waits_whatever_the_root_says(provider, home):
     assert call(provider, action="proposals")["proposals"][0]["state"] == "approved"
 
 
-def test_it_is_asked_anew_at_each_write(provider, home):
-    """Hermes Agent has a command that turns it on and off in a conversation."""
-    put(home.config, CONFIG.replace("SAID", "false"))
-    assert call(provider, **ADD)["changed"]
-    put(home.config, CONFIG.replace("SAID", "true"))
-    assert "waiting" in call(provider, **ADD | {"content": "Black tea."})
-
-
 def test_nothing_is_written_where_it_cannot_be_asked(provider, home):
     put(home.config, "memory: [\n")
     answer = call(provider, **ADD)
@@ -86,17 +78,6 @@ def test_nothing_is_written_where_it_cannot_be_asked(provider, home):
 def test_the_words_that_count_are_those_of_hermes_agent(home, said, expected):
     put(home.config, CONFIG.replace("SAID", said))
     assert read_config(home).write_approval is expected
-
-
-def test_the_root_may_ask_for_it(home):
-    put(home.config, CONFIG.replace("SAID", "false"))
-    put(
-        home.root / "catmem.yaml",
-        (home.root / "catmem.yaml").read_text() + "approval: all\n",
-    )
-    provider = opened(home)
-    assert "waiting" in call(provider, **ADD)
-    provider.shutdown()
 
 
 def test_a_session_that_only_reads_may_ask_and_not_withdraw(provider, home):

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from catmem.errors import EditError
 from catmem.model.document import parse
 from catmem.model.splice import composed
 from catmem.model.version import Version
@@ -26,10 +23,6 @@ def made(*pairs, titles=(), like=PLAIN):
     return composed(versions(*pairs), dict(titles), like)
 
 
-def test_nothing_makes_an_empty_text():
-    assert made().text == ""
-
-
 def test_a_header_for_each_category_and_a_delimiter_between_entries():
     document = made(
         ("talk", "[verified_date: 2026-05-01] Short answers."),
@@ -41,19 +34,6 @@ def test_a_header_for_each_category_and_a_delimiter_between_entries():
     assert document.text == (
         "## How to talk\n[verified_date: 2026-05-01] Short answers.\n§\nNo calls.\n\n## Rules\nVendor is Acme.\nAlways.\n"
     )
-
-
-def test_a_title_that_would_be_another_category_gives_way_to_the_slug():
-    document = made(("talk", "x"), titles={"talk": "Payroll"})
-    assert [section.category for section in document.sections] == ["talk"]
-
-
-def test_a_title_that_is_none_gives_way_to_the_slug():
-    assert made(("talk", "x"), titles={"talk": "a\n## Pay"}).text == "## Talk\nx\n"
-
-
-def test_what_has_no_category_comes_first():
-    assert made(("talk", "a"), (UNCATEGORIZED, "b"), (UNCATEGORIZED, "c")).text == "b\n§\nc\n\n## Talk\na\n"
 
 
 ODD = [
@@ -105,12 +85,6 @@ def test_aliases_and_declared_titles_are_those_of_the_other_document():
     document = made(("talk", "## Not declared, so it is text"), like=like)
     assert said(document) == [("talk", "## Not declared, so it is text", {})]
     assert document.scan.categories == like.scan.categories
-
-
-def test_what_no_text_can_hold_is_refused():
-    with pytest.raises(EditError) as caught:
-        composed([Version("not a slug", "x", {}, "x")], {}, PLAIN)
-    assert caught.value.code in {"bad_category", "not_possible"}
 
 
 def test_a_thousand_entries_of_a_hundred_categories_keep_their_order():

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
@@ -86,31 +85,6 @@ def test_json():
     assert found["problems"] == [{"rule": "duplicate-section", "line": 12}]
 
 
-def test_bytes_and_text_are_parsed_alike():
-    assert parse(TEXT.encode()) == parse(TEXT)
-    assert parse(bytearray(TEXT.encode())) == parse(TEXT)
-
-
-def test_a_document_is_a_value():
-    document = parse(TEXT)
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        document.scan = None
-    with pytest.raises(TypeError):
-        document.by_category["x"] = ()
-    tags = document.entries[1].tags
-    tags["new"] = "x"
-    assert "new" not in document.entries[1].tags
-
-
-def test_an_id_is_of_the_content_not_of_the_place():
-    one, two = parse('[a: b] x\n§\n[a:  "b"]\nx').entries
-    assert one.id == two.id
-    other = parse("## A\r\n[a: b] x").entries[0]
-    assert other.id == one.id
-    assert parse("x").entries[0].id != one.id
-    assert parse("[a: c] x").entries[0].id != one.id
-
-
 def test_repeated_tags_are_told_and_the_first_counts():
     (entry,) = parse("[a: 1, b: 2, a: 3] [b: 4] x").entries
     assert entry.tags == {"a": "1", "b": "2"}
@@ -126,11 +100,6 @@ def test_the_order_of_reading():
     assert (entry.tags, entry.body) == ({}, "[a: b] x")
 
 
-def test_a_carriage_return_in_front_of_a_line_end_is_text():
-    (entry,) = parse("\\§\r\r\nx\r\r\ny").entries
-    assert entry.body == "\\§\r\nx\r\ny"
-
-
 def test_undeclared_headings_are_text():
     text = "## Finance\n## Other\nx\n## Money\ny\n## __uncategorized__\nz"
     for declared in (["finance"], {"finance": "finance"}, iter(["finance"])):
@@ -140,11 +109,6 @@ def test_undeclared_headings_are_text():
             "__uncategorized__": ["z"],
         }
     assert parse("## A\nx", declared=[]).entries[0].body == "## A\nx"
-
-
-def test_aliases_without_declared_categories():
-    document = parse("## Money\nx\n## Other\ny", aliases={"money": "finance"})
-    assert list(document.by_category) == ["finance", "other"]
 
 
 def test_what_cannot_be_parsed():
@@ -163,13 +127,6 @@ def test_more_entries_and_sections_than_the_limit_are_refused_and_an_edit_makes_
     for category in ("b", "c"):
         with pytest.raises(TooLargeError, match="4 entries and sections"):
             add_entry(document, "three", category=category)
-
-
-def test_limits_are_problems_and_lose_nothing():
-    document = parse("[a: b] long enough\n§\nx", limits=Limits(entry_chars=10, tag_block_chars=5))
-    assert [problem.rule for problem in document.problems] == ["entry-too-large", "tag-block-too-large"]
-    assert document.entries[0].body == "[a: b] long enough"
-    assert document.entries[0].tags == {}
 
 
 def test_problems_have_spans_and_words():
@@ -202,13 +159,6 @@ def test_left_open():
     assert left_open(document, document.text.index("x"))
     assert not left_open(document, document.text.index("z"))
     assert left_open(document, document.text.index("y"))
-
-
-def test_entries_between_are_those_of_the_touched_stretches():
-    document = parse("one\n§\ntwo\n## A\nthree\n§\nfour")
-    middle = document.text.index("three")
-    assert [entry.raw for entry in document.entries_between(middle, middle)] == ["two", "three"]
-    assert document.entries_between(0, len(document.text)) == list(document.entries)
 
 
 @together("text", ["", "\n", "\ufeff", "§", "\ufeff§\n§", " \t\r\n", "\r"])

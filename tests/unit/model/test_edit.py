@@ -7,7 +7,6 @@ import pytest
 from catmem.errors import EditError
 from catmem.model.document import parse
 from catmem.model.edit import (
-    TextEdit,
     add_entry,
     apply_edits,
     move_entry,
@@ -19,32 +18,6 @@ from catmem.text import Limits
 from tests.together import together
 
 TEXT = "# T\n\nfirst\n\n## A\none\n§\ntwo\n\n## B\nthree\n"
-
-
-def test_apply_edits():
-    assert (
-        apply_edits("abcdef", [TextEdit(0, 1, "X"), TextEdit(2, 2, "Y"), TextEdit(2, 4, ""), TextEdit(6, 6, "Z")])
-        == "XbYefZ"
-    )
-    assert apply_edits("abc", []) == "abc"
-
-
-def test_the_document_before_is_untouched():
-    document = parse(TEXT)
-    entries = document.entries
-    add_entry(document, "new", category="a")
-    remove_entry(document, entries[0])
-    assert document.text == TEXT
-    assert document.entries == entries
-
-
-def test_what_an_edit_returns():
-    document = parse(TEXT)
-    edited = add_entry(document, "new", category="a", tags={"x": "y"})
-    assert edited.entry in edited.document.entries
-    assert (edited.entry.category, edited.entry.body, edited.entry.tags) == ("a", "new", {"x": "y"})
-    assert len(edited.edits) == 1
-    assert remove_entry(document, document.entries[0]).entry is None
 
 
 def test_a_move_is_two_edits_of_the_old_text():
@@ -59,20 +32,6 @@ def test_a_move_is_two_edits_of_the_old_text():
     assert up.entry.body == "three"
 
 
-def test_limits_and_categories_come_along():
-    document = parse("## A\n## B\nx\n", declared=["a", "c"], limits=Limits(entry_chars=5))
-    edited = add_entry(document, "long enough", category="c")
-    assert edited.document.text == "## A\n## B\nx\n\n## C\nlong enough\n"
-    assert [section.category for section in edited.document.sections] == ["a", "c"]
-    assert [problem.rule for problem in edited.document.problems] == ["entry-too-large", "entry-too-large"]
-
-
-def test_an_undeclared_category_cannot_be_opened():
-    with pytest.raises(EditError) as caught:
-        add_entry(parse("x", declared=["a"]), "y", category="b")
-    assert caught.value.code == "bad_category"
-
-
 def test_an_alias_is_a_title_of_its_category():
     document = parse("", aliases={"money": "finance"})
     edited = add_entry(document, "x", category="finance", title="Money")
@@ -80,19 +39,9 @@ def test_an_alias_is_a_title_of_its_category():
     assert edited.entry.category == "finance"
 
 
-def test_a_title_for_another_category_is_not_used():
-    assert add_entry(parse(""), "x", category="a-b", title="Something Else").document.text == "## A b\nx\n"
-
-
 @together("title", ["A\nb", "A b #", "A b ##", " A b", "A " + "-" * 2000 + "b"])
 def test_a_title_that_no_heading_can_hold_is_not_used(title):
     assert add_entry(parse(""), "x", category="a-b", title=title).document.text == "## A b\nx\n"
-
-
-def test_the_hint_names_the_slug():
-    with pytest.raises(EditError) as caught:
-        add_entry(parse(""), "x", category="Finance Rules")
-    assert "finance-rules" in caught.value.hint
 
 
 @together("body", ["\ud800", "x\udfffy"])
@@ -104,12 +53,6 @@ def test_a_lone_surrogate_is_refused(body):
     with pytest.raises(EditError) as caught:
         replace_entry(document, document.entries[0], body)
     assert caught.value.code == "not_text"
-
-
-def test_crlf_in_a_new_body_is_a_line_end():
-    edited = add_entry(parse("one\n"), "a\r\nb", category="__uncategorized__")
-    assert edited.entry.body == "a\nb"
-    assert edited.document.text == "one\n§\na\nb\n"
 
 
 def test_a_carriage_return_before_a_line_end_comes_back():

@@ -89,17 +89,6 @@ def test_titles(ours, theirs, title, reasons):
     assert merge("# Old\n\n## A\nx\n", theirs, ours).text == merged.text
 
 
-def test_a_heading_that_leads_a_flat_file_is_the_title_when_a_section_arrives():
-    merged = merge("# U\n§\nx\n", "# U\n§\nx\n§\ny\n", "# U\n§\nx\n\n## A\nz\n")
-    assert (parse(merged.text).title, [entry.body for entry in parse(merged.text).entries]) == ("U", ["x", "y", "z"])
-
-
-def test_what_neither_side_touched_keeps_its_bytes():
-    base = "## A\n\n\n  one  \n§ \n\ntwo\n\n\n## B\nthree"
-    merged = merge(base, base.replace("two", "two more"), base.replace("three", "three more"))
-    assert merged.text == base.replace("two", "two more").replace("three", "three more")
-
-
 @together(
     ("old", "new", "pairs"),
     [
@@ -224,19 +213,3 @@ def test_a_copy_in_another_category_is_not_the_entry_that_was_reworded_in_its_pl
     moved = base.replace("Prefers short answers without greetings.\n§\n", "")
     moved += "§\nPrefers short answers without greetings.\n"
     assert merge(base, ours, moved).conflicts == ()
-
-
-def test_new_sections_have_a_blank_line_between_them_and_no_delimiter():
-    theirs = "## A\na1\n§\na2\n\n## B\nb1\n"
-    assert merge("", "Alpha\n", theirs).text == f"Alpha\n\n{theirs}"
-    opened = "## A\n```\nnever closed\n§\n\n## B\nb1\n"
-    assert merge("", "Alpha\n", opened).text == f"Alpha\n\n{opened}"
-
-
-def test_words_that_are_given_stand_also_where_the_sides_may_be_additions():
-    base = "## A\nvendor vendor\n§\nacme\n§\nvendor\n"
-    ours, theirs = "## A\nshort\n§\nvendor\n", "## A\nis\n§\nvendor\n§\nvendor\n"
-    said = Version.read("a", "instead")
-    for one, other in ((ours, theirs), (theirs, ours)):
-        assert "short" in merge(base, one, other, precedence="theirs").text
-        assert merge(base, one, other, precedence=lambda _: said).text.startswith("## A\ninstead\n§\n")

@@ -18,12 +18,6 @@ def bodies(merged):
     return [(reason, *(side and side.body for side in versions)) for reason, versions in sides]
 
 
-def test_nothing_arrives_nothing_changes():
-    ours = "\ufeff  \r\n## Talk  ##\r\n\r\n§\r\nLikes tea.\r\n§  \r\n\\# own\r\n\r\n\r\n## Pay\r\n§\r\nown\r\n§"
-    assert into(ours, BASE).text == ours
-    assert into(ours, BASE).conflicts == ()
-
-
 KEPT = {
     "CRLF": "## Talk\r\nLikes tea.\r\n§\r\nown\r\n",
     "blanks": "## Talk\n\n\nLikes tea.  \n\n§ \t\n\nown\n\n\n",
@@ -52,35 +46,6 @@ def test_what_says_the_same_in_another_form_keeps_its_bytes(base):
     assert into(ours, theirs, base=base).text == ours
 
 
-def test_an_edit_of_theirs_takes_the_place_of_the_old_text():
-    ours = "## Talk\n\n- own\n§\nLikes tea.\n§\nNo calls before ten.\n§\nown too\n"
-    merged = into(ours, "## Talk\nLikes tea.\n§\nNo calls before eleven.\n")
-    assert merged.text == ours.replace("ten", "eleven")
-    assert merged.conflicts == ()
-
-
-def test_what_they_removed_goes_where_we_left_it_alone():
-    assert into(BASE + "§\nown\n", "## Talk\nLikes tea.\n").text == "## Talk\nLikes tea.\n§\nown\n"
-
-
-def test_what_only_we_have_stays_though_they_have_nothing():
-    assert into("## Talk\nown\n", "", base="").text == "## Talk\nown\n"
-
-
-def test_a_new_category_arrives_with_its_title():
-    merged = into(BASE, BASE + "\n## Money (all)\nVendor is Acme.\n")
-    assert merged.text == BASE + "\n## Money (all)\nVendor is Acme.\n"
-
-
-def test_tags_of_both_sides_come_together():
-    base = "## Talk\n[created: 2026-01-01] Likes tea.\n"
-    ours = "## Talk\n[created: 2026-01-01, source: call] Likes tea.\n"
-    theirs = "## Talk\n[created: 2026-01-01, expires: 2027-01-01] Likes tea.\n"
-    merged = into(ours, theirs, base=base)
-    assert parse(merged.text).entries[0].tags == {"created": "2026-01-01", "source": "call", "expires": "2027-01-01"}
-    assert merged.conflicts == ()
-
-
 CONFLICTS = {
     "both reworded": (
         "## Talk\nLikes green tea.\n§\nNo calls before ten.\n",
@@ -105,35 +70,6 @@ def test_of_a_conflict_ours_stays_and_it_is_reported(ours, theirs, conflict):
     merged = into(ours, theirs)
     assert merged.text == ours
     assert bodies(merged) == [conflict]
-
-
-@together(("ours", "theirs", "conflict"), CONFLICTS.values(), ids=CONFLICTS)
-def test_theirs_may_win_and_the_conflict_is_reported_all_the_same(ours, theirs, conflict):
-    merged = into(ours, theirs, precedence="theirs")
-    assert [entry.body for entry in parse(merged.text).entries] == [entry.body for entry in parse(theirs).entries]
-    assert bodies(merged) == [conflict]
-
-
-@together(("winner", "value"), [("ours", "call"), ("theirs", "mail")])
-def test_one_tag_that_both_changed(winner, value):
-    base, ours, theirs = (f"## Talk\n[source: {each}] Likes tea.\n" for each in ("x", "call", "mail"))
-    merged = into(ours, theirs, base=base, precedence=winner)
-    assert parse(merged.text).entries[0].tags == {"source": value}
-    assert [each.reason for each in merged.conflicts] == ["tags"]
-
-
-@together(("winner", "category"), [("ours", "home"), ("theirs", "work")])
-def test_an_entry_that_both_moved(winner, category):
-    base, ours, theirs = (f"## {each}\nLikes tea.\n" for each in ("Talk", "Home", "Work"))
-    merged = into(ours, theirs, base=base, precedence=winner)
-    assert [(entry.category, entry.body) for entry in parse(merged.text).entries] == [(category, "Likes tea.")]
-    assert [each.reason for each in merged.conflicts] == ["category"]
-
-
-def test_a_text_that_both_added_is_one_entry():
-    merged = into(BASE + "§\nVendor is Acme.\n", BASE + "§\nVendor is Acme.\n")
-    assert merged.text.count("Acme") == 1
-    assert merged.conflicts == ()
 
 
 VERIFIED = "## Talk\n[verified_date: 2026-11-01] Likes tea.\n§\nNo calls before ten.\n"
@@ -170,12 +106,6 @@ def test_what_they_reworded_into_a_text_that_we_have_does_not_stand_twice():
     ours = BASE + "§\nLikes green tea.\n"
     merged = into(ours, "## Talk\nLikes green tea.\n§\nNo calls before ten.\n")
     assert [entry.body for entry in parse(merged.text).entries] == ["No calls before ten.", "Likes green tea."]
-
-
-def test_the_same_changes_once_more_change_nothing():
-    theirs = "## Talk\nNo calls before ten.\n§\nLikes milk.\n\n## Pay\nx\n"
-    once = into("own\n\n## Talk\nLikes tea.\n§\nNo calls before ten.\n", theirs).text
-    assert into(once, theirs, base=theirs).text == once
 
 
 @together("winner", ["ours", "theirs"])

@@ -5,14 +5,12 @@ from __future__ import annotations
 import subprocess
 import sys
 from datetime import date
-from typing import get_type_hints
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import catmem
-from catmem.resources import schema
 from catmem.syntax import tags as tag_blocks
 
 
@@ -42,11 +40,6 @@ def test_what_does_not_fit_is_left_out_and_stays_in_tags(tags):
     (entry,) = catmem.parse(f"{tags}x").entries
     assert entry.typed_tags == {}
     assert len(entry.tags) == (tags != "")
-
-
-def test_it_has_every_tag_of_the_format():
-    assert get_type_hints(catmem.Tags).keys() == schema("tags")["properties"].keys()
-    assert catmem.Tags.__optional_keys__ == catmem.Tags.__annotations__.keys()
 
 
 TAGS = st.dictionaries(

@@ -32,26 +32,6 @@ def test_a_diff_makes_the_one_text_of_the_other(before, after, old_end, new_end,
         assert patched("".join(before), diff(before, after)) == "".join(after)
 
 
-def test_it_has_the_usual_form():
-    before = [f"{number}\n" for number in range(20)]
-    after = [*before[:5], "new\n", *before[5:14], *before[15:]]
-    assert diff(before, after) == (
-        "--- a/x\n+++ b/x\n@@ -3,6 +3,7 @@\n 2\n 3\n 4\n+new\n 5\n 6\n 7\n"
-        "@@ -12,7 +13,6 @@\n 11\n 12\n 13\n-14\n 15\n 16\n 17\n"
-    )
-    assert diff(before, before) == ""
-    assert diff([], ["x\n"]) == "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+x\n"
-    assert diff(["x\n"], []) == "--- a/x\n+++ b/x\n@@ -1 +0,0 @@\n-x\n"
-
-
-def test_near_changes_share_a_hunk():
-    before = [f"{number}\n" for number in range(20)]
-    after = [line for line in before if line not in {"5\n", "12\n"}]
-    assert diff(before, after).count("@@ -") == 1
-    after = [line for line in before if line not in {"5\n", "13\n"}]
-    assert diff(before, after).count("@@ -") == 2
-
-
 @pytest.mark.parametrize(("old", "new"), [(0, 5_000), (5_000, 0), (1, 5_000), (3_000, 3_000)])
 def test_texts_that_differ_very_widely_differ_as_a_whole(old, new):
     ends = [f"{number}\n" for number in range(10)]

@@ -8,12 +8,12 @@ import stat
 import subprocess
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from catmem.jsonable import jsonable
-from catmem.store.audit_log import LONGEST_NAME, AuditLine, AuditLog, AuditReader, Damage, bounded
+from catmem.store.audit_log import AuditLine, AuditLog, AuditReader, Damage
+from tests.together import together
 
 LINE = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, 8, 0.25, 7)
 KEYS = ["ts", "entity_id", "op", "agent", "prev_rev", "mem_rev", "status", "reason", "head_rev", "seconds", "base_rev"]
@@ -74,10 +74,6 @@ def test_a_line_has_its_keys_in_one_order_and_comes_back_as_it_was(log):
     assert read(log) == [LINE]
 
 
-def test_a_note_stands_at_the_end_and_only_where_there_is_one():
-    assert [*jsonable(LINE._replace(note="why"))] == [*KEYS, "note"]
-
-
 def test_the_folder_and_the_file_are_for_their_owner_alone(log):
     previous = os.umask(0)
     try:
@@ -85,11 +81,6 @@ def test_the_folder_and_the_file_are_for_their_owner_alone(log):
     finally:
         os.umask(previous)
     assert (mode(log.folder), mode(log.folder / "audit.jsonl")) == (0o700, 0o600)
-
-
-def test_a_log_that_was_never_written_has_no_lines(log):
-    assert read(log) == []
-    assert not log.folder.exists()
 
 
 @pytest.mark.parametrize("name", ["\x1b[31mred\nnew line", "\ud800", "Ünïcode", '"quoted"', ""])
@@ -102,13 +93,7 @@ def test_any_name_stays_on_one_line_in_ascii(log, name):
     assert read(log) == [line]
 
 
-def test_a_name_is_cut_where_it_is_longer_than_any_can_be():
-    assert bounded("n" * LONGEST_NAME) == "n" * LONGEST_NAME
-    assert bounded("n" * 10_000) == "n" * (LONGEST_NAME - 1) + "…"
-    assert bounded(7) == "7"
-
-
-@pytest.mark.parametrize(
+@together(
     "data",
     [
         b"",
@@ -128,22 +113,10 @@ def test_what_is_no_line_is_damage(data):
     assert AuditLine.from_json(data) is None
 
 
-def test_keys_of_a_later_version_are_passed_over():
-    assert AuditLine.from_json(LINE.to_json()[:-2] + b',"later":1}') == LINE
-
-
 def test_a_damaged_line_is_told_with_its_place_and_hides_no_other(log):
     log.append(LINE)
     with (log.folder / "audit.jsonl").open("ab") as file:
         file.write(b"garbage\n")
-    log.append(LINE)
-    assert read(log) == [LINE, Damage("audit.jsonl", 2), LINE]
-
-
-def test_a_line_behind_one_that_was_torn_is_whole(log):
-    log.append(LINE)
-    with (log.folder / "audit.jsonl").open("ab") as file:
-        file.write(LINE.to_json()[:40])
     log.append(LINE)
     assert read(log) == [LINE, Damage("audit.jsonl", 2), LINE]
 
@@ -211,18 +184,6 @@ def test_a_reader_gives_each_line_once_however_many_files_were_begun_since(tmp_p
                 found += reader.poll()
         found += reader.poll()
     assert found == numbered(120)
-
-
-def test_a_reader_whose_file_is_gone_goes_on_with_what_is_left(tmp_path):
-    log = AuditLog(tmp_path, most_bytes=1_000, most_files=2)
-    with closing(AuditReader(log)) as reader:
-        log.append(LINE)
-        assert list(reader.poll()) == [LINE]
-        for line in numbered(60):
-            log.append(line)
-        found = list(reader.poll())
-    assert found[-5:] == numbered(60)[-5:]
-    assert len(found) == len({line.mem_rev for line in found})
 
 
 # --- several at once ----------------------------------------------------------------------------------------------
@@ -307,14 +268,6 @@ def test_what_is_no_plain_file_is_neither_written_nor_waited_for(tmp_path, make)
     assert elsewhere.read_bytes() == b"mine\n"
 
 
-def test_a_folder_that_is_a_link_is_not_followed(tmp_path):
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / ".catmem").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(OSError, match=r"."):
-        AuditLog(tmp_path / ".catmem").append(LINE)
-    assert list(Path(tmp_path / "elsewhere").iterdir()) == []
-
-
 # --- beginning at the end ------------------------------------------------------------------------------------------
 
 
@@ -331,19 +284,3 @@ def test_a_reader_may_begin_behind_the_lines_that_there_are(tmp_path):
         for line in numbered(60)[40:]:
             log.append(line)
         assert list(reader.poll()) == [LINE, *numbered(60)[40:]]
-
-
-def test_a_damaged_line_behind_them_has_its_number_in_the_file(log):
-    log.append(LINE)
-    with closing(AuditReader(log)) as reader:
-        reader.skip()
-        with (log.folder / "audit.jsonl").open("ab") as file:
-            file.write(b"{}\n")
-        assert list(reader.poll()) == [Damage("audit.jsonl", 2)]
-
-
-def test_where_there_are_none_it_begins_with_the_first(log):
-    with closing(AuditReader(log)) as reader:
-        reader.skip()
-        log.append(LINE)
-        assert list(reader.poll()) == [LINE]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import pytest
 
@@ -67,16 +67,6 @@ def test_the_signature_that_other_programs_compute():
 @pytest.mark.parametrize("name", CHANGED)
 def test_every_field_is_inside_the_signature(name):
     assert not replace(SIGNED, **{name: CHANGED[name]}).is_signed_by(KEY)
-
-
-def test_every_field_was_tried():
-    assert {field.name for field in fields(Envelope)} == {*CHANGED, "signature"}
-
-
-def test_signing_again_replaces_the_signature():
-    again = SIGNED.signed("k2", OTHER_KEY)
-    assert again.is_signed_by(OTHER_KEY)
-    assert again == ENVELOPE.signed("k2", OTHER_KEY)
 
 
 @pytest.mark.parametrize("name", ["timestamp", "prev_rev", "role_id", "role_hash", "op_id", "key_id"])

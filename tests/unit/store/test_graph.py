@@ -56,13 +56,3 @@ def test_the_cost_is_that_of_the_distance_and_not_of_the_history(length, distanc
     read: list[str] = []
     assert merge_bases(counted(log, read), str(length), f"{seen + 1}a") == [str(seen)]
     assert len(read) == distance + 3  # the branch, the line down to the base, and one more that is not looked at
-
-
-def test_a_history_of_branches_and_merges_is_read_once():
-    log = [revision("1")]
-    for number in range(2, LONG // 2):
-        log.append(revision(f"{number}a", str(number - 1)))
-        log.append(revision(str(number), str(number - 1), *([f"{number - 1}a"] if number > 2 else [])))
-    read: list[str] = []
-    assert merge_bases(counted(reversed(log), read), log[-1].revision, "2a") == ["2a"]
-    assert len(read) <= len(log)

@@ -48,11 +48,6 @@ def test_who_saw_what_is_there_goes_on(seen: str, ground: Ground) -> None:
     assert judge(seen, Change(), ground) == GO_ON
 
 
-def test_who_has_no_view_goes_on_from_the_last_text_of_catmem() -> None:
-    assert judge(None, Change(), CATMEM_ONLY) == GO_ON
-    assert judge(None, Change(), OUTSIDER_WAS_LAST) == on(TWO)
-
-
 @pytest.mark.parametrize(
     ("seen", "refuse", "merge", "branch"),
     [

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from catmem.syntax.scan import escape, unescape, with_backslashes
+from catmem.syntax.scan import escape, unescape
 from tests.together import together
 
 ESCAPED = ["\\§", "\\§ \t", "\\\\§", "\\# ", "\\# x", "\\## x", "\\##\tx", "\\\\\\## x", "\\#\t"]
@@ -40,16 +40,6 @@ def test_other_lines_stay(line):
 def test_writing_adds_what_reading_takes(line):
     text = f"{line}\nx\n{line}"
     assert unescape(escape(text, ())) == text
-
-
-def test_a_carriage_return_of_its_own_is_no_line_end():
-    assert unescape("\\§\r\r\nx") == "\\§\r\r\nx"
-    assert escape("\\§\r\r\nx", ()) == "\\§\r\r\nx"
-
-
-def test_boundaries_get_one():
-    assert escape("§\n\\§\n## x", {0, 5}) == "\\§\n\\\\§\n\\## x"
-    assert with_backslashes("ab", [2, 0]) == "\\ab\\"
 
 
 def test_a_long_run_of_backslashes():

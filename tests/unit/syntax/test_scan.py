@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from catmem.syntax.scan import (
     ANY_CATEGORY,
-    MAX_HEADING,
     Categories,
     boundary_lines,
     closed_spans,
@@ -73,12 +72,6 @@ def test_the_title_of_a_heading(line, title):
 )
 def test_no_heading(line):
     assert titles(f"x\n{line}\ny\n") == []
-
-
-def test_a_heading_at_the_limit():
-    longest = "## " + "a" * (MAX_HEADING - 3)
-    assert titles(longest + "\r\n") == [longest[3:]]
-    assert titles(longest + "a\n") == []
 
 
 def test_declared_categories_and_aliases():
@@ -155,14 +148,6 @@ def test_unclosed_spans_hide_nothing(stretch, count):
     assert len(unclosed_spans(stretch)) == count
     assert not closed_spans(stretch)
     assert titles(f"{stretch}\n## B") == ["B"]
-
-
-def test_a_closed_span_hides_headers_only_inside():
-    assert titles("## A\n```\n## B\n```\n## C\n<!--\n## D\n-->\n## E") == ["A", "C", "E"]
-
-
-def test_a_delimiter_ends_what_a_fence_could_hide():
-    assert titles("```\n## A\n§\n```\n## B\n§\n## C") == ["A", "B", "C"]
 
 
 def test_boundary_lines_of_an_entry():

@@ -6,7 +6,7 @@ import pytest
 
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.written import crowded_out
-from tests.end_to_end.terminal import run, run_json
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.roots import make_root
 
@@ -61,38 +61,12 @@ def test_an_entry_that_is_pushed_out_by_another_is_told(tmp_path):
     assert LONG in workspace.prompt("neo").text
 
 
-def test_what_was_out_before_is_not_told_again(workspace):
-    assert told(workspace) is not None
-    assert crowded_out(workspace, workspace.verify("neo", "short answers"), None) is None
-
-
-def test_what_was_out_before_counts_and_is_not_among_the_new(tmp_path):
-    workspace = root(tmp_path, user=f"## Rules\n{LONG}{LONG}\n§\n{LONG}{LONG}\n")
-    crowded = told(workspace, f"{LONG}{LONG} z")
-    assert [row.preview[-1] for row in crowded.entries] == ["x"]
-    assert (len(crowded.entries), crowded.left_out, crowded.written) == (1, 3, True)
-
-
 @pytest.mark.parametrize(
     ("budget", "text"),
     [("{}", LONG), ("{memory: 10}", LONG), ("{user: 5000}", LONG), ("{user: 120, total: 4000}", "Short.")],
 )
 def test_where_all_has_room_nothing_is_told(tmp_path, budget, text):
     assert told(root(tmp_path, budget), text) is None
-
-
-def test_the_budget_of_both_files_together_is_told(tmp_path):
-    crowded = told(root(tmp_path / "one", "{total: 130}", memory="## Rules\nA note.\n"))
-    free = root(tmp_path / "two", "{}", memory="## Rules\nA note.\n")
-    free.add("neo", LONG, category="rules")
-    assert (crowded.budget, crowded.limit, crowded.size) == ("total", 130, len(free.prompt("neo").text))
-
-
-def test_the_size_is_that_of_the_prompt_without_the_budget(tmp_path):
-    crowded = told(root(tmp_path / "one"))
-    free = root(tmp_path / "two", "{}")
-    free.add("neo", LONG, category="rules")
-    assert crowded.size == free.prompt("neo").manifest.sizes["user"]
 
 
 def test_what_the_profile_does_not_see_is_not_told(workspace):
@@ -102,22 +76,6 @@ def test_what_the_profile_does_not_see_is_not_told(workspace):
 def test_a_profile_is_told_of_its_own_prompt_only(workspace):
     assert told(workspace, actor="boss") is None
     assert told(workspace, f"{LONG} more", actor="neo").profile == "neo"
-
-
-def test_what_was_not_written_to_the_file_is_not_told(workspace):
-    workspace.add("neo", "One.", category="rules")
-    branch = workspace.add("neo", LONG, category="rules", expected="1", on_stale="branch")
-    assert branch.branch
-    assert crowded_out(workspace, branch, None) is None
-    told_once = workspace.add("neo", LONG, category="rules", op_id="a")
-    assert crowded_out(workspace, told_once, None) is not None
-    again = workspace.add("neo", LONG, category="rules", op_id="a")
-    assert crowded_out(workspace, again, None) is None
-
-
-def test_a_dry_run_tells_what_it_would_leave_out(workspace):
-    assert told(workspace, dry_run=True) is not None
-    assert LONG not in workspace.store.peek("neo/user").decode()
 
 
 def test_the_tool_tells_an_agent_in_its_answer(workspace):
@@ -155,21 +113,3 @@ def test_a_person_is_told_in_one_line(on_disk):
     assert said("verify", "short answers", "-p", "neo") == []
     (line,) = said("replace", LONG, f"{LONG} or so", "-p", "neo")
     assert "1 entry stays out" in line
-
-
-def test_a_dry_run_says_what_would_be(on_disk):
-    (line,) = said(*on_disk, "--dry-run")
-    assert "neo's prompt would be " in line
-
-
-def test_an_actor_on_the_command_line_hears_of_its_own_prompt_only(on_disk):
-    assert said(*on_disk, "--as", "boss") == []
-
-
-def test_programs_get_a_field(on_disk):
-    assert run_json("add", "Hi.", "-p", "neo", "-c", "talk")["prompt"] is None
-    prompt = run_json(*on_disk)["prompt"]
-    assert list(prompt) == ["profile", "budget", "limit", "size", "over_by", "left_out", "written", "entries"]
-    assert [list(entry) for entry in prompt["entries"]] == [["target", "category", "id", "preview"]] * len(
-        prompt["entries"]
-    )

@@ -51,27 +51,6 @@ def test_what_can_be_neither(given):
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
-def test_it_is_looked_at_before_anything_is_done(workspace, file, dry_run):
-    for write in (
-        lambda: add(workspace, expected="latest", dry_run=dry_run),
-        lambda: history.restore(workspace, "neo", "1", expected="latest", dry_run=dry_run),
-    ):
-        with pytest.raises(EditError) as caught:
-            write()
-        assert caught.value.code == "bad_expected"
-    assert not (file.parent / ".catmem").exists()
-
-
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_a_number_is_a_revision(workspace, dry_run):
-    assert add(workspace).revision == "2"
-    assert add(workspace, "y", expected=2, dry_run=dry_run).changed
-    assert history.restore(workspace, "neo", "1", expected=2 if dry_run else 3, dry_run=dry_run).changed
-    with pytest.raises(StaleError):
-        add(workspace, "z", expected=1, dry_run=dry_run)
-
-
-@pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("on_drift", ["adopt", "merge"])
 @pytest.mark.parametrize("revision", ["3", "8a"])
 def test_a_revision_that_is_in_no_record(workspace, dry_run, on_drift, revision):

@@ -191,12 +191,6 @@ def test_what_goes_wrong_after_a_commit_makes_no_refusal_of_it(workspace):
     assert outcomes(workspace) == [("ok", None)]
 
 
-def test_an_error_that_is_none_of_catmems_is_a_refusal_all_the_same(workspace):
-    with pytest.raises(TypeError):
-        workspace.add("neo", "x", category="work", as_of="today")
-    assert outcomes(workspace) == [("refused", "TypeError")]
-
-
 def test_a_dry_run_makes_no_line(workspace):
     workspace.add("neo", "one", category="work", dry_run=True)
     with pytest.raises(ForbiddenError):
@@ -303,12 +297,6 @@ def test_each_way_to_write_makes_one_line_when_it_is_refused(workspace, op):
     assert (line.op, line.is_refused) == (op, True)
 
 
-@pytest.mark.parametrize("call", [{"action": "list", "offset": -1}, {"action": "search"}, {"action": "list"}])
-def test_a_call_of_the_tool_that_only_reads_makes_no_line(workspace, call):
-    memory_tool(workspace, "neo", call)
-    assert outcomes(workspace) == []
-
-
 # --- a log that cannot be written -----------------------------------------------------------------------------------
 
 
@@ -356,13 +344,6 @@ def test_a_dry_run_in_shadow_mode_shows_what_the_write_would_do(shadow):
     assert len(lines(shadow)) == 3
 
 
-def test_the_same_write_is_refused_where_the_rollout_enforces(workspace):
-    two_revisions(workspace)
-    with pytest.raises(StaleError):
-        workspace.add("neo", "three", category="work", expected=1)
-    assert outcomes(workspace)[2] == ("conflict", "stale_prev")
-
-
 @pytest.mark.parametrize(("percent", "status"), [(21, "shadowed"), (22, "conflict")])
 def test_a_canary_enforces_for_its_share_of_the_entities(tmp_path, percent, status):
     workspace = make_audited(tmp_path, f"rollout: {{mode: canary, canary: {percent}}}\n")
@@ -395,13 +376,6 @@ def test_shadow_mode_refuses_everything_else(shadow, code):
     with pytest.raises(CatmemError):
         REFUSED[code](shadow)
     assert outcomes(shadow)[2] == ("refused", code)
-
-
-def test_shadow_mode_refuses_a_digest_that_nobody_knows(shadow):
-    two_revisions(shadow)
-    with pytest.raises(StaleError):
-        shadow.add("neo", "three", category="work", expected="sha256:" + "0" * 64)
-    assert outcomes(shadow)[2] == ("conflict", "stale_prev")
 
 
 def test_several_refusals_that_are_let_pass_stand_on_one_line(shadow):
@@ -443,11 +417,6 @@ def test_operations_are_called_as_they_are_asked_also_by_envelope(workspace, ope
         with contextlib.suppress(CatmemError):
             workspace.submit(workspace.envelope("neo", operations))
         assert lines(workspace)[-1].op == op
-
-
-def test_a_whole_text_is_a_write(workspace):
-    workspace.submit(workspace.envelope("neo", "## Work\none\n"))
-    assert lines(workspace)[-1].op == "write"
 
 
 def test_the_number_of_the_revision_is_there_for_a_digest_too_and_none_for_a_branch_or_an_unknown_text(tmp_path):

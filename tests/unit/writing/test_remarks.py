@@ -6,7 +6,6 @@ from datetime import date
 
 import pytest
 
-from catmem.writing.operation import Operation
 from tests.roots import make_root, put_bytes
 
 DAY = date(2026, 5, 1)
@@ -105,25 +104,10 @@ def test_tags_for_a_text_that_is_there_need_a_replace(workspace, tags):
     assert not written.changed
 
 
-@pytest.mark.parametrize("tags", [None, {}, {"domain": "a"}])
-def test_tags_that_it_has_do_not(workspace, tags):
-    (note,) = workspace.add("neo", "short answers", category="talk", tags=tags).notes
-    assert note.endswith("so no second copy was made")
-
-
-def test_a_replacement_that_doubles_an_entry_is_made_and_noted(workspace):
-    written = workspace.replace("neo", "no calls", "short answers")
-    assert (written.changed, written.notes) == (True, ("'short answers' is in talk twice now",))
-
-
 def test_a_move_that_doubles_an_entry_is_made_and_noted(workspace):
     put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
     written = workspace.move("neo", "no calls", "talk", category="pay")
     assert (written.changed, written.notes) == (True, ("'no calls' is in talk twice now",))
-
-
-def test_the_same_words_in_another_category_are_no_double(workspace):
-    assert workspace.replace("neo", "no calls", "secret").notes == ()
 
 
 def test_a_hidden_double_is_not_told(workspace):
@@ -150,12 +134,6 @@ def test_an_expired_entry_that_is_verified_is_noted(tmp_path, profile, effect, v
     assert workspace.verify("neo", "x", as_of=DAY).notes[-1] == f"'x' expired on 2026-04-30, and {effect}"
 
 
-@pytest.mark.parametrize("tags", ["", "[expires: 2026-05-01] ", "[expires: soon] "])
-def test_one_that_is_not_expired_is_not(workspace, tags):
-    put_bytes(workspace, "neo/user", f"## Talk\n{tags}x\n")
-    assert workspace.verify("neo", "x").notes == ()
-
-
 # --- what its owner does not read ---
 
 UNREAD = "the profile neo does not read the category pay (user), so this will not be in its prompt"
@@ -176,39 +154,6 @@ def test_a_person_is_warned_of_what_the_owner_does_not_read(workspace, write, dr
 def test_a_profile_is_not(workspace, write):
     put_bytes(workspace, "neo/user", "## Rest\nno calls\n\n## Pay\ns\n")
     assert write(workspace, "pay", actor="boss").warnings == ()
-
-
-def test_what_the_owner_reads_needs_no_warning(workspace):
-    assert workspace.add("neo", "x", category="talk").warnings == ()
-    assert workspace.add("neo", "secret", category="pay").warnings == ()
-    assert workspace.verify("neo", "secret").warnings == ()
-    assert workspace.remove("neo", "secret").warnings == ()
-
-
-def test_each_target_is_read_by_its_own_selectors(workspace):
-    (warning,) = workspace.add("neo", "x", category="talk", target="memory").warnings
-    assert "talk (memory)" in warning
-
-
-@pytest.mark.parametrize("actor", [None, "ada"])
-def test_the_file_that_is_read_is_named_also_to_a_profile(tmp_path, actor):
-    ada = "memory_categories: [notes]\nwritable_categories: [notes, drop]\n"
-    workspace = make_root(tmp_path, profiles={"ada": ada}, config="approval: {agents: off, categories: [notes]}\n")
-    (warning,) = workspace.add("ada", "x", category="notes", target="user", actor=actor).warnings
-    assert warning == (
-        "the profile ada does not read the category notes (user), so this will not be in its prompt; "
-        "it reads it in memory: give the target memory"
-    )
-    assert workspace.add("ada", "x", category="notes", target="memory", actor=actor).warnings == ()
-    assert len(workspace.add("ada", "x", category="drop", target="user", actor=actor).warnings) == (actor is None)
-
-
-def test_what_the_owner_does_not_read_is_not_in_its_prompt(workspace):
-    workspace.add("neo", "told", category="talk")
-    workspace.add("neo", "untold", category="pay")
-    text = workspace.prompt("neo").text
-    assert "told" in text
-    assert "untold" not in text
 
 
 @pytest.mark.parametrize("include", [None, True, False])
@@ -241,17 +186,6 @@ def test_of_entries_that_say_the_same_the_first_is_meant(workspace, write, after
     assert (written.after, written.notes) == (after, (ALIKE,))
 
 
-def test_their_id_means_the_first_too(workspace):
-    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nx\n§\nsame\n")
-    entry = workspace.read("neo").document.entries[2]
-    assert workspace.remove("neo", entry.id).notes == (ALIKE,)
-
-
-def test_what_others_hold_beside_them_does_not_count(workspace):
-    put_bytes(workspace, "neo/user", "## Talk\nsame here\n§\nsame\n§\nsame\n")
-    assert workspace.remove("neo", "same").notes == (ALIKE,)
-
-
 def test_entries_that_are_hidden_are_not_counted(workspace):
     put_bytes(workspace, "neo/user", "## Talk\nsame\n\n## Pay\nsame\n")
     assert workspace.remove("neo", "same", actor="neo").notes == ()
@@ -259,7 +193,6 @@ def test_entries_that_are_hidden_are_not_counted(workspace):
 
 # --- the first section of a flat file ---
 
-FLAT = "one\n§\ntwo\n"
 HEADED = "# Deploy on Fridays.\n§\nmine\n"
 TITLED = (
     "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "
@@ -275,12 +208,6 @@ FIRST_SECTION = {
 def test_that_the_heading_of_a_flat_file_becomes_its_title_is_noted(workspace, write):
     put_bytes(workspace, "neo/user", HEADED)
     assert TITLED in write(workspace).notes
-
-
-@pytest.mark.parametrize("text", [FLAT, f"# Title\n\n{TEXT}", ""], ids=["no heading", "a title already", "empty"])
-def test_where_no_entry_becomes_a_title_there_is_nothing_to_note(workspace, text):
-    put_bytes(workspace, "neo/user", text)
-    assert not any("title" in note for note in workspace.add("neo", "x", category="talk").notes)
 
 
 # --- tags that are slips ---
@@ -312,14 +239,3 @@ def test_a_new_tag_that_is_nearly_a_known_one_is_written_and_noted(tagged, name,
     for written in (added, replaced):
         assert written.entries[0].tags.items() >= tags.items()
         assert [each for each in written.notes if "declared" in each] == ([] if note is None else [note])
-
-
-def test_several_entries_with_one_slip_are_told_once(tagged):
-    operations = [Operation("add", content=each, category="talk", tags={"verifed_date": "x"}) for each in "xyz"]
-    assert tagged.write("neo", operations).notes == (SLIP,)
-
-
-def test_a_slip_that_is_there_already_is_not_told_again(tagged):
-    tagged.add("neo", "x", category="talk", tags={"verifed_date": "x"})
-    assert tagged.replace("neo", "x", "y", category="talk").notes == ()
-    assert tagged.replace("neo", "y", None, tags={"verifed_date": None}).notes == ()

@@ -155,12 +155,6 @@ def test_an_envelope_of_a_person_is_asked_for_a_confirm_and_one_of_an_agent_is_r
     assert workspace.submit(envelope, confirm=True).changed
 
 
-@pytest.mark.parametrize("value", ["never", "true", "[refuse]"])
-def test_a_policy_that_is_none_is_a_fault_of_the_file(tmp_path, value):
-    with pytest.raises(Exception, match="secrets"):
-        make_audited(tmp_path, f"secrets: {value}\n")
-
-
 ADD = ("add", "-p", "neo", "-c", "work", TEXT)
 
 
@@ -183,9 +177,3 @@ def test_at_a_terminal_a_person_is_asked(tmp_path, typed, status):
         terminal.type(typed)
         assert terminal.status() == status
     assert (KEY in everything_in(tmp_path)) is (status == 0)
-
-
-def test_at_a_terminal_a_profile_is_not_asked(tmp_path):
-    opened(tmp_path)
-    with terminals(tmp_path, *ADD, "--as", "neo") as opening:
-        assert opening().status() == 2

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from catmem.errors import CatmemError, RefusedError
-from catmem.jsonable import jsonable
+from catmem.errors import RefusedError
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.operation import Operation
-from tests.end_to_end.terminal import error_of, run
 from tests.unit.audit.audited import make_audited, outcomes
 
 OLD = "Deploys happen on Fridays at noon."
@@ -35,11 +31,6 @@ def test_words_that_have_little_in_common_need_a_confirm(tmp_path):
     assert outcomes(workspace)[1:] == [("refused", "semantic_collision"), ("ok", None), ("ok", None)]
 
 
-@pytest.mark.parametrize("config", ["", "semantic_alert: 0\n"])
-def test_a_root_that_asks_for_none_has_none(tmp_path, config):
-    assert opened(tmp_path, config).replace("neo", "Deploys", FAR).changed
-
-
 def test_what_replaces_no_words_passes(tmp_path):
     workspace = opened(tmp_path, "semantic_alert: 1\n")
     workspace.replace("neo", "Deploys", None, tags={"source": "a talk"})
@@ -56,11 +47,6 @@ def test_of_several_operations_each_replacement_counts_but_for_the_confirmed(tmp
     with pytest.raises(RefusedError):
         workspace.write("neo", [near, Operation("replace", FAR, "Deploys")])
     assert workspace.write("neo", [near, Operation("replace", FAR, "Deploys", confirm=True)]).changed
-
-
-def test_a_dry_run_says_it_too(tmp_path):
-    with pytest.raises(RefusedError):
-        opened(tmp_path).replace("neo", "Deploys", FAR, dry_run=True)
 
 
 def test_a_rollout_in_shadow_mode_lets_it_pass_with_a_note(tmp_path):
@@ -97,22 +83,6 @@ def test_of_a_whole_text_only_categories_that_change_are_compared(tmp_path):
     assert workspace.submit(workspace.envelope("neo", text.replace("Fridays", "Mondays"))).changed
     with pytest.raises(RefusedError):
         workspace.submit(workspace.envelope("neo", text.replace("Short answers, please.", "Be brief.")))
-
-
-def test_the_command_line_says_what_to_do(tmp_path):
-    opened(tmp_path)
-    replace = ("replace", "-p", "neo", "Deploys", FAR, "--root", tmp_path)
-    error = error_of(*replace, status=3)
-    assert error["code"] == "semantic_collision"
-    assert "repeat it with --confirm" in error["hint"]
-    run(*replace, "--confirm")
-
-
-@pytest.mark.parametrize("value", ["2", "-0.1", "much", "true"])
-def test_a_threshold_that_is_none_is_a_fault_of_the_file(tmp_path, value):
-    with pytest.raises(CatmemError) as refused:
-        make_audited(tmp_path, f"semantic_alert: {value}\n").add("neo", OLD, category="work")
-    assert json.loads(json.dumps(jsonable(refused.value)))["key"] == "semantic_alert"
 
 
 def test_what_an_agent_does_not_see_is_not_compared(tmp_path):

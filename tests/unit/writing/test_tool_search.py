@@ -65,60 +65,6 @@ def test_both_files_are_searched(search):
     }
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        ({"target": "user"}, ["short answers", "no calls, short or long"]),
-        ({"target": "memory"}, ["a short note"]),
-        ({"category": "Talk"}, ["short answers", "no calls, short or long"]),
-        ({"state": "fresh"}, ["a short note", "short answers"]),
-        ({"state": "unverified"}, ["no calls, short or long"]),
-        ({"query": '"short answers"'}, ["short answers"]),
-        ({"category": "pay"}, []),
-        ({"query": "money"}, []),
-        ({"offset": 2}, ["no calls, short or long"]),
-        ({"offset": 9}, []),
-    ],
-)
-def test_what_is_found(search, arguments, expected):
-    assert bodies(search(**arguments)) == expected
-
-
-@pytest.mark.parametrize("category", ["pay", "zebra"])
-def test_nothing_found_says_what_there_is(search, category):
-    answer = search(category=category)
-    assert (answer["success"], answer["entries"], answer["total"]) == (True, [], 0)
-    assert answer["message"] == (
-        "Nothing was found. Try other words, or list what is there. "
-        "Categories with entries that you see: talk, rules, notes."
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "reason", "said"),
-    [
-        ({"query": None}, "bad_arguments", "query: search needs query"),
-        ({"query": 3}, "bad_arguments", "query: "),
-        ({"query": "§§"}, "empty_query", "this query has no word in it"),
-        ({"query": "x" * 5_000}, "long_query", "this query has 5,000 characters"),
-        ({"query": "a\ud800"}, "not_text", "'a\\ud800' cannot be written: character 1 is a lone surrogate"),
-        ({"state": "old"}, "bad_arguments", "state: must be one of"),
-        ({"limit": 3}, "bad_arguments", "limit: "),
-    ],
-)
-def test_a_search_that_cannot_be_made_is_told(search, arguments, reason, said):
-    answer = search(**arguments)
-    assert (answer["success"], answer["reason"]) == (False, reason)
-    assert answer["error"].startswith(said)
-    assert answer["remediation"]
-
-
-def test_a_bad_query_does_not_count_as_a_refused_write(search):
-    session = ToolSession()
-    for _ in range(4):
-        assert "done" not in search("§", session=session)
-
-
 def test_a_withheld_text_cannot_be_guessed_word_by_word(search, workspace):
     key = "the key is ghp_aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3gH6"
     text = f"## Talk\n{key}\n§\nshort answers\n"

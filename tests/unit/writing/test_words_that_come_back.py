@@ -112,19 +112,6 @@ def test_from_a_person_and_who_may_verify_they_are_of_today(opened, come_back, r
     assert tags_of(workspace, "was verified") == {"created": TODAY}
 
 
-def test_words_that_were_never_there_are_of_today(opened):
-    workspace = opened()
-    workspace.add("neo", "was verified at last", category="talk", actor="neo")
-    assert tags_of(workspace, "was verified at last") == {"created": TODAY}
-
-
-def test_a_day_before_that_is_taken_as_given(opened):
-    workspace = opened()
-    workspace.remove("neo", "was verified", actor="neo")
-    workspace.add("neo", "was verified", category="talk", tags={"created": "2025-05-05"}, actor="neo")
-    assert tags_of(workspace, "was verified") == {"created": "2025-05-05"}
-
-
 @pytest.mark.parametrize(("actor", "tags"), [(None, {}), ("neo", {"created": "2026-01-02"})])
 def test_only_who_may_verify_adds_words_without_a_day(opened, actor, tags):
     workspace = opened()

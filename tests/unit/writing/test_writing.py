@@ -55,17 +55,6 @@ def test_add_makes_a_file_and_its_section(workspace, category, text):
     assert (written.entity, written.revision, written.changed, written.before) == ("neo/memory", "1", True, "")
 
 
-def test_a_write_that_is_printed_shows_no_whole_file(workspace):
-    assert "no calls" not in repr(workspace.add("neo", "x", category="talk"))
-
-
-def test_add_goes_to_the_end_of_its_category(workspace):
-    written = workspace.add("neo", "x", category="talk", as_of=DAY)
-    assert written.after == TALK.replace("no calls\n", "no calls\n§\n[created: 2026-05-01] x\n")
-    (entry,) = written.entries
-    assert written.after[entry.start : entry.end] == entry.raw == "[created: 2026-05-01] x"
-
-
 def test_add_needs_a_category_in_a_file_with_sections(workspace):
     with pytest.raises(EditError) as caught:
         workspace.add("neo", "x")
@@ -74,20 +63,9 @@ def test_add_needs_a_category_in_a_file_with_sections(workspace):
     assert text_of(workspace) == TALK
 
 
-def test_a_person_may_ask_for_no_category(workspace):
-    assert workspace.add("neo", "x", category="__uncategorized__").after.startswith("[created: ")
-
-
 def test_add_keeps_tags_and_a_created_of_the_callers_own(workspace):
     written = workspace.add("neo", "x", category="talk", tags={"source": "a call", "created": "2020-01-01"}, as_of=DAY)
     assert written.entries[0].tags == {"source": "a call", "created": "2020-01-01"}
-
-
-def test_add_takes_any_sequence_as_a_list_of_values(workspace):
-    assert workspace.add("neo", "x", category="talk", tags={"domain": ("a", "b")}).entries[0].tags["domain"] == [
-        "a",
-        "b",
-    ]
 
 
 @pytest.mark.parametrize("actor", [None, "boss"])
@@ -180,29 +158,11 @@ def test_an_entry_is_named_by_a_piece_of_its_body_or_its_id(workspace, old_text)
     assert bodies(workspace.remove("neo", old_text)) == ["short answers"]
 
 
-def test_tags_are_no_part_of_the_body(workspace):
-    with pytest.raises(NoMatchError):
-        workspace.remove("neo", "2026-01-02")
-
-
-@pytest.mark.parametrize("old_text", ["", " ", "\r\n"])
-def test_an_empty_old_text_names_nothing(workspace, old_text):
-    with pytest.raises(EditError) as caught:
-        workspace.remove("neo", old_text)
-    assert caught.value.code == "empty"
-
-
 def test_no_match_names_the_nearest(workspace):
     with pytest.raises(NoMatchError) as caught:
         workspace.remove("neo", "short anwsers, please")
     assert caught.value.message == "no entry of neo holds 'short anwsers, please'"
     assert caught.value.hint == "The nearest: 'short answers' (talk). Give a piece of the text as it is there."
-
-
-def test_no_match_without_anything_near(workspace):
-    with pytest.raises(NoMatchError) as caught:
-        workspace.remove("neo", "zebra")
-    assert caught.value.hint == "List the entries to see what is there, and give a piece of the text of one."
 
 
 def test_several_matches_are_told_with_their_places(workspace):
@@ -217,10 +177,6 @@ def test_several_matches_are_told_with_their_places(workspace):
         {"line": 7, "category": "pay", "id": entries[2].id},
     )
     assert "category" in caught.value.hint
-
-
-def test_a_category_narrows_the_search(workspace):
-    assert bodies(workspace.remove("neo", "s", category="Pay")) == ["secret"]
 
 
 @pytest.mark.parametrize("old_text", ["call", "call\n"])
@@ -241,15 +197,6 @@ def test_entries_that_differ_in_their_tags_are_told_apart_by_their_ids(workspace
     with pytest.raises(AmbiguousError) as caught:
         workspace.remove("neo", "same")
     assert workspace.remove("neo", caught.value.places[1]["id"]).after == "## Talk\nsame\n"
-
-
-def test_many_matches_are_not_all_told(workspace):
-    put_bytes(workspace, "neo/user", "\n§\n".join(f"entry {n} {'x' * 500}" for n in range(100)))
-    with pytest.raises(AmbiguousError) as caught:
-        workspace.remove("neo", "entry")
-    assert caught.value.message.endswith("line 15 (__uncategorized__) and 92 more")
-    assert len(caught.value.candidates) == 8
-    assert max(map(len, caught.value.candidates)) == 200
 
 
 # --- replace ---
@@ -283,11 +230,6 @@ def test_replace_lays_tags_over_those_that_are_there(workspace, tags, expected):
     assert workspace.replace("neo", "short", "other").entries[0].tags == expected
 
 
-def test_replace_by_the_same_changes_nothing(workspace):
-    written = workspace.replace("neo", "short", "short answers\n", tags={"domain": "a"})
-    assert (written.changed, written.revision, written.notes) == (False, "1", ("'short answers' already says that",))
-
-
 # --- tags ---
 
 
@@ -313,15 +255,6 @@ def test_a_tag_that_does_not_fit(workspace, tags, key):
         assert caught.value.hint
 
 
-def test_a_bad_tag_that_is_there_does_not_stop_other_changes(workspace):
-    put_bytes(workspace, "neo/user", "## Talk\n[expires: soon] x\n")
-    assert workspace.replace("neo", "x", "y", tags={"source": "me"}).after == "## Talk\n[expires: soon, source: me] y\n"
-
-
-def test_any_undeclared_tag_is_taken(workspace):
-    assert workspace.add("neo", "x", category="talk", tags={"mood": "good"}).entries[0].tags["mood"] == "good"
-
-
 # --- verify ---
 
 
@@ -330,16 +263,6 @@ def test_verify_sets_the_day_and_nothing_else(workspace):
         "no calls", "[verified_date: 2026-05-01] no calls"
     )
     assert "[verified_date: 2026-05-01, domain: a] short answers" in workspace.verify("neo", "short", as_of=DAY).after
-
-
-def test_verify_is_recorded_as_such(workspace):
-    workspace.verify("neo", "no calls")
-    assert workspace.store.head("neo/user").op == "verify"
-
-
-def test_verify_for_the_same_day_changes_nothing(workspace):
-    written = workspace.verify("neo", "short", as_of=date(2026, 1, 2))
-    assert (written.changed, written.notes) == (False, ("'short answers' is verified as of 2026-01-02 already",))
 
 
 def test_nothing_is_verified_in_the_future(workspace):
@@ -371,17 +294,6 @@ def test_a_day_that_is_wrong_does_not_stop_a_verification_today(workspace, there
 # --- remove and move ---
 
 
-def test_remove_takes_one_entry_out(workspace):
-    written = workspace.remove("neo", "no calls")
-    assert written.after == TALK.replace("§\nno calls\n", "")
-    (gone,) = written.entries
-    assert written.before[gone.start : gone.end] == "no calls"
-
-
-def test_the_last_entry_leaves_its_header(workspace):
-    assert workspace.remove("neo", "secret").after == TALK.replace("secret\n", "")
-
-
 def test_move_takes_the_tags_along(workspace):
     written = workspace.move("neo", "short", "Pay")
     assert (
@@ -389,17 +301,6 @@ def test_move_takes_the_tags_along(workspace):
         == "## Talk\nno calls\n\n## Pay\nsecret\n§\n[verified_date: 2026-01-02, domain: a] short answers\n"
     )
     assert written.entries[0].category == "pay"
-
-
-def test_move_to_where_it_is_changes_nothing(workspace):
-    written = workspace.move("neo", "short", "speech")
-    assert (written.changed, written.notes) == (False, ("'short answers' is already in talk",))
-
-
-def test_move_opens_a_section(workspace):
-    assert workspace.move("neo", "secret", "workflow-rules-finance").after.endswith(
-        "## Pay\n\n## Workflow Rules (Finance)\nsecret\n"
-    )
 
 
 # --- the text ---
@@ -417,22 +318,6 @@ def test_move_opens_a_section(workspace):
 def test_the_text_ends_in_a_newline(workspace, before, after):
     put_bytes(workspace, "neo/user", before)
     assert workspace.add("neo", "x", as_of=DAY).after == after
-
-
-def test_a_text_is_left_alone_where_nothing_changes(workspace):
-    put_bytes(workspace, "neo/user", "one")
-    assert workspace.add("neo", "one").after == "one"
-
-
-def test_hashes_and_sections_in_a_text_stay_text(workspace):
-    written = workspace.add("neo", "a\n§\n## Pay\nb", category="talk")
-    assert bodies(written) == ["a\n§\n## Pay\nb"]
-    assert [entry.category for entry in parse(written.after).entries] == ["talk", "talk", "talk", "pay"]
-
-
-def test_tags_in_a_text_stay_text(workspace):
-    (entry,) = workspace.add("neo", "[verified_date: 2026-11-21] x", category="talk", as_of=DAY).entries
-    assert (entry.body, entry.tags) == ("[verified_date: 2026-11-21] x", {"created": "2026-05-01"})
 
 
 @pytest.mark.parametrize(
@@ -520,19 +405,6 @@ def test_without_a_target_the_file_is_the_one_that_holds_the_entry(workspace):
     again = workspace.remove("neo", "Harbour", op_id="take it out")
     assert (again.entity, again.repeated) == ("neo/memory", True)
     assert workspace.remove("neo", "short answers", dry_run=True).entity == "neo/user"
-
-
-def test_an_entry_of_both_files_is_told_with_both_places(workspace):
-    workspace.add("neo", "short answers in talks", target="memory", category="projects")
-    before = text_of(workspace), text_of(workspace, "neo/memory")
-    with pytest.raises(AmbiguousError) as caught:
-        workspace.remove("neo", "short")
-    places = caught.value.places
-    assert [(each["target"], each["category"]) for each in places] == [("user", "talk"), ("memory", "projects")]
-    assert "neo/user line 2 (talk) and neo/memory line" in caught.value.message
-    assert (text_of(workspace), text_of(workspace, "neo/memory")) == before
-    # The whole of one entry means that one, as within a file.
-    assert workspace.remove("neo", "short answers in talks").entity == "neo/memory"
 
 
 def test_an_actor_finds_no_file_by_what_it_does_not_see(tmp_path):

@@ -7,12 +7,10 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import ConfigError, NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
+from catmem.errors import NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
 from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
-from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
-from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)
@@ -56,22 +54,6 @@ def test_the_answer_says_that_it_needs_a_merge(workspace):
     assert jsonable(written)["branch"] is True
 
 
-def test_a_write_on_the_head_is_no_branch(workspace):
-    written = workspace.remove("neo", "no calls", expected=2)
-    assert (written.revision, written.branch, jsonable(written)["branch"]) == ("3", False, False)
-
-
-def test_a_stale_write_that_changes_nothing_is_no_branch(workspace):
-    written = workspace.add("neo", "no calls", category="talk", expected=1)
-    assert (written.changed, written.branch) == (False, False)
-    assert len(recorded(workspace)) == 2
-
-
-def test_each_stale_write_is_a_branch_of_its_own(workspace):
-    names = [workspace.add("neo", f"fact {number}", category="talk", expected=1).revision for number in range(3)]
-    assert names == ["2a", "2b", "2c"]
-
-
 def test_a_write_on_a_branch_goes_on_from_it(workspace):
     first = workspace.add("neo", "one", category="talk", expected=1)
     second = workspace.add("neo", "two", category="talk", expected=first.digest)
@@ -100,16 +82,6 @@ def test_a_retry_gives_the_first_answer_again(workspace):
         workspace.add("neo", "two", category="talk", expected=1, op_id="a")
 
 
-@pytest.mark.parametrize("by", ["revision", "digest"])
-def test_a_dry_run_shows_the_branch_and_writes_nothing(workspace, by):
-    seen = "1" if by == "revision" else workspace.store.read("neo/user", "1").digest
-    tried = workspace.replace("neo", "short", "curt answers", expected=seen, dry_run=True)
-    assert (tried.branch, tried.changed, tried.before) == (True, True, OLD)
-    assert tried.after == OLD.replace("short", "curt")
-    assert tried.notes[-1].endswith("so it would be kept as a branch beside what is there now")
-    assert len(recorded(workspace)) == 2
-
-
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_what_no_record_holds_cannot_be_branched_from(workspace, dry_run):
     with pytest.raises(StaleError):
@@ -123,12 +95,6 @@ def test_merging_by_entry_comes_before_branching(workspace, dry_run):
     written = workspace.replace("neo", "no calls", "calls", expected=1, on_drift="merge", dry_run=dry_run)
     assert not written.branch
     assert written.after == NEW.replace("no calls", "calls")
-
-
-def test_the_mode_is_checked(tmp_path):
-    put(tmp_path / "catmem.yaml", "on_stale: maybe\n")
-    with pytest.raises(ConfigError, match="on_stale"):
-        Workspace.open(tmp_path)
 
 
 # --- what a profile learns ---
@@ -157,11 +123,3 @@ def test_the_memory_tool_says_that_it_is_a_branch_and_goes_on_from_it(workspace)
     listed = memory_tool(workspace, "neo", {"action": "list"}, session=session)
     assert "likes tea" not in json.dumps(listed)
     assert "branch" not in memory_tool(workspace, "neo", {**asked, "content": "likes rum"}, session=session)
-
-
-def test_a_retry_of_a_branch_makes_no_second_one(workspace):
-    session = ToolSession()
-    asked = {"action": "add", "category": "talk", "content": "likes tea", "expected": "1", "op_id": "one"}
-    for _ in range(2):
-        memory_tool(workspace, "neo", asked, session=session)
-    assert [each.revision for each in workspace.store.branches("neo/user")][1:] == ["2a"]

@@ -124,19 +124,6 @@ def test_a_profile_with_one_writable_category_need_not_name_it(workspace):
     )
 
 
-@pytest.mark.parametrize("target", ["user", "memory"])
-def test_a_profile_with_several_has_to(workspace, target):
-    with pytest.raises(EditError) as caught:
-        workspace.add("neo", "x", target=target, actor="neo")
-    assert (caught.value.code, caught.value.hint) == ("no_category", "Name one of talk, drop.")
-
-
-def test_a_profile_without_any_is_told_so(workspace):
-    with pytest.raises(EditError) as caught:
-        workspace.add("auditor", "x", actor="auditor")
-    assert (caught.value.code, caught.value.hint) == ("no_category", "There is none that may be written.")
-
-
 @pytest.mark.parametrize("category", ["rules", "pay", "not-there", "__uncategorized__"])
 def test_what_it_may_not_write_is_refused_in_the_same_words(workspace, category):
     for write in (
@@ -192,18 +179,6 @@ def test_a_category_that_it_may_not_write_is_refused_in_the_same_words_as_the_pl
         with pytest.raises(ForbiddenError) as caught:
             write()
         assert caught.value.message == f"neo may not write to the category {category!r}"
-
-
-def test_the_id_of_a_hidden_entry_names_nothing(workspace):
-    hidden = workspace.read("neo").document.by_category["pay"][0]
-    with pytest.raises(NoMatchError):
-        workspace.remove("neo", hidden.id, actor="neo")
-
-
-def test_hidden_entries_make_no_text_ambiguous(workspace):
-    with pytest.raises(AmbiguousError):
-        workspace.remove("neo", "short")
-    assert workspace.remove("neo", "short", actor="neo").entries[0].category == "talk"
 
 
 def test_an_addition_does_not_tell_whether_a_hidden_text_is_there(workspace):
@@ -283,17 +258,6 @@ def test_nor_does_it_turn_the_clock_of_a_fact(workspace, old_text, tags, content
 def test_a_clock_that_is_given_as_it_is_stays(workspace, tags):
     put_bytes(workspace, "neo/user", DATED)
     assert workspace.replace("neo", "x", None, tags=tags, actor="neo").changed
-
-
-@pytest.mark.parametrize("tags", [{"expires": "2026-06-01"}, {"verified_date": None, "created": None}])
-def test_a_fact_without_a_clock_may_be_given_an_end(workspace, tags):
-    put_bytes(workspace, "neo/user", DATED)
-    assert workspace.replace("neo", "plain", "other", tags=tags, actor="neo").changed
-
-
-def test_a_new_fact_may_say_when_it_was_written_and_when_it_ends(workspace):
-    tags = {"created": "2026-04-01", "expires": "2026-06-01"}
-    assert workspace.add("neo", "new", category="talk", tags=tags, actor="neo").entries[0].tags == tags
 
 
 # --- what is refused leaves no trace ---
@@ -392,13 +356,6 @@ def test_nor_does_it_choose_a_domain_in_which_a_fact_is_fresh_for_longer(domains
     assert caught.value.hint.startswith("Leave domain out. ")
     assert text_of(domains) == DOMAIN_TEXT
     assert domains.replace("neo", old_text, content, tags={"domain": domain}).changed
-
-
-@pytest.mark.parametrize(
-    ("old_text", "domain"), [("x", "daily"), ("x", "unheard-of"), ("x", ["archive", "daily"]), ("y", ["daily"])]
-)
-def test_another_domain_is_no_matter(domains, old_text, domain):
-    assert domains.replace("neo", old_text, None, tags={"domain": domain}, actor="neo").changed
 
 
 def test_a_move_to_where_facts_are_fresh_for_longer_is_for_who_may_write_there(domains):

@@ -89,15 +89,6 @@ def test_what_a_disk_may_have_lost_of_a_write_is_restored_and_told(store, file, 
     assert add(store, b"more\n").restored is None
 
 
-def test_so_is_what_an_outsider_wrote_just_before_the_machine_stopped(store, file, machine):
-    machine.at = -DAY
-    add(store, TEXT)
-    file.write_bytes(b"")
-    machine.at, machine.started = 0.0, 30.0
-    assert add(store, b"new\n").restored == "2"
-    assert file.read_bytes() == TEXT + b"new\n"
-
-
 def test_nul_bytes_are_no_persons_whenever_they_came(store, file, machine):
     machine.at = -DAY
     add(store, TEXT)

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import pytest
 
-from catmem.errors import BusyError, CatmemError, DriftError, StaleError, StoreError, UnknownRevisionError
+from catmem.errors import BusyError, CatmemError, DriftError, StoreError, UnknownRevisionError
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
@@ -65,43 +65,6 @@ def refusal(store):
     assert error.path
     assert error.hint
     return error
-
-
-def as_somebody_else(function):
-    """Run a function in a child without the rights of root; its result is a text."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.geteuid() == 0:
-                os.setegid(65534)
-                os.seteuid(65534)
-            os.write(writer, function().encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read().decode()
-    os.waitpid(child, 0)
-    return answer
-
-
-def test_a_folder_that_may_not_be_written(tmp_path, folder, file, opened):
-    tmp_path.chmod(0o755)
-    folder.chmod(0o555)
-    try:
-        error = as_somebody_else(lambda: refusal(opened()).code)
-    finally:
-        folder.chmod(0o755)
-    assert error == "not_writable"
-    assert file.read_bytes() == TEXT
-    assert [path.name for path in folder.iterdir()] == ["USER.md"]
-
-
-def test_a_file_that_may_not_be_written(file, opened):
-    file.chmod(0o444)
-    assert refusal(opened()).code == "not_writable"
-    assert file.read_bytes() == TEXT
 
 
 def test_no_space(file, opened):
@@ -181,24 +144,6 @@ def test_links_in_place_of_the_sidecar_and_its_parts_are_not_followed(tmp_path, 
     assert file.read_bytes() == TEXT
 
 
-def test_a_link_on_the_way_to_the_folder_is_not_followed(tmp_path):
-    (tmp_path / "real").mkdir()
-    (tmp_path / "homes").symlink_to("real")
-    store = FileStore(lambda entity: Place(tmp_path, ("homes", "neo"), f"{entity}.md"), merge=merge_appended)
-    assert refusal(store).code in {"symlink", "not_a_file"}
-    assert list((tmp_path / "real").iterdir()) == []
-
-
-def test_two_stores_on_one_file(tmp_path, file, opened):
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "USER.md").hardlink_to(file)
-    error = refusal(opened())
-    assert error.code == "not_writable"
-    assert "hard links" in error.message
-    assert file.read_bytes() == TEXT
-
-
 MOUNTED = """
 import os, subprocess, sys
 from pathlib import Path
@@ -246,15 +191,6 @@ def test_a_file_or_a_sidecar_that_is_mounted_by_itself(folder, file, part, missi
     assert file.read_bytes() == (b"" if missing else TEXT) + b"x"
 
 
-def test_a_file_of_100_mb(file, opened):
-    with file.open("wb") as large:
-        large.truncate(100_000_000)
-    error = refusal(opened())
-    assert isinstance(error, DriftError)
-    assert error.code == "too_large"
-    assert file.stat().st_size == 100_000_000
-
-
 def test_the_sidecar_removed_while_the_store_is_open(folder, file, opened):
     import shutil
 
@@ -265,38 +201,6 @@ def test_the_sidecar_removed_while_the_store_is_open(folder, file, opened):
     assert add(store).data == before + b"Added.\n"
     assert [revision.op for revision in store.log("USER")] == ["put", "adopt"]
     assert store.verify() == []
-
-
-def test_the_folder_replaced_while_the_store_is_open(folder, file, opened):
-    store = opened()
-    add(store)
-    folder.rename(folder.with_name("moved"))
-    folder.mkdir()
-    file.write_bytes(b"Another.\n")
-    assert add(store).data == b"Another.\nAdded.\n"
-    assert (folder.with_name("moved") / "USER.md").read_bytes() == TEXT + b"Added.\n"
-
-
-def test_a_journal_damaged_in_the_middle(folder, file, opened):
-    store = opened()
-    for _ in range(5):
-        add(store)
-    store.close()
-    (segment,) = (folder / ".catmem" / "journal").iterdir()
-    data = bytearray(segment.read_bytes())
-    data[len(data) // 2] ^= 1
-    segment.write_bytes(data)
-    before = file.read_bytes()
-    error = refusal(opened())
-    assert (error.code, error.exit_status) == ("damaged", 4)
-    assert "fsck" in error.hint
-    assert file.read_bytes() == before
-    assert any(fault.damage for fault in opened().verify())
-    assert opened().mend()
-    assert [fault for fault in opened().verify() if fault.damage] == []
-    assert int(add(opened()).revision) > 6
-    assert file.read_bytes() == before + b"Added.\n"
-    assert list((folder / ".catmem").glob("damaged-*/*.log"))
 
 
 def cut_short(data):
@@ -384,13 +288,3 @@ def test_a_clock_that_goes_backwards(file, opened):
         with pytest.raises(DriftError):
             add(store, expected="4")
     assert len(list(file.parent.glob("USER.md.bak.*"))) == 2
-
-
-def test_two_writers_and_one_view(file, opened):
-    first, second = opened(), opened()
-    seen = add(first)
-    add(second)
-    with pytest.raises(StaleError) as caught:
-        add(first, expected=seen.revision)
-    assert (caught.value.expected, caught.value.found) == (seen.revision, str(int(seen.revision) + 1))
-    assert list(file.parent.glob("*.bak.*")) == []

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, DriftError, StoreError
 from catmem.store.contract import EXTERNAL, Change
 from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Folder, Place
+from catmem.store.files.folder import Place
 from tests.erasures import erasure_of
 from tests.merges import merge_appended
 
@@ -66,13 +65,6 @@ def test_what_an_outsider_wrote_is_adopted_first_and_is_the_head(store, file):
     assert list(file.parent.glob("*.bak.*")) == []
 
 
-def test_an_outsiders_text_that_is_a_revision_already_makes_a_branch_too(store, file):
-    add(store, b"one\n")
-    file.write_bytes(b"one\nby hand\n")
-    add(store, b"three\n")
-    assert branch(store).revision == "2a"
-
-
 def test_a_strict_root_refuses_an_outside_change_and_makes_no_branch(store, file):
     add(store, b"one\n")
     file.write_bytes(b"one\nby hand\n")
@@ -80,26 +72,6 @@ def test_a_strict_root_refuses_an_outside_change_and_makes_no_branch(store, file
         branch(store, on_drift="refuse")
     assert caught.value.drift_backup is not None
     assert [revision for revision, *_ in revisions(store)] == ["1", "2"]
-
-
-def test_a_strict_root_has_branches_where_no_outsider_was(store):
-    add(store, b"one\n")
-    add(store, b"two\n")
-    assert branch(store, on_drift="refuse").revision == "2a"
-
-
-def test_a_text_that_nobody_recorded_cannot_be_branched_from(store, file):
-    add(store, b"one\n")
-    file.write_bytes(b"one\nby hand\n")
-    with pytest.raises(DriftError):
-        branch(store, expected=bytes_digest(b"half of it\n"))
-
-
-def test_an_outsider_who_puts_back_what_the_caller_saw_makes_no_branch_needed(store, file):
-    add(store, b"one\n")
-    add(store, b"two\n")
-    file.write_bytes(b"one\n")
-    assert branch(store).revision == "4"
 
 
 def test_late_bytes_are_joined_before_a_branch_is_made(store, file):
@@ -130,15 +102,6 @@ def test_purging_reaches_the_text_of_branches(store):
     assert store.read(ENTITY, "2a").data == b"one\n[gone]\n"
     assert [each.file for each in store.kept(ENTITY) if b"hunter2" in each.data] == []
     assert store.verify() == []
-
-
-def test_a_set_aside_line_of_a_branch_is_told_as_one_of_its_file(store, file):
-    add(store, b"one\n")
-    add(store, b"two\n")
-    branch(store, b"hunter2\n")
-    (segment,) = (file.parent / ".catmem" / "journal").glob("*.log")
-    segment.with_name(f"{segment.name}.tail-3").write_bytes(segment.read_bytes()[:-1])
-    assert {each.file for each in store.kept(ENTITY) if b"hunter2" in each.data} == {"USER.md"}
 
 
 def test_a_branch_that_is_gone_from_the_end_of_the_journal_is_missed(store, file):
@@ -175,17 +138,6 @@ def test_a_journal_that_begins_anew_keeps_the_branches_that_wait_for_a_merge(sto
     assert store.read(ENTITY, "3a").data == b"one\nmine\nmine\n"
     assert store.commit(ENTITY, None, lambda current: current.data, Change(merges=("3a",))).revision == "5"
     assert store.verify() == []
-
-
-def test_a_name_that_a_branch_is_kept_by_is_no_file(store, file):
-    """So a repair, which goes through all files of a folder, does not look for one."""
-    add(store, b"one\n")
-    add(store, b"two\n")
-    branch(store)
-    assert store.mend() == []
-    folder = Folder.open(store._system, Place(file.parent, (), file.name), create=False)
-    assert folder.journal.files() == ["USER.md"]
-    folder.close()
 
 
 def test_a_branch_that_cannot_be_written_is_not_made(store, file, monkeypatch):

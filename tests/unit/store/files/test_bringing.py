@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from catmem.errors import DamagedError, StoreError
+from catmem.errors import StoreError
 from catmem.store.contract import EXTERNAL, Change
 from catmem.store.files import folder as folder_module
 from catmem.store.files.file_store import FileStore
@@ -76,36 +74,6 @@ def test_a_file_that_says_nothing_else_may_be_there(store, source, file, there):
     store.bring(ENTITY, source.replay(ENTITY))
     assert (file.read_bytes(), store.read(ENTITY).revision) == (b"9\n", "9")
     assert store.commit(ENTITY, "9", lambda _: b"10\n", Change()).revision == "10"
-
-
-def test_a_file_with_a_text_of_its_own_is_left_alone(store, source, file):
-    file.write_bytes(b"by hand\n")
-    with pytest.raises(StoreError) as caught:
-        store.bring(ENTITY, source.replay(ENTITY))
-    assert (caught.value.code, caught.value.path) == ("not_empty", str(file))
-    assert file.read_bytes() == b"by hand\n"
-    assert store.head(ENTITY) is None
-    left = [path.name for part in ("journal", "tmp", "gen") for path in (file.parent / ".catmem" / part).iterdir()]
-    assert left == []
-
-
-@pytest.mark.parametrize("wrong", [{"revision": "8A"}, {"revision": "../1"}, {"timestamp": "noon"}])
-def test_what_no_journal_could_hold_is_not_taken_over(store, source, wrong):
-    history = [(replace(recorded, **wrong), data) for recorded, data in source.replay(ENTITY)]
-    with pytest.raises(DamagedError):
-        store.bring(ENTITY, history)
-    assert store.head(ENTITY) is None
-    assert store.verify() == []
-
-
-def test_other_files_of_the_folder_are_as_they_were(store, source, small_segments):
-    for number in range(6):
-        store.commit("neo/memory", None, lambda _, number=number: b"%d\n" % number, Change())
-    before = list(store.replay("neo/memory"))
-    store.bring(ENTITY, source.replay(ENTITY))
-    assert list(store.replay("neo/memory")) == before
-    assert store.commit("neo/memory", "6", lambda _: b"7\n", Change()).revision == "7"
-    assert store.verify() == []
 
 
 def test_what_an_outsiders_record_says_is_still_to_be_done_is_not_done_here(store, file):

@@ -97,14 +97,6 @@ def test_a_write_that_somebody_follows_without_end_is_made_and_ends(store, syste
     assert written <= set(text.splitlines())
 
 
-def test_a_disk_that_is_slower_than_that_is_waited_for(store, system):
-    """One try is always made."""
-    system.appends = True
-    system.seconds = 0.0
-    system.fsync = lambda descriptor: setattr(system, "seconds", system.seconds + 10 * PATIENCE)
-    assert b"second\n" in add(store, b"second\n").data
-
-
 @pytest.mark.parametrize(("takes", "tries"), [(0.1, 14), (0.4, 3), (0.7, 2), (0.8, 1), (60.0, 1)])
 def test_a_try_that_would_end_too_late_is_not_begun(store, system, takes, tries):
     system.wants, system.fsync, made = True, lambda descriptor: None, []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.files import retention
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from tests.erasures import erasure_of
@@ -116,13 +115,3 @@ def test_a_retired_file_that_somebody_has_open_is_left(store, side, mode):
     assert [left.path for left in erased.left] == [retired]
     assert retired.read_bytes().endswith(SECRET)
     assert store.erase("USER.md", erasure_of(redact)).removed == (retired,)
-
-
-def test_a_file_that_is_too_large_to_be_read_is_named(store, home, side, monkeypatch):
-    (home / "USER.md.bak.1").write_bytes(b"- one\n" * 2)
-    for path in (side / "gen").iterdir():
-        path.unlink()
-    monkeypatch.setattr(retention, "MAX_SEGMENT", 10)
-    assert [(left.path.name, left.why) for left in store.erase("USER.md", erasure_of(redact)).left] == [
-        ("USER.md.bak.1", "it cannot be read")
-    ]

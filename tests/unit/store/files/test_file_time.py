@@ -45,14 +45,6 @@ def test_the_first_adoption(store, file):
     assert notes(store) == [SAID, None]
 
 
-def test_a_later_adoption(store, file):
-    write(store, b"ours\n")
-    file.write_bytes(b"ours\ntheirs\n")
-    os.utime(file, ns=(THEN, THEN))
-    write(store, b"more\n")
-    assert notes(store) == [None, SAID, None]
-
-
 def test_a_late_write_to_a_file_that_is_out_already(store, file):
     write(store, b"first\n")
     with file.open("ab") as late:
@@ -63,13 +55,6 @@ def test_a_late_write_to_a_file_that_is_out_already(store, file):
         write(store, b"more\n")
     found = {revision.op: revision.note.get(FILE_TIME) for revision, _ in store.replay("user")}
     assert found["late"] == "2026-01-01T00:00:01.123456Z"
-
-
-def test_a_file_that_somebody_removed_has_no_time(store, file):
-    write(store, b"ours\n")
-    file.unlink()
-    write(store, b"more\n")
-    assert notes(store) == [None, None, None]
 
 
 def test_a_new_journal_after_damage(store, file, tmp_path):

@@ -37,15 +37,6 @@ def test_a_walk_gives_every_payload_and_where_its_line_stands():
     assert payloads(buffer) == [b"{}", b"", b'{"a": "b"}', b"\x00\xff"]
 
 
-def test_a_walk_begins_where_it_is_told():
-    assert payloads(b"".join(LINES), len(LINES[0])) == [b"", b'{"a": "b"}', b"\x00\xff"]
-
-
-def test_an_empty_buffer_is_good():
-    found = walk(b"")
-    assert (found.end, found.size, found.cut, found.damaged, found.lines) == (0, 0, False, False, [])
-
-
 @together("kept", range(1, len(LINES[2])))
 def test_a_line_cut_anywhere_is_a_cut_tail(kept):
     found = walk(LINES[0] + LINES[2][:kept])
@@ -68,10 +59,6 @@ def test_a_flipped_bit_before_a_good_line_is_damage(bit):
 def test_after_junk_the_walk_finds_the_next_good_line(junk):
     found = walk(junk + LINES[0])
     assert (found.lines, found.end, found.resume) == ([], 0, len(junk))
-
-
-def test_upper_case_hex_is_no_header():
-    assert walk(frame(b"x" * 10).replace(b"0000000a", b"0000000A")).cut
 
 
 def test_a_line_with_a_separator_in_its_payload_is_not_good_though_its_crc_fits():

@@ -9,22 +9,12 @@ from hashlib import sha256
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import DamagedError, StoreError, TooLargeError
+from catmem.errors import DamagedError, StoreError
 from catmem.store.files import journal_lines
 from catmem.store.files.records import RecordDraft, Retired
-from tests.unit.store.journals import Counting, Quick, draft, fill, journal_in, put, segments
+from tests.unit.store.journals import Quick, draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
-
-
-def test_an_empty_journal_knows_nothing(tmp_path):
-    with journal_in(tmp_path) as journal:
-        journal.refresh(repair=True)
-        assert (journal.last, journal.head("USER.md"), journal.head_data("USER.md")) == (None, None, b"")
-        assert (journal.files(), journal.latest(3), journal.store_id) == ([], [], "")
-        assert (list(journal.records()), list(journal.replay()), journal.verify()) == ([], [], [])
-        assert (journal.find("USER.md", "1"), journal.operation("neo", "x")) == (None, None)
-        assert journal.anchor() == {"store": "", "sequence": 0, "line": ""}
 
 
 def test_a_record_says_what_it_was_made_from_and_what_it_made(tmp_path):
@@ -73,47 +63,6 @@ def test_what_was_written_is_read_back(tmp_path, limits):
             texts[-1],
         )
         assert journal.verify() == []
-
-
-@pytest.mark.parametrize("count", range(16))
-def test_the_latest_records_come_newest_last(tmp_path, count):
-    with journal_in(tmp_path, **SMALL) as journal:
-        fill(journal, 14)
-        assert [record.sequence for record in journal.latest(count)] == list(range(1, 15))[-count:] * bool(count)
-
-
-def test_files_count_their_revisions_alone_and_sequences_together(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        for number in range(5):
-            put(journal, b"user %d" % number, "USER.md")
-            put(journal, b"memory %d" % number, "MEMORY.md")
-        assert journal.files() == ["MEMORY.md", "USER.md"]
-        assert [(r.sequence, r.file, r.revision) for r in journal.records()][6:8] == [
-            (7, "USER.md", "4"),
-            (8, "MEMORY.md", "4"),
-        ]
-        assert (journal.head("USER.md").sequence, journal.head_data("USER.md")) == (9, b"user 4")
-        assert (journal.head("MEMORY.md").sequence, journal.head_data("MEMORY.md")) == (10, b"memory 4")
-
-
-def test_a_file_that_rests_keeps_its_head_over_many_segments(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        put(journal, b"resting", "REST.md")
-        fill(journal, 14)
-    with journal_in(tmp_path, **SMALL) as journal:
-        assert journal.head_data("REST.md") == b"resting"
-        assert journal.data(journal.head("REST.md")) == b"resting"
-        assert journal.find("REST.md", "1") == journal.head("REST.md")
-        put(journal, b"awake", "REST.md")
-        assert journal.head("REST.md").base == bytes_digest(b"resting")
-
-
-@pytest.mark.parametrize("revision", ["0", "15", "8a", "", "x"])
-def test_a_revision_that_never_was_is_not_found(tmp_path, revision):
-    with journal_in(tmp_path, **SMALL) as journal:
-        fill(journal, 14)
-        assert journal.find("USER.md", revision) is None
-        assert journal.find("OTHER.md", "1") is None
 
 
 def test_a_branch_is_found_though_it_was_recorded_late(tmp_path):
@@ -178,15 +127,6 @@ def test_a_head_that_stands_whole_is_not_packed_again_for_the_next_segment_and_a
         assert journal.verify() == []
 
 
-def test_a_change_when_the_whole_is_due_is_recorded_though_the_bytes_stayed_until_then(tmp_path):
-    texts = [b"same"] * 32 + [b"other"]
-    with journal_in(tmp_path) as journal:
-        for text in texts:
-            put(journal, text)
-        assert [data for _, data in journal.replay()] == texts
-        assert journal.verify() == []
-
-
 def test_every_file_stands_whole_at_least_every_32_records(tmp_path):
     text = b"- a line that stays\n" * 100
     with journal_in(tmp_path) as journal:
@@ -194,15 +134,6 @@ def test_every_file_stands_whole_at_least_every_32_records(tmp_path):
             put(journal, text + b"- %d\n" % number)
     wholes = [b'"whole"' in line for line in segments(tmp_path)[0].read_bytes().splitlines()[1:]]
     assert [number for number, whole in enumerate(wholes) if whole] == [0, 32, 64]
-
-
-@pytest.mark.parametrize("data", [b"", b"\x00\xff\n\x1e", "Zoë § \u2028".encode(), bytes(1_000_000)])
-def test_any_bytes_are_kept(tmp_path, data):
-    with journal_in(tmp_path) as journal:
-        for text in (data, b"other", data):
-            put(journal, text)
-    with journal_in(tmp_path) as journal:
-        assert [text for _, text in journal.replay()] == [data, b"other", data]
 
 
 def test_another_process_may_append_in_between(tmp_path):
@@ -261,25 +192,6 @@ def test_two_first_writers_of_a_segment_do_not_write_over_each_other(tmp_path, a
         assert other.head_data("USER.md") == b"mine"
 
 
-def test_a_refresh_with_nothing_new_is_two_looks(tmp_path):
-    system = Counting()
-    with journal_in(tmp_path, system) as journal:
-        fill(journal, 3)
-        journal.refresh()
-        system.calls.clear()
-        journal.refresh()
-        assert system.calls == {"look": 2}
-
-
-def test_a_closed_journal_opens_again(tmp_path):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"1")
-        journal.close()
-        assert journal.head_data("USER.md") == b"1"
-        put(journal, b"2")
-        assert journal.head_data("USER.md") == b"2"
-
-
 def test_no_descriptor_stays_open(tmp_path):
     class Open(Quick):
         count = 0
@@ -304,41 +216,12 @@ def test_no_descriptor_stays_open(tmp_path):
     assert system.count == 0
 
 
-def test_data_over_the_limit_is_refused_and_nothing_written(tmp_path, monkeypatch):
-    monkeypatch.setattr("catmem.store.files.journal_lines.MAX_DATA", 10)
-    with journal_in(tmp_path) as journal:
-        with pytest.raises(TooLargeError):
-            put(journal, b"x" * 11)
-        assert segments(tmp_path) == []
-        assert put(journal, b"x" * 10).size == 10
-
-
-def test_a_note_that_is_no_json_is_refused_and_nothing_written(tmp_path):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"1")
-        with pytest.raises(TypeError):
-            put(journal, b"2", note={"a": object()})
-        assert put(journal, b"2").sequence == 2
-        assert journal.verify() == []
-
-
 def test_the_bytes_of_a_record_of_another_journal_are_missing(tmp_path):
     with journal_in(tmp_path / "a") as one, journal_in(tmp_path / "b") as other:
         fill(one, 3)
         fill(other, 1)
         with pytest.raises(DamagedError):
             other.data(one.last)
-
-
-def test_records_can_be_appended_while_they_are_read(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        fill(journal, 6)
-        seen = []
-        for record in journal.records():
-            seen.append(record.sequence)
-            put(journal, b"more", "MEMORY.md")
-        assert seen == [1, 2, 3, 4, 5, 6]
-        assert journal.last.sequence == 12
 
 
 def test_an_anchor_is_contained_until_the_journal_is_rolled_back(tmp_path):

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from catmem.errors import DamagedError
-from catmem.store.files.records import RecordDraft, branch_name, recorded_name
+from catmem.store.files.records import RecordDraft, branch_name
 from tests.unit.store.journals import Quick, draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
-START = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-class Days(Quick):
-    """A clock that goes on by a day with each record."""
-
-    day = 0
-
-    def now(self):
-        self.day += 1
-        return START + timedelta(days=self.day)
 
 
 def branch(journal, data, name="2a", parents=("1",), file="USER.md", **said):
@@ -37,11 +24,6 @@ def tips(journal, file="USER.md"):
     return [record.revision for record in journal.tips(file)]
 
 
-@pytest.mark.parametrize(("revision", "name"), [("8", "USER.md"), ("8a", "USER.md/8a"), ("12ab", "USER.md/12ab")])
-def test_only_a_branch_is_kept_under_a_name_of_its_own(revision, name):
-    assert recorded_name("USER.md", revision) == name
-
-
 def test_a_branch_is_no_part_of_the_file_that_it_is_of(tmp_path):
     with journal_in(tmp_path) as journal:
         put(journal, b"one\n")
@@ -54,14 +36,6 @@ def test_a_branch_is_no_part_of_the_file_that_it_is_of(tmp_path):
         assert three.base == two.head
         assert [data for _, data in journal.replay()] == [b"one\n", b"two\n", b"mine\n", b"three\n"]
         assert journal.verify() == []
-
-
-def test_the_operation_of_a_branch_is_one_of_its_file(tmp_path):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"one\n")
-        record = branch(journal, b"mine\n")
-        assert journal.operation("neo", "op-2a", file="USER.md") == record
-        assert journal.operation("neo", "op-2a", file="MEMORY.md") is None
 
 
 def test_checkpoints_carry_a_branch_until_it_is_merged(tmp_path):
@@ -80,46 +54,6 @@ def test_checkpoints_carry_a_branch_until_it_is_merged(tmp_path):
         assert b"USER.md/2a" not in segments(tmp_path)[-1].read_bytes()
         assert (journal.find("USER.md", "2a"), journal.data(record)) == (record, b"mine\n")
         assert journal.verify() == []
-
-
-def test_a_branch_that_another_goes_on_from_is_carried_no_more(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        fill(journal, 2)
-        branch(journal, b"mine\n")
-        branch(journal, b"mine\nmore\n", "3a", ("2a",))
-        for number in range(3, 12):
-            put(journal, b"%d\n" % number)
-        assert tips(journal) == ["11", "3a"]
-
-
-def test_the_branches_of_two_files_are_told_apart(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        for name in ("USER.md", "USER.md.more", "MEMORY.md"):
-            put(journal, b"one\n", name)
-            put(journal, b"two\n", name)
-        branch(journal, b"of user\n")
-        branch(journal, b"of memory\n", file="MEMORY.md")
-        assert (tips(journal), tips(journal, "MEMORY.md"), tips(journal, "USER.md.more")) == (
-            ["2", "2a"], ["2", "2a"], ["2"]
-        )  # fmt: skip
-        merge(journal, b"3\n", "3", "2", "2a")
-        for number in range(4, 12):
-            put(journal, b"%d\n" % number)
-        assert (tips(journal), tips(journal, "MEMORY.md")) == (["11"], ["2", "2a"])
-        assert journal.data(journal.find("MEMORY.md", "2a")) == b"of memory\n"
-
-
-def test_a_reader_of_the_end_alone_sees_the_branches(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        fill(journal, 2)
-        branch(journal, b"mine\n")
-        for number in range(3, 20):
-            put(journal, b"%d\n" % number)
-    for path in segments(tmp_path)[:-1]:
-        path.unlink()
-    with journal_in(tmp_path, **SMALL) as journal:
-        assert tips(journal) == ["19", "2a"]
-        assert journal.data(journal.tips("USER.md")[1]) == b"mine\n"
 
 
 def test_erasing_reaches_branches_wherever_they_are_kept(tmp_path):

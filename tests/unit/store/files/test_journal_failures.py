@@ -50,15 +50,6 @@ def test_short_writes_are_gone_on_with(tmp_path, already):
         assert [data for _, data in journal.replay()] == [*texts, b"last"]
 
 
-def test_a_system_that_writes_nothing_is_an_error_and_no_endless_loop(tmp_path):
-    system = Failing()
-    with journal_in(tmp_path, system) as journal:
-        put(journal, b"1")
-        system.writes_at_most = 0
-        with pytest.raises(OSError, match="wrote nothing"):
-            put(journal, b"2")
-
-
 def test_an_end_that_could_not_be_cut_back_is_repaired_by_the_next_journal(tmp_path):
     class Full(Failing):
         def truncate(self, *_):

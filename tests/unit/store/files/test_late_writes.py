@@ -110,15 +110,6 @@ def test_after_a_restart_it_is_a_revision_and_changes_no_file(file, opened, mach
     assert told(store) == []
 
 
-def test_what_was_appended_before_a_restart_is_joined(file, opened, machine):
-    copied_late(file, opened(), b"first\ntheirs\n")
-    machine.started = 2
-    store = opened()
-    add(store, b"third\n")
-    assert late(store) == [(b"first\ntheirs\n", None)]
-    assert b"theirs\n" in file.read_bytes()
-
-
 @pytest.mark.parametrize("left", [b"", b"fir", b"fir\0\0\0", b"first\n\0\0\0\0"])
 def test_what_a_restart_left_of_a_text_is_nobodys(file, opened, machine, left):
     copied_late(file, opened(), left)

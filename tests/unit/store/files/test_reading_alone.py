@@ -90,19 +90,6 @@ def test_reading_waits_for_no_writer(folder, opened, name):
         os.close(lock)
 
 
-def test_a_writer_does_not_wait_for_who_is_in_the_middle_of_reading(opened):
-    store, reader = opened(), opened()
-    for number in range(5):
-        store.commit("USER", None, lambda current, number=number: current.data + b"%d\n" % number, Change())
-    replay, log = reader.replay("USER"), reader.log("USER")
-    next(replay)
-    next(log)
-    assert reader.commit("USER", None, lambda current: current.data + b"Six.\n", Change()).revision == "7"
-    assert store.commit("USER", "7", lambda current: current.data + b"Seven.\n", Change()).revision == "8"
-    assert [revision.revision for revision, _ in replay][:5] == ["2", "3", "4", "5", "6"]
-    assert [revision.revision for revision in log][-1] == "1"
-
-
 @pytest.mark.parametrize("moment", ["before the file is read", "after the file is read"])
 def test_a_first_write_in_the_middle_of_a_read_is_named_with_its_revision(folder, opened, monkeypatch, moment):
     (folder / "USER.md").unlink()

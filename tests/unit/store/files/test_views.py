@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import DriftError, StaleError, UnknownRevisionError
+from catmem.errors import DriftError, UnknownRevisionError
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
@@ -51,23 +51,6 @@ def test_a_revision_that_is_in_no_record_is_unknown(store, file, revision, on_dr
     assert backups(file) == []
 
 
-def test_nothing_is_unknown_of_revision_0(store):
-    with pytest.raises(DriftError):
-        add(store, "0")
-    with pytest.raises(DriftError):
-        add(store, "0")
-
-
-def test_a_digest_that_was_never_recorded_is_stale_without_a_change_from_outside(store, file):
-    add(store)
-    file.write_bytes(file.read_bytes() + b"theirs\n")
-    add(store)
-    with pytest.raises(StaleError) as caught:
-        add(store, NEVER)
-    assert (caught.value.expected, caught.value.found) == (NEVER, "4")
-    assert backups(file) == []
-
-
 @pytest.mark.parametrize("known", [False, True], ids=["the first text", "a later one"])
 def test_and_drift_where_this_very_write_finds_one(store, file, known):
     if known:
@@ -89,25 +72,6 @@ def test_a_recorded_digest_is_drift_as_long_as_somebody_else_wrote_since(store, 
 
 
 # --- what was taken in ---
-
-
-def test_a_write_says_as_what_it_took_in_what_others_wrote(store, file):
-    assert add(store).adopted == "1"
-    assert add(store).adopted is None
-    file.write_bytes(file.read_bytes() + b"theirs\n")
-    assert (add(store).adopted, store.read("neo/user").adopted) == ("4", None)
-
-
-def test_so_does_one_that_changes_nothing(store, file):
-    add(store)
-    file.write_bytes(b"theirs\n")
-    done = add(store, line=b"")
-    assert (done.revision, done.adopted) == ("3", "3")
-
-
-def test_a_file_that_was_not_there_brings_nothing_to_take_in(store, file):
-    file.unlink()
-    assert add(store).adopted is None
 
 
 def test_what_was_written_late_into_a_file_that_is_out_is_taken_in_first(store, file):
@@ -135,29 +99,6 @@ def test_a_copy_is_kept_of_what_others_wrote_and_not_of_what_is_merely_in_the_wa
     assert len(backups(file)) == kept
     assert (error.drift_backup is not None, error.found is not None) == (bool(kept), bool(kept))
     assert error.path == str(file)
-
-
-def test_many_refusals_after_one_edit_keep_one_copy(store, file):
-    seen = add(store)
-    theirs = file.read_bytes() + b"theirs\n"
-    file.write_bytes(theirs)
-    for number in range(10):
-        with pytest.raises(DriftError) as caught:
-            add(store, seen.revision)
-        (backup,) = backups(file)
-        assert caught.value.drift_backup == str(backup)
-        add(store, line=b"ours %d\n" % number)
-    assert backup.read_bytes() == theirs
-
-
-def test_each_edit_has_a_copy_of_its_own(store, file):
-    seen = add(store)
-    for number in range(2):
-        file.write_bytes(file.read_bytes() + b"theirs %d\n" % number)
-        for _ in range(2):
-            with pytest.raises(DriftError):
-                add(store, seen.digest)
-    assert len(backups(file)) == 2
 
 
 def test_where_no_outsider_wrote_since_there_is_no_copy(store, file):

@@ -75,18 +75,6 @@ def test_an_entity_whose_place_nobody_knows_keeps_nobody_from_writing_the_others
         store.check_writable([NEO])
 
 
-def test_nothing_is_made_where_nothing_was_written(tmp_path, store):
-    assert code_of(store, "new/user") is None
-    assert not (tmp_path / "new").exists()
-
-
-def test_somebody_who_writes_shows_that_it_can_be_written(tmp_path, store):
-    other = FileStore(lambda _: Place(tmp_path, ("neo",), "USER.md"), [NEO], lock_timeout=0, merge=merge_appended)
-    with store._writing(NEO):
-        assert code_of(other, NEO) is None
-    other.close()
-
-
 def test_a_write_that_the_disk_did_not_confirm_is_told_until_the_store_is_opened_anew(store, system):
     system.fails = "fsync"
     with pytest.raises(StoreError):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import islice
-
 import pytest
 
-from catmem.plugins.sql import revision_rows
 from catmem.plugins.sql.link import Link
 from catmem.store.contract import Change
 
@@ -41,12 +38,6 @@ def test_a_head_is_asked_for_in_one_statement(filled, asked):
     assert len(asked) == 1
 
 
-def test_a_head_that_there_is_not(store):
-    assert store.head(USER) is None
-    store.commit(USER, None, lambda _: b"## Rules\nrule\n", Change())
-    assert store.head("neo/user") is None
-
-
 def committed(store, seen, text):
     return store.commit(USER, seen, lambda _: text, Change()).revision
 
@@ -64,14 +55,6 @@ def test_a_change_of_one_row_takes_few_statements(store, asked, client):
         assert len(asked) == most
     assert store.read(USER).revision == seen
     assert store.verify() == []
-
-
-def test_the_last_revisions_of_a_long_log_cost_few_records(filled, monkeypatch):
-    read = []
-    real = revision_rows.revision_of
-    monkeypatch.setattr(revision_rows, "revision_of", lambda *given: read.append(1) or real(*given))
-    assert [each.revision for each in islice(filled.log(USER), 2)] == ["300", "299"]
-    assert len(read) == 8
 
 
 @pytest.mark.parametrize("most", [0, 1, 7, 8, 9, 40, 41, 300])

@@ -113,19 +113,6 @@ def test_nobody_takes_a_database_that_is_away_for_an_empty_one(store, root, tmp_
     asked.close()
 
 
-def test_a_log_alone_says_that_there_was_a_database(store, root, path, tmp_path):
-    """Also where somebody removed the mark of the root."""
-    back = move(path, tmp_path / "aside", alone=True)
-    mark_of(root).unlink()
-    new = opened_at(root, path)
-    for use in (lambda: new.peek(USER), lambda: add(new, b"never")):
-        with pytest.raises(StoreError, match="not there any more"):
-            use()
-    back()
-    assert add(new, b"two").revision == "2"
-    new.close()
-
-
 def test_a_database_that_is_deleted_is_not_made_anew_before_somebody_says_so(store, root, path):
     for each in files(path):
         each.unlink()
@@ -188,20 +175,6 @@ def test_a_new_process_takes_no_database_without_tables_for_the_one_that_the_roo
     new.close()
 
 
-def test_a_copy_beside_the_log_of_the_old_one_is_refused_since_sqlite_would_put_that_into_it(store, path, tmp_path):
-    new = tmp_path / "copy.db"
-    copied(path, new)
-    add(store, b"later")
-    old = path.rename(tmp_path / "old.db")
-    shutil.copy(new, path)
-    with pytest.raises(StoreError) as caught:
-        store.read(USER)
-    assert caught.value.code == "other_database"
-    assert path.read_bytes() == new.read_bytes()
-    old.replace(path)
-    assert store.read(USER).revision == "2"
-
-
 def test_a_copy_of_the_same_store_is_taken_by_the_next_process_if_nothing_acknowledged_is_missing(
     store, root, path, tmp_path
 ):
@@ -251,17 +224,6 @@ def test_another_store_is_taken_by_a_new_process_only_if_somebody_says_so(store,
     after.close()
 
 
-def test_a_process_that_did_not_hear_of_a_loss_writes_nothing_either(store, root, path, tmp_path):
-    """Each commit looks at the mark, since another process may have acknowledged more."""
-    mark = mark_of(root)
-    said = mark.read_text()
-    assert '"revisions": "0000000000000000001"' in said
-    mark.write_text(said.replace('01"', '05"'))
-    with pytest.raises(DamagedError, match="4 acknowledged revisions are not"):
-        add(store, b"never")
-    assert store.read(USER).revision == "1"
-
-
 def test_a_write_during_which_it_went_away_is_not_acknowledged_and_made_once(store, path, tmp_path):
     backs = []
 
@@ -294,15 +256,6 @@ def test_what_stands_in_the_log_is_there_again_though_another_program_began_the_
     assert store.verify() == []
 
 
-def test_a_root_that_is_moved_as_a_whole_still_knows_its_database(store, root, tmp_path):
-    store.close()
-    moved = root.rename(tmp_path / "elsewhere")
-    (moved / ".catmem" / "memory.db").unlink()
-    new = opened_at(moved, moved / ".catmem" / "memory.db")
-    with pytest.raises(StoreError, match="not there any more"):
-        new.peek(USER)
-
-
 def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, root, path):
     store.close()
     path.unlink()
@@ -311,42 +264,6 @@ def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, root, pa
     with pytest.raises(UnreadableError, match="which revisions"):
         new.peek(USER)
     assert not path.exists()
-
-
-def test_a_new_database_is_made_where_none_was(root, path):
-    new = opened_at(root, path)
-    assert new.peek(USER) == b""
-    assert not path.exists()
-    assert add(new, b"one").revision == "1"
-    new.close()
-
-
-def test_a_link_leads_to_where_a_new_database_is_made(root, path, tmp_path):
-    path.parent.mkdir()
-    path.symlink_to(tmp_path / "there.db")
-    new = opened_at(root, path)
-    assert add(new, b"one").revision == "1"
-    new.close()
-    assert (tmp_path / "there.db").stat().st_mode & 0o777 == 0o600
-
-
-def test_a_folder_that_comes_later_is_taken(tmp_path):
-    late = tmp_path / "late"
-    new = opened_at(None, late / "memory.db")
-    with pytest.raises(StoreError) as caught:
-        add(new, b"never")
-    assert caught.value.code == "not_available"
-    late.mkdir()
-    assert add(new, b"one").revision == "1"
-    new.close()
-
-
-def test_nobody_tells_by_a_path_that_cannot_be_followed(tmp_path):
-    (tmp_path / "file").touch()
-    new = opened_at(None, tmp_path / "file" / "memory.db")
-    with pytest.raises(StoreError) as caught:
-        new.peek(USER)
-    assert caught.value.code == "not_available"
 
 
 def test_a_forked_child_makes_none_either(store, path, tmp_path):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import subprocess
-import sys
-import threading
 
 import pytest
 
@@ -77,16 +74,6 @@ def test_nobody_else_may_look_into_a_new_database(tmp_path):
     assert (tmp_path / ".catmem").stat().st_mode & 0o777 == 0o700
 
 
-def test_a_database_that_is_there_keeps_its_mode(tmp_path):
-    path = tmp_path / "memory.db"
-    path.touch()
-    path.chmod(0o640)
-    store = opened(f"sqlite:///{path}")
-    add(store)
-    store.close()
-    assert path.stat().st_mode & 0o777 == 0o640
-
-
 def test_a_file_that_is_no_database_is_damage(tmp_path):
     path = tmp_path / "memory.db"
     path.write_bytes(b"this is no database, and nobody said so" * 100)
@@ -95,14 +82,6 @@ def test_a_file_that_is_no_database_is_damage(tmp_path):
         with pytest.raises(DamagedError):
             act()
     assert path.read_bytes().startswith(b"this is no database")
-    store.close()
-
-
-def test_a_folder_in_the_place_of_the_database_is_not_available(tmp_path):
-    store = opened(f"sqlite:///{tmp_path}")
-    with pytest.raises(StoreError) as caught:
-        add(store)
-    assert caught.value.code == "not_available"
     store.close()
 
 
@@ -120,61 +99,3 @@ def test_a_database_that_somebody_keeps_locked_is_busy_and_unchanged(tmp_path):
     holder.close()
     assert add(store).revision == "2"
     store.close()
-
-
-def test_rows_of_changes_that_cannot_be_kept_stop_the_write(store, client, folder):
-    add(store)
-    client.run("UPDATE user_memories SET content = 'theirs'")
-    folder.rmdir()
-    folder.write_bytes(b"a file where the folder was")
-    with pytest.raises(StoreError) as caught:
-        add(store)
-    assert caught.value.code == "not_writable"
-    assert store.head(USER).revision == "1"
-    assert store.peek(USER) == b"## A\ntheirs\n"
-
-
-def test_a_note_that_is_no_json_leaves_everything_as_it_was(store):
-    add(store)
-    with pytest.raises(TypeError):
-        add(store, note={"what": object()})
-    assert store.head(USER).revision == "1"
-    assert store.verify() == []
-    assert add(store).revision == "2"
-
-
-def test_a_forked_child_has_connections_of_its_own(store):
-    add(store)
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if add(store, b"child\n").revision == "2" else 1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0
-    assert add(store, b"parent\n").revision == "3"
-    assert store.verify() == []
-
-
-def test_a_store_that_nobody_closes_leaves_no_warning(url, tmp_path):
-    program = (
-        "import sys\nfrom catmem.plugins.sql.sql_store import SqlStore\nfrom catmem.workspace.rows import RowCodec\n"
-        "from catmem.model.document import parse\nfrom catmem.store.contract import Change\n"
-        "store = SqlStore(sys.argv[1], RowCodec(parse))\n"
-        "store.commit('neo/user', None, lambda _: b'x', Change())\n"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program, url], capture_output=True, text=True, check=False
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
-
-
-def test_threads_on_many_entities_do_not_disturb_each_other(store):
-    def work(name):
-        for number in range(10):
-            store.commit(f"{name}/user", None, lambda _, number=number: b"## A\n%d\n" % number, Change())
-
-    threads = [threading.Thread(target=work, args=(f"agent-{number}",)) for number in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert [store.head(entity).revision for entity in store.entities()] == ["10"] * 6

@@ -264,14 +264,6 @@ def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroy
     after.close()
 
 
-def test_a_store_that_lets_its_connections_go_and_takes_others_is_not_told_of_it(store, path):
-    for number in range(3):
-        add(store, b"%d" % number)
-        store._database._engine.dispose()
-        assert not any(each.exists() for each in beside(path, "wal", "shm"))
-    assert store.head(USER).revision == "3"
-
-
 # --- no false alarm ----------------------------------------------------------------------------------------------------
 
 

@@ -11,10 +11,6 @@ def put(store, data, entity=USER, expected=None, **change):
     return store.commit(entity, expected, lambda _: data, Change(**change))
 
 
-def test_there_are_none_before_the_first_write(store):
-    assert store.marks([USER]) == {USER: (0, 0)}
-
-
 def test_a_write_a_branch_and_a_change_by_others_each_move_the_mark_of_their_entity(store, client):
     put(store, b"## A\none\n")
     put(store, b"## A\none\n", OTHER)

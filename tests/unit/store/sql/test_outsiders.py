@@ -78,32 +78,6 @@ def test_a_change_is_read_at_once_and_recorded_by_the_next_write(store, client, 
     assert store.verify() == []
 
 
-def test_truncate_is_noticed(store, client):
-    if client.kind == "sqlite":
-        pytest.skip("SQLite has no such statement")
-    put(store)
-    put(store, entity=OTHER)
-    client.run("TRUNCATE user_memories")
-    assert (bodies(store), bodies(store, OTHER)) == ([], [])
-    assert add(store, b"mine\n").adopted == "2"
-
-
-def test_what_nobody_touched_keeps_its_bytes(store, client):
-    text = b"# Title\r\n\r\n##  Rules ##\r\n  one  \r\n\xc2\xa7\r\n\r\ntwo\r\n"
-    put(store, text)
-    client.run("UPDATE user_memories SET content = 'new' WHERE content = 'two'")
-    assert store.read(USER).data == text.replace(b"two", b"new")
-
-
-def test_a_change_that_is_taken_back_is_none(store, client):
-    put(store)
-    client.run("UPDATE user_memories SET content = 'x' WHERE content = 'two'")
-    client.run("UPDATE user_memories SET content = 'two' WHERE content = 'x'")
-    assert store.read(USER).revision == "1"
-    assert add(store, b"mine\n", "1").adopted is None
-    assert store.verify() == []
-
-
 def test_a_row_that_goes_to_another_entity_is_noticed_in_both(store, client):
     put(store)
     put(store, b"## Rules\nhers\n", OTHER)
@@ -216,52 +190,6 @@ def test_a_change_of_a_column_that_is_derived_is_drift_too(url, client, folder, 
     store.close()
 
 
-def test_a_row_that_is_put_back_without_the_columns_of_catmem_is_no_drift(store, client):
-    put(store)
-    client.run("DELETE FROM user_memories WHERE content = 'three'")
-    client.run(INSERT.replace("'rules', 'theirs'", "'projects', 'three'"))
-    assert add(store, b"").adopted is None
-    assert store.verify() == []
-
-
-def test_many_refusals_after_one_change_keep_one_copy(store, client, folder):
-    seen = put(store)
-    client.run(INSERT)
-    for number in range(4):
-        with pytest.raises(DriftError) as caught:
-            add(store, b"mine\n", seen.revision)
-        assert caught.value.drift_backup
-        add(store, b"ours %d\n" % number)
-    assert len(copies(folder)) == 1
-
-
-def test_on_drift_refuse_refuses_a_caller_without_a_view_too(store, client):
-    put(store)
-    client.run(INSERT)
-    with pytest.raises(DriftError):
-        add(store, b"mine\n", on_drift="refuse")
-    assert bodies(store) == ["one", "two", "theirs", "three"]
-    assert add(store, b"mine\n", on_drift="refuse").revision == "3"
-
-
-def test_a_caller_without_a_view_is_told_what_there_was_before(store, client):
-    put(store)
-    client.run(INSERT)
-    seen = []
-    store.commit(USER, None, lambda current: seen.append(current) or current.data, Change())
-    assert seen[0].base == TEXT
-    assert b"theirs" in seen[0].data
-
-
-def test_a_stale_caller_in_branch_mode_gets_a_branch_beside_what_others_wrote(store, client):
-    seen = put(store)
-    client.run(INSERT)
-    done = add(store, b"\n\xc2\xa7\nmine\n", seen.revision, on_stale="branch")
-    assert (done.revision, done.branch) == ("2a", True)
-    assert bodies(store) == ["one", "two", "theirs", "three"]
-    assert [each.revision for each in store.branches(USER)] == ["2", "2a"]
-
-
 @pytest.mark.parametrize("error", [ValueError, StaleError, KeyboardInterrupt])
 def test_what_others_wrote_is_recorded_though_the_update_fails(store, client, error):
     put(store)
@@ -350,12 +278,3 @@ def test_the_row_that_a_replace_takes_away_is_noticed(store, client, recursive, 
     assert bodies(store, OTHER) == (["hers"] if "UPDATE" in statement else ["hers", "theirs"])
     assert add(store, b"\n").adopted == "2"
     assert [fault for fault in store.verify() if fault.damage] == []
-
-
-def test_the_meta_row_survives_a_replace(store, client):
-    if client.kind != "sqlite":
-        pytest.skip("PostgreSQL has no such statement")
-    put(store)
-    shell(client.path, "REPLACE INTO user_memories (entity, category, content) VALUES ('trinity/user', 'rules', 'x');")
-    assert store.head(USER).revision == "1"
-    assert bodies(store) == ["one", "two", "x", "three"]

@@ -42,14 +42,6 @@ def test_rows_are_those_of_the_document(store, client, before, after):
     assert store.verify() == []
 
 
-def test_rows_that_do_not_change_keep_their_ids(store, client):
-    put(store, "a", "b", "c")
-    ids = {content: id_ for id_, content in rows(client)}
-    put(store, "a", "new", "c", "d")
-    after = {content: id_ for id_, content in rows(client)}
-    assert (after["a"], after["new"], after["c"]) == (ids["a"], ids["b"], ids["c"])
-
-
 def test_positions_find_room_however_often_something_comes_between_the_same_two(store, client):
     bodies = ["first", "last"]
     put(store, *bodies)

@@ -58,20 +58,6 @@ def test_tables_of_version_1_are_read_as_they_are_and_brought_here_by_a_write(st
     assert store.verify() == []
 
 
-def test_a_migration_fills_in_what_is_new(store, client):
-    version_1(client)
-    client.run(
-        "INSERT INTO mem_log (entity, sequence, revision, parents, timestamp, op, agent, op_id, digest, size, note, "
-        "depth, data, chain) VALUES ('neo/user', 1, '1', '[]', '2026-01-01T00:00:00.000000Z', 'put', 'person', 'x', "
-        "'', 0, '{}', 0, '', '')"
-    )
-    client.run("INSERT INTO memory_meta (entity, revision, sequence, head) VALUES ('neo/user', 1, 1, 1)")
-    add(store)
-    assert client.run("SELECT updated_at FROM memory_meta WHERE entity = 'neo/user'") == [
-        ("2026-01-01T00:00:00.000000Z",)
-    ]
-
-
 @pytest.mark.parametrize("act", [lambda store: store.peek(USER), add, lambda store: list(store.log(USER))])
 def test_tables_of_a_newer_catmem_are_not_touched(store, client, url, folder, act):
     add(store)
@@ -84,14 +70,6 @@ def test_tables_of_a_newer_catmem_are_not_touched(store, client, url, folder, ac
     assert caught.value.code == "newer_schema"
     assert "Nothing was touched" in caught.value.hint
     assert client.run("SELECT * FROM memory_meta") == before
-
-
-def test_tables_of_somebody_else_are_not_taken_over(store, client):
-    client.run("CREATE TABLE user_memories (what TEXT)")
-    client.run("INSERT INTO user_memories VALUES ('mine')")
-    with pytest.raises(StoreError, match="user_memories"):
-        add(store)
-    assert client.run("SELECT * FROM user_memories") == [("mine",)]
 
 
 def test_many_who_write_first_make_the_tables_once(url, folder):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
-from catmem.plugins.sql.tables import SCHEMA_VERSION
 from catmem.store.contract import EXTERNAL, Change
 from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import Client
@@ -167,17 +165,6 @@ def test_a_table_that_a_foreign_tool_rebuilt_is_counted_again(store, later, clie
     assert later.verify() == []
 
 
-def test_a_disabled_trigger_is_enabled_again(store, later, client):
-    if client.kind != "postgresql":
-        pytest.skip("SQLite cannot")
-    put(store)
-    client.run("ALTER TABLE user_memories DISABLE TRIGGER user_memories_updated")
-    client.run("UPDATE user_memories SET content = 'theirs' WHERE content = 'two'")
-    assert swap(later, b"one", b"mine").adopted == "2"
-    client.run("UPDATE user_memories SET content = 'again' WHERE content = 'mine'")
-    assert bodies(later) == ["again", "theirs", "three"]
-
-
 # --- a schema that changes while it is open ---
 
 
@@ -223,24 +210,3 @@ def test_nobody_else_may_hang_the_function_on_a_table_of_their_own(guest):
     guest.run("CREATE TEMP TABLE user_memories (entity text)")
     with pytest.raises(Exception, match="permission denied for function"):
         guest.run("CREATE TRIGGER x AFTER TRUNCATE ON user_memories EXECUTE FUNCTION public.catmem_count()")
-
-
-def test_the_function_of_older_tables_is_made_anew(store, client):
-    if client.kind != "postgresql":
-        pytest.skip("SQLite has no functions")
-    put(store)
-    client.run("ALTER FUNCTION catmem_count() SET search_path = public")
-    client.run("UPDATE catmem_schema SET version = 2")
-    swap(store, b"one", b"mine")
-    ((settings, version),) = client.run(
-        "SELECT proconfig, (SELECT version FROM catmem_schema) FROM pg_proc WHERE proname = 'catmem_count'"
-    )
-    assert (settings, version) == (["search_path=pg_catalog, pg_temp"], SCHEMA_VERSION)
-
-
-def test_a_copy_of_the_rows_is_whole_json(store, silent, folder):
-    put(store)
-    silent.run(INSERT)
-    store.mend()
-    (copy,) = (json.loads(path.read_text()) for path in folder.glob("memory.bak.*.json"))
-    assert sorted(each["content"] for each in copy["entries"]) == ["one", "theirs", "three", "two"]

@@ -78,16 +78,6 @@ def test_rows_that_differ_though_nothing_counted_it_are_taken_in_by_a_repair(sto
     assert store.mend() == []
 
 
-def test_a_repair_leaves_rows_that_are_no_entries_as_they_are(store, client, folder):
-    put(store, b"## A\none\n")
-    client.run("UPDATE user_memories SET content = ' '")
-    client.run("UPDATE memory_meta SET recorded = generation")
-    (said,) = store.mend()
-    assert "it has no content" in said
-    assert client.run("SELECT content FROM user_memories") == [(" ",)]
-    assert len(list(folder.glob("memory.bak.*.json"))) == 1
-
-
 def test_an_anchor_is_held_until_the_log_is_another(store, client):
     filled(store)
     ((place, anchor),) = store.anchors()
@@ -119,13 +109,6 @@ def test_erased_text_is_nowhere_and_the_log_still_verifies(store, client, folder
         assert [str(left.path) for left in erased.left] == [f"postgresql:{USER}"]
 
 
-def test_erasing_nothing_changes_nothing(store):
-    filled(store, 40)
-    before = list(store.replay(USER))
-    assert store.erase(USER, erasure_of(lambda data: data)).revisions == 0
-    assert list(store.replay(USER)) == before
-
-
 def test_copies_are_kept_within_bounds_and_the_newest_always(store, client, folder, monkeypatch):
     def changed(count):
         for number in range(count):
@@ -142,25 +125,3 @@ def test_copies_are_kept_within_bounds_and_the_newest_always(store, client, fold
     assert any("theirs 0" in path.read_text() for path in folder.glob("memory.bak.*.json"))
     monkeypatch.setattr(row_copies, "KEPT_FOR", -1)
     assert changed(1) == 1
-
-
-def test_a_text_is_erased_from_a_copy_that_was_made_of_another_entity(store, client, folder):
-    put(store, b"## A\n%s\n" % SECRET)
-    store.commit("neo/user", None, lambda _: b"## A\nhers\n", Change())
-    client.run("UPDATE user_memories SET content = 'theirs' WHERE entity = 'neo/user'")
-    store.commit("neo/user", None, lambda current: current.data, Change())
-    (path,) = folder.glob("memory.bak.*.json")
-    put(store, b"## A\nlast\n")
-    assert SECRET in path.read_bytes()
-    assert store.erase(USER, erasure_of(redact)).removed == (path,)
-    assert not path.exists()
-
-
-def test_what_is_kept_are_the_copies_of_rows(store, client, folder):
-    put(store, b"## A\none\n")
-    client.run("UPDATE user_memories SET content = 'theirs'")
-    put(store, b"## A\ntwo\n")
-    (kept,) = store.kept(USER)
-    assert kept.path.parent == folder
-    assert (kept.file, b"theirs" in kept.data) == (USER, True)
-    assert list(store.kept("neo/user")) == []

@@ -50,13 +50,6 @@ def writes(store):
     return {feature.name: feature.there for feature in store.features()[1]}["writes"]
 
 
-def test_a_database_that_may_be_written_is_not_refused(store):
-    store.check_writable()  # before there are tables
-    write(store)
-    store.check_writable()
-    assert writes(store)
-
-
 @pytest.fixture
 def opened(tmp_path):
     store = SqlStore(f"sqlite:///{tmp_path}/memory.db", RowCodec(parse))
@@ -94,16 +87,6 @@ def test_a_connection_of_a_time_when_it_could_only_be_read_is_let_go(opened, ano
     assert write(opened) == "2"
 
 
-def test_no_write_fails_because_of_one(opened, another, tmp_path):
-    write(another)
-    another.close()
-    with immutable(tmp_path / "memory.db"):
-        with pytest.raises(StoreError):
-            write(opened)
-        assert opened.peek("neo/user")
-    assert write(opened) == "2"
-
-
 def test_asking_changes_nothing(opened, tmp_path):
     opened.check_writable()
     assert not (tmp_path / "memory.db").exists()
@@ -112,16 +95,6 @@ def test_asking_changes_nothing(opened, tmp_path):
         before = other.execute("PRAGMA data_version").fetchone()
         opened.check_writable()
         assert other.execute("PRAGMA data_version").fetchone() == before
-
-
-def test_somebody_who_writes_shows_that_it_can_be_written(opened, tmp_path):
-    write(opened)
-    hasty = SqlStore(f"sqlite:///{tmp_path}/memory.db", RowCodec(parse), timeout=0.1)
-    other = sqlite3.connect(tmp_path / "memory.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    hasty.check_writable()
-    other.close()
-    hasty.close()
 
 
 # --- PostgreSQL ----------------------------------------------------------------------------------------------------

@@ -18,9 +18,9 @@ from catmem.text import DEFAULT_LIMITS, text_diff
 
 if TYPE_CHECKING:
     from catmem.audit.rebuilding import Replay
+    from catmem.staleness.lineage import Blamed
     from catmem.store.contract import Revision, Store
     from catmem.workspace.change_feed import News
-    from catmem.workspace.changed_entries import Blamed
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Written
 
@@ -191,7 +191,7 @@ def log(
 def _of_entry(name: str, files: Sequence[tuple["Workspace", str, "Store"]], wanted: str) -> dict[str, set[str]]:
     """The revisions of the entries that hold a text, by entity. Raises ``NoMatchError`` if there are none at all."""
     from catmem.config.json_schema import shown
-    from catmem.workspace.changed_entries import revisions_of
+    from catmem.staleness.lineage import revisions_of
 
     found: dict[str, set[str]] = {}
     for number, (workspace, entity, store) in enumerate(files, 1):
@@ -254,7 +254,7 @@ def blame(call: Call, *, entity: _Entity) -> BlamedFiles:
     PROFILE/memory, or the path of a .md file; PROFILE alone means both files. 'catmem log --entry' lists every
     revision of an entry.
     """
-    from catmem.workspace.changed_entries import blame
+    from catmem.staleness.lineage import blame
 
     files = _files_of(call, entity)
     return BlamedFiles(entity, [(name, blame(workspace, store, name)) for workspace, name, store in files])

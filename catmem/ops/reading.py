@@ -248,7 +248,7 @@ def search(
     QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
     """
     from catmem.search.search import search, search_everywhere
-    from catmem.staleness.ages import notes_of
+    from catmem.staleness.lineage import notes_of
     from catmem.workspace.everywhere import folded
 
     refuse_undeclared(call, category)

@@ -61,7 +61,7 @@ def review(
     Exit status 1: some are left without an answer.
     """
     from catmem.proposals.proposal import proposals
-    from catmem.staleness.ages import notes_of
+    from catmem.staleness.lineage import notes_of
     from catmem.staleness.review import Review
 
     if only_list + undo + restart > 1:

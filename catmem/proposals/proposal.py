@@ -14,9 +14,9 @@ from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS
+from catmem.staleness.lineage import found_by
 from catmem.store.contract import DECISION, PROPOSAL, Revision, is_branch, revision_number, who, writer_of
 from catmem.syntax.tags import write as write_tags
-from catmem.workspace.changed_entries import found_by
 from catmem.workspace.history import entity_of, parent_of
 from catmem.workspace.redaction import PURGED
 from catmem.workspace.root import load_each

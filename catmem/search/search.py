@@ -20,8 +20,8 @@ from catmem.files import locked_folder, read_bounded, replace_json
 from catmem.names import TARGETS, known_target
 from catmem.search.query import parse_query
 from catmem.search.ranking import Match, SearchSource, Snippet, matches, ranked, snippet
-from catmem.staleness.ages import freshness_of
 from catmem.staleness.freshness import State
+from catmem.staleness.lineage import freshness_of
 from catmem.store.contract import SIDECAR
 from catmem.threats import BuiltinScanner, scan_each
 from catmem.workspace.root import load_each

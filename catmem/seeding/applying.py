@@ -20,7 +20,7 @@ from catmem.seeding.plan import SeedRefusal
 from catmem.seeding.planner import plan_within, refuse_unmerged, replanned
 from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
 from catmem.seeding.slices import FilePlan
-from catmem.staleness.first_seen import CLOCKS, body_key
+from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change
 from catmem.text import plural
 from catmem.writing import gate

@@ -49,8 +49,8 @@ from catmem.seeding.slices import (
     sliced,
     without_cloned,
 )
-from catmem.staleness.ages import clocks_of
 from catmem.staleness.freshness import DATED_BY
+from catmem.staleness.lineage import clocks_of
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.root import load_each
 from catmem.workspace.stores import hermes_edits

@@ -16,8 +16,8 @@ from catmem.config.json_schema import shown
 from catmem.errors import EditError, NoMatchError
 from catmem.names import TARGETS
 from catmem.search.search import read_usage, usage_key
-from catmem.staleness.ages import freshness_of
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
+from catmem.staleness.lineage import freshness_of
 from catmem.store.contract import PERSON
 from catmem.text import counted
 from catmem.workspace.seen_entry import SeenEntry

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style
     from catmem.search.index import Index
-    from catmem.staleness.first_seen import EntryHistories
+    from catmem.staleness.lineage import EntryHistories
     from catmem.store.contract import Store
     from catmem.threats import Scanner
     from catmem.workspace.root import Root
@@ -279,6 +279,6 @@ class Cache:
     @cached_property
     def histories(self) -> EntryHistories:
         """When entries were first seen."""
-        from catmem.staleness.first_seen import EntryHistories
+        from catmem.staleness.lineage import EntryHistories
 
         return EntryHistories()

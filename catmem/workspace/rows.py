@@ -16,9 +16,9 @@ from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.names import UNCATEGORIZED, is_declared, slugify
+from catmem.staleness.lineage import differing_stretches
 from catmem.store.codec import Changed, EditedRows, FoundRow, TableRow
 from catmem.text import equal_ends
-from catmem.workspace.differing import differing_stretches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from catmem.search.search import Narrowing, SearchHit
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import Resolve
+    from catmem.staleness.lineage import Blamed
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
-    from catmem.workspace.changed_entries import Blamed
     from catmem.workspace.everywhere import Survey
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.written import How, Written
@@ -283,7 +283,7 @@ class Workspace(Root):
 
         It is for a person. Raises ``UnknownNameError``, ``DriftError`` and ``StoreError``.
         """
-        from catmem.workspace.changed_entries import blame
+        from catmem.staleness.lineage import blame
         from catmem.workspace.history import entity_of
 
         return blame(self, self.store, entity_of(self, entity))

@@ -236,7 +236,7 @@ class _Beginning:
 
     def _written(self) -> set[Words | str]:
         """What writers of catmem put there. What another program did at first is what they went on from."""
-        from catmem.staleness.first_seen import steps
+        from catmem.staleness.lineage import steps
 
         written: set[Words | str] = set()
         before: dict[str, str] | None = None

@@ -242,12 +242,12 @@ def terms_of(workspace: Root, name: str, target: str, actor: Profile | None, *, 
     owner = workspace.profile(name)
 
     def known(body: str) -> date | None:
-        from catmem.staleness.ages import known_since
+        from catmem.staleness.lineage import known_since
 
         return known_since(workspace, owner.name, actor, body)
 
     def wrote(body: str) -> bool:
-        from catmem.staleness.ages import histories_of
+        from catmem.staleness.lineage import histories_of
 
         (history,) = histories_of(workspace, entity, [actor])
         return actor is not None and history.writers(body) == {actor.name}

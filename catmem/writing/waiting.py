@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem.clock import read_date
 from catmem.errors import CatmemError
 from catmem.names import is_declared
+from catmem.staleness.lineage import differing
 from catmem.store.contract import EXTERNAL, PERSON, writer_of
-from catmem.workspace.differing import differing
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
@@ -59,7 +59,7 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     taken = _taken(gone, come)
     if policy.agents == "off" or not taken:
         return False
-    from catmem.staleness.ages import histories_of
+    from catmem.staleness.lineage import histories_of
 
     (history,) = histories_of(workspace, entity, [workspace.profile(writer)])
     return any(history.writers(each.body) != {writer} for each in taken)

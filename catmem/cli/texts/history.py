@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from catmem.ops.table import Call
+    from catmem.staleness.lineage import Blamed
     from catmem.store.contract import Revision
     from catmem.workspace.change_feed import News
-    from catmem.workspace.changed_entries import Blamed
 
 _WORDS = 60
 """Characters of an entry beside what was done with it."""

@@ -26,9 +26,9 @@ from catmem.plugins.page.page_view import Page, of_entity
 from catmem.plugins.page.recent_changes import can_be_undone, record_of
 from catmem.plugins.page.writing import Action, Again, Did, bad_form, done, fates, nothing_ticked, put, seen_text
 from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
+from catmem.staleness.lineage import entry_in
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
-from catmem.workspace.changed_entries import entry_in
 from catmem.workspace.history import parent_of, restore
 from catmem.workspace.profile_memory import seen_file
 from catmem.writing.operation import Operation

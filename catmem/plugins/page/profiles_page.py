@@ -17,8 +17,8 @@ from catmem.plugins.page.formats import bar_of, paged, title_of
 from catmem.plugins.page.page_view import Page
 from catmem.prompt.prompt import build_prompt
 from catmem.seeding.lockfile import copies_in
-from catmem.staleness.ages import freshness_of
 from catmem.staleness.freshness import dated_ahead
+from catmem.staleness.lineage import freshness_of
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.everywhere import documents_of, explain, read_access
 from catmem.workspace.overview import next_steps

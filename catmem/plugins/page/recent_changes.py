@@ -16,9 +16,10 @@ from catmem.names import category_name
 from catmem.plugins.page.formats import beginning, day
 from catmem.plugins.sorting.proposals import ACTIONS
 from catmem.staleness.freshness import DATED_BY, expired_on
+from catmem.staleness.lineage import found_by
 from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted, unmerged_warnings
-from catmem.workspace.changed_entries import did, found_by, only_action
+from catmem.workspace.changed_entries import did, only_action
 from catmem.workspace.formatting import unread_of
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.seen_entry import rules_in

@@ -4,7 +4,7 @@ import pytest
 
 from catmem.errors import EditError, ProposalError
 from catmem.proposals.disclosure import disclosed
-from catmem.workspace.changed_entries import blame
+from catmem.staleness.lineage import blame
 from catmem.workspace.history import restore
 from tests.roots import make_root, text_of
 

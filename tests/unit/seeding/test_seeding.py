@@ -25,7 +25,7 @@ from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import seed_order
 from catmem.seeding.planner import ephemeral, refuse_too_long
 from catmem.seeding.slices import FilePlan
-from catmem.staleness.first_seen import CLOCKS, body_key
+from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.text import DEFAULT_LIMITS, Limits, size_of
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of

@@ -17,7 +17,7 @@ import pytest
 
 from catmem.errors import BusyError
 from catmem.seeding import lockfile as seedfile
-from catmem.staleness.first_seen import CLOCKS, body_key
+from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace

@@ -6,7 +6,7 @@ import os
 from datetime import UTC, date, datetime, time
 from functools import partial
 
-from catmem.staleness.ages import freshness_of
+from catmem.staleness.lineage import freshness_of
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.system import System
 from catmem.workspace.stores import locate, merge_files

@@ -7,8 +7,7 @@ from datetime import date, datetime
 
 import pytest
 
-from catmem.staleness.ages import clocks_of, freshness_of, notes_of
-from catmem.staleness.first_seen import CLOCKS, body_key
+from catmem.staleness.lineage import CLOCKS, body_key, clocks_of, freshness_of, notes_of
 from catmem.store.contract import Change
 from catmem.workspace.formatting import apply_migration, plan_file
 from catmem.workspace.history import restore
@@ -218,7 +217,7 @@ def test_facts_with_dates_of_their_own_need_no_history(legacy, monkeypatch):
     workspace = legacy.open()
     document = workspace.view("neo", "user").document
     dated = [entry for entry in document.entries if entry.tags]
-    monkeypatch.setattr("catmem.staleness.ages.histories_of", None)  # would be called, and cannot be
+    monkeypatch.setattr("catmem.staleness.lineage.histories_of", None)  # would be called, and cannot be
     (found,) = freshness_of(workspace, workspace.profile("neo"), "neo/user", document, dated, as_of=LATER, reader=None)
     assert found.basis == "created"
 

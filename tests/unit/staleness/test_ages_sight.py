@@ -6,9 +6,8 @@ from datetime import date
 
 import pytest
 
-from catmem.staleness import first_seen
-from catmem.staleness.ages import freshness_of
-from catmem.staleness.first_seen import CLOCKS, body_key
+from catmem.staleness import lineage
+from catmem.staleness.lineage import CLOCKS, body_key, freshness_of
 from catmem.store.contract import Change
 from catmem.tools.memory_tool import memory_tool
 from tests.golden.case import put
@@ -171,8 +170,8 @@ def test_what_was_purged_is_worked_out_anew(aging):
 
 
 def test_how_much_is_kept_has_a_bound(aging, monkeypatch):
-    monkeypatch.setattr(first_seen, "MOST", 5)
-    monkeypatch.setattr(first_seen, "KEPT", 20)
+    monkeypatch.setattr(lineage, "MOST", 5)
+    monkeypatch.setattr(lineage, "KEPT", 20)
     workspace = aging.on("2026-03-01")
     for number in range(30):
         text = f"## Talk\nThe count is {number}.\n§\nwhat stays\n".encode()

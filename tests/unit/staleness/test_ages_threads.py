@@ -7,8 +7,8 @@ import threading
 import pytest
 
 from catmem.clock import today
-from catmem.staleness import ages, first_seen
-from catmem.staleness.ages import freshness_of
+from catmem.staleness import lineage
+from catmem.staleness.lineage import freshness_of
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -39,7 +39,7 @@ def test_a_reader_and_a_write_do_not_wait_for_each_other(workspace, monkeypatch)
     """The reader comes while the write holds the lock of the store, and is asking for ages when the write does so."""
     workspace.add("neo", "a history", category="talk")
     in_write, reading = threading.Event(), threading.Event()
-    known_since, follow = ages.known_since, first_seen.followed
+    known_since, follow = lineage.known_since, lineage.followed
 
     def asked_in_a_write(*asked):
         in_write.set()
@@ -51,8 +51,8 @@ def test_a_reader_and_a_write_do_not_wait_for_each_other(workspace, monkeypatch)
             reading.set()
         return follow(*asked)
 
-    monkeypatch.setattr(ages, "known_since", asked_in_a_write)
-    monkeypatch.setattr(first_seen, "followed", followed)
+    monkeypatch.setattr(lineage, "known_since", asked_in_a_write)
+    monkeypatch.setattr(lineage, "followed", followed)
     writer = threading.Thread(
         target=workspace.add,
         args=("neo", "from an agent"),

@@ -1,0 +1,645 @@
+"""Who gave an entry its words, since when it is there, and who verified it: what the revisions tell, oldest first.
+
+One walk over the revisions (``steps``) says in which entries each differs from the one before, and ``origins`` which
+entry became which. From these come when one reader could first see each body (``EntryHistory``), and which revisions
+worded and verified it (``blame``). What a reader may not see has no part in its answers: not its words, not its
+revisions. What is remembered is the words, by digest: of every body that the reader could ever see in the file the
+moment that dates it. So what is taken out and comes back (a restore, a file that was emptied for a while) is as old as
+it was. New words that come from older ones take over their moment.
+
+How old a fact is goes by four clocks: verified, created, first seen by the journal, and the time of the file. A prompt
+knows the first two alone. Search, review and the page ask here. A date in the future dates nothing: the next one
+counts.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter, defaultdict
+from copy import copy
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import cache, partial
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+from catmem import clock
+from catmem.clock import read_date
+from catmem.config.access import Rights
+from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
+from catmem.model.document import Document
+from catmem.model.pairing import alike, pair_entries, words_of
+from catmem.names import TARGETS, is_declared
+from catmem.staleness.freshness import DATED_BY, Clock, Freshness, freshness, is_ahead
+from catmem.store.changes import splice
+from catmem.store.contract import DECISION, EXTERNAL, writer_of
+from catmem.store.files.external_changes import FILE_TIME, file_time_note
+from catmem.syntax.scan import rescan, touched_region
+from catmem.text import equal_ends
+from catmem.workspace.stores import locate
+from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+
+    from catmem.config.profile import Profile
+    from catmem.model.document import Entry
+    from catmem.store.contract import Revision, Store
+    from catmem.workspace.root import Root
+
+    Parse: TypeAlias = Callable[[bytes], Document]
+    """Reads a memory file as its root does."""
+
+
+# --- the entries in which two documents differ, found from where their texts do -------------------------------------
+
+
+class Differing(NamedTuple):
+    """The entries of two texts in the stretches in which they differ, in file order."""
+
+    old: Sequence[Entry]
+    new: Sequence[Entry]
+
+
+def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
+    """The document that ``data`` is, read off ``old`` where the two are equal, and what differs."""
+    text = data.decode()
+    place = _changed(old.text, text)
+    new = Document(rescan(old.scan, text, *place), old.limits)
+    return new, differing(old, new, place)
+
+
+def differing(old: Document, new: Document, place: tuple[int, int] | None = None) -> Differing:
+    """The entries that differ, and perhaps some beside them that do not; ``place`` is where, if that is known."""
+    start, end = differing_stretches(old, new, place)
+    behind = end + len(new.text) - len(old.text)
+    return Differing(old.entries_between(start, end), new.entries_between(start, behind))
+
+
+def differing_stretches(old: Document, new: Document, place: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Where in the old text the stretches lie in which the two differ; the entries around them are the same."""
+    if bool(old.scan.title) != bool(new.scan.title) or _categories(old) != _categories(new):
+        return old.scan.start, len(old.text)  # the title is an entry in one of them, or a section has moved
+    return touched_region(old.scan, *(place or _changed(old.text, new.text)))
+
+
+def _categories(document: Document) -> list[str]:
+    return [header.category for header in document.scan.headers]
+
+
+def _changed(old: str, new: str) -> tuple[int, int]:
+    """Where ``old`` gives way to something else: the offsets of its first and behind its last other character."""
+    before, after = old.encode(), new.encode()
+    found = splice(before, after)
+    # An edge may lie within a character: half of one at the edge is left out of what is equal.
+    start = len(before[: found.offset].decode(errors="ignore"))
+    equal_end = before[found.offset + found.removed :].decode(errors="ignore")
+    return start, len(old) - len(equal_end)
+
+
+# --- when each entry was first seen, by whom it was written ---------------------------------------------------------
+
+
+CLOCKS = "clocks"
+"""In the note of a revision: moments that some of its entries bring from another entity, by ``body_key``."""
+
+MOST = 50_000
+"""Bodies that the file no longer has and that are known: those that went away last."""
+
+KEPT = 100_000
+"""Bodies that the histories of a root know together, beyond those of the history that was asked last."""
+
+_FEW = 100
+"""Up to so many new revisions are read one by one; for more it is quicker to go through all."""
+
+
+class Moment(NamedTuple):
+    """What dates an entry: a moment, UTC as records say it, and whether it is when it was seen or the file's time."""
+
+    basis: Literal["first_seen", "file_time"]
+    time: str
+
+
+class Known(NamedTuple):
+    """What is known of one body: what dates it, the days that its tags gave last, and all who wrote it or its tags."""
+
+    moment: Moment
+    days: tuple[date, ...] = ()
+    writers: frozenset[str] = frozenset()
+
+
+def body_key(body: str) -> str:
+    """What the words of an entry are remembered by: a digest, so that no text is kept twice."""
+    return blake2b(body.encode(errors="surrogatepass"), digest_size=12).hexdigest()
+
+
+class EntryHistory:
+    """The moments of one entity's entries for one reader, up to the revision ``last``.
+
+    Nothing changes it once ``followed`` has given it, so several threads may ask it. ``document`` is the whole file at
+    that revision; it is compared with what comes next.
+    """
+
+    def __init__(self, rights: Rights) -> None:
+        """Nothing has been looked at."""
+        self.rights = rights
+        self.known: dict[str, Known] = {}
+        self.last: Revision | None = None
+        self.document: Document | None = None
+
+    def of(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
+        """The moment of each of some entries, by start; without those that no revision has and that come from none."""
+        # `document` is what the file says now. It may be newer than the last revision.
+        keys = {entry.start: body_key(entry.body) for entry in entries}
+        found = {start: self.known[key].moment for start, key in keys.items() if key in self.known}
+        if len(found) < len(keys) and self.document is not None:
+            changed = self._in_sight(differing(self.document, document))
+            for start, origin in origins(changed, keys.keys() - found.keys()).items():
+                older = self.known.get(body_key(origin.body))
+                if older is not None:
+                    found[start] = older.moment
+        return found
+
+    def writers(self, body: str) -> frozenset[str]:
+        """All who ever wrote these words in this file, or changed their tags; a move is neither."""
+        known = self.known.get(body_key(body))
+        return frozenset() if known is None else known.writers
+
+    def take(self, revision: Revision, after: Document | None, found: Differing) -> None:
+        """Look at the next revision, which makes ``after``; ``found`` may differ from the one before."""
+        known = self.known
+        self.last = revision
+        if after is None or (revision.is_proposal and not self.rights.unbounded):
+            return
+        if not revision.is_branch:
+            self.document = after
+        changed = self._in_sight(found)
+        keys = [body_key(entry.body) for entry in changed.new]
+        fresh = {entry.start for entry, key in zip(changed.new, keys, strict=True) if key not in known}
+        if fresh:
+            come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
+            moment, clocks = _moment(revision), revision.note.get(CLOCKS)
+            for entry, key in zip(changed.new, keys, strict=True):
+                if entry.start in fresh:
+                    origin = come_from.get(entry.start)
+                    older = None if origin is None else known.get(body_key(origin.body))
+                    own = older.moment if older else _noted_moment(clocks, key, revision.timestamp) or moment
+                    known.setdefault(key, Known(own))
+        self._credit(revision, changed, keys, after)
+        # Those that went away last are the last to be forgotten.
+        for key in {body_key(entry.body) for entry in changed.old} - set(keys):
+            if key in known:
+                known[key] = known.pop(key)
+        days: dict[str, tuple[date, ...]] = {}
+        for entry, key in zip(changed.new, keys, strict=True):
+            days[key] = (*days.get(key, ()), *_days(entry))
+        known.update({key: known[key]._replace(days=own) for key, own in days.items() if own})
+        if len(known) > 2 * MOST:
+            self._forget(after)
+
+    def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str], after: Document) -> None:
+        """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides."""
+        # Of a decision they are the proposer's, too; a seed brings what was written elsewhere. What waits is in no
+        # file.
+        if revision.is_proposal:
+            return
+        proposer = revision.note.get(DECISION, {}).get("proposed_by")
+        by = {writer_of(revision), proposer, EXTERNAL if revision.op == "seed" else None} - {None}
+        made = Counter((key, repr(sorted(entry.tags.items()))) for entry, key in zip(changed.new, keys, strict=True))
+        made.subtract((body_key(entry.body), repr(sorted(entry.tags.items()))) for entry in changed.old)
+        credited = {key for (key, _), times in made.items() if times > 0}
+        if revision.is_branch:  # what it is based on was written before, and may differ from the head
+            credited = {key for key in credited if not self.known[key].writers}
+        elif revision.op == "verify" and not credited:  # on a day that the entry had: the record alone tells of it
+            said = (each.get("id") for each in _noted_actions(revision))
+            ids = {entry.id: body_key(entry.body) for entry in after.entries}
+            credited = self.known.keys() & {ids[each] for each in said if each in ids}
+        for key in credited:
+            self.known[key] = self.known[key]._replace(writers=self.known[key].writers | by)
+
+    def _in_sight(self, found: Differing) -> Differing:
+        """What differs for the reader: without what it may not see, and without what is equal at either end."""
+        # So an entry is compared with the same others whatever the file says besides.
+        old = self.rights.among(found.old)
+        new = self.rights.among(found.new)
+        first, behind = equal_ends(*([(entry.raw, entry.category) for entry in side] for side in (old, new)))
+        return Differing(old[first : len(old) - behind], new[first : len(new) - behind])
+
+    def _forget(self, document: Document) -> None:
+        there = {body_key(entry.body) for entry in self.rights.in_sight(document)}
+        gone = [key for key in self.known if key not in there]
+        for key in gone[:-MOST]:
+            del self.known[key]
+
+
+class EntryHistories:
+    """What was worked out of histories lately, so that the next question looks at what is new alone.
+
+    By entity and by what the reader may see, those that were asked last at the end. Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        """None yet."""
+        self.notes: dict[str, str] = {}
+        """Whose history could not be read, and why, by entity."""
+        self._kept: dict[Hashable, EntryHistory] = {}
+        self._lock = threading.Lock()
+
+    def of(self, store: Store, parse: Parse, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
+        """The history of an entity up to now, for each of its readers; empty ones where it cannot be read."""
+        keys = [_key(entity, rights) for rights in readers]
+        with self._lock:
+            kept = [self._kept.get(key) or EntryHistory(rights) for key, rights in zip(keys, readers, strict=True)]
+        try:
+            found = followed(store, entity, kept, parse)
+        except CatmemError as error:
+            why = f"the history of {entity} cannot be read ({error})"
+            self.notes[entity] = f"{why}, so what has no date of its own is as old as the file"
+            return [EntryHistory(rights) for rights in readers]
+        self.notes.pop(entity, None)
+        with self._lock:
+            for key, history in zip(keys, found, strict=True):
+                self._kept.pop(key, None)
+                self._kept[key] = history
+            size = sum(len(history.known) for history in self._kept.values())
+            while size > KEPT and len(self._kept) > 1:
+                size -= len(self._kept.pop(next(iter(self._kept))).known)
+        return found
+
+
+def _key(entity: str, rights: Rights) -> Hashable:
+    """What makes one history another: whose it is, and what is seen of it."""
+    actor = rights.actor
+    if actor is None:
+        return entity
+    selectors = actor.selectors(rights.target, rights.taxonomy)
+    return entity, rights.target, rights.unbounded, selectors, actor.sees_uncategorized
+
+
+def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:
+    """The histories up to the newest revision. Raises what reading the store raises."""
+    # Where something was purged, and in another journal than that of the last time, all is worked out anew.
+    head = store.head(entity)
+    found, anew = list(histories), []
+    for index, history in enumerate(histories):
+        if head is None or history.last == head:
+            continue
+        since = _since(store, entity, history)
+        found[index] = new = EntryHistory(history.rights) if since is None else copy(history)
+        if since is None:
+            anew.append(new)
+        else:
+            new.known = history.known.copy()
+            pairs = ((each, store.read(entity, each.revision).data) for each in reversed(since))
+            for step in steps(pairs, history.document, parse):
+                new.take(*step)
+    if anew:
+        for step in steps(store.replay(entity), None, parse):
+            for new in anew:
+                new.take(*step)
+    return found
+
+
+def _since(store: Store, entity: str, history: EntryHistory) -> list[Revision] | None:
+    """The revisions behind the last that was looked at, newest first; ``None`` if all have to be looked at."""
+    last = history.last
+    if last is None:
+        return None
+    since: list[Revision] = []
+    for revision in store.log(entity):
+        if revision.sequence <= last.sequence:
+            return since if revision == last else None
+        since.append(revision)
+        if revision.op == "purge" or len(since) > _FEW:
+            return None
+    return None
+
+
+def steps(
+    revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Parse
+) -> Iterator[tuple[Revision, Document | None, Differing]]:
+    """What ``take`` wants of each. Bytes that are no text change nothing; a branch is compared with the head."""
+    for revision, data in revisions:
+        try:
+            if document is None:
+                after = parse(data)
+                found = Differing((), after.entries)
+            else:
+                after, found = changed_document(document, data)
+        except (NotUtf8Error, TooLargeError, UnicodeDecodeError):
+            yield revision, document, Differing((), ())
+            continue
+        yield revision, after, found
+        if not revision.is_branch:
+            document = after
+
+
+def _days(entry: Entry) -> tuple[date, ...]:
+    tags = entry.tags
+    return tuple(day for key in DATED_BY if (day := read_date(tags.get(key))) is not None) if tags else ()
+
+
+def reworded(revision: Revision) -> frozenset[str]:
+    """The ids of entries that a revision says to have replaced others."""
+    return frozenset(str(each.get("id")) for each in _noted_actions(revision) if each.get("action") == "replace")
+
+
+def _noted_actions(revision: Revision) -> Iterable[Mapping[str, Any]]:
+    said = revision.note.get("actions")
+    return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
+
+
+def _moment(revision: Revision) -> Moment:
+    """What dates the entries that a revision brings: an external writer's are as old as the file was that held them."""
+    written = revision.note.get(FILE_TIME)
+    if revision.agent == EXTERNAL and isinstance(written, str) and written <= revision.timestamp:
+        return Moment("file_time", written)
+    return Moment("first_seen", revision.timestamp)
+
+
+def _noted_moment(clocks: object, key: str, before: str) -> Moment | None:
+    """The moment that a note tells of an entry, if it does and it is not later than the note."""
+    said = clocks.get(key) if isinstance(clocks, dict) else None
+    basis, time = said if isinstance(said, list) and len(said) == len(Moment._fields) else (None, None)
+    if basis not in {"first_seen", "file_time"} or not isinstance(time, str) or time > before:
+        return None
+    return Moment(basis, time)
+
+
+_RARE, _REACH = 4, 64
+"""By how many of its rarest words, and among how many entries, the origin of an entry in a new category is sought."""
+
+
+def origins(found: Differing, wanted: Collection[int], reworded: Collection[str] = ()) -> dict[int, Entry]:
+    """The old entry that each of the ``wanted`` new ones (by start) comes from, for those that come from any."""
+    # By equal body or similar words as `pair_entries` has it; then those whose ids are `reworded`, of which catmem
+    # itself says that they replaced an entry; then similar words in another category; then a piece of an old entry.
+    pairs = pair_entries(found.old, found.new)
+    by_start = {found.new[there].start: found.old[here] for here, there in pairs.items()}
+    free = [entry for index, entry in enumerate(found.old) if index not in pairs]
+    left = [entry for entry in found.new if entry.start in wanted and entry.start not in by_start]
+    for entry in left:
+        if free and reworded and entry.id in reworded:
+            same = [each for each in free if each.category == entry.category]
+            by_start[entry.start] = (same or free)[0]
+            free.remove(by_start[entry.start])
+    there = {entry.body for entry in found.new}
+    gone = [entry for entry in found.old if entry.body not in there]
+    by_start |= _by_words(gone, {entry.start for entry in free}, [each for each in left if each.start not in by_start])
+    return {start: entry for start, entry in by_start.items() if start in wanted}
+
+
+def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry]) -> dict[int, Entry]:
+    """For each entry that is left a gone one that holds all of it, or a ``free`` one that shares half of its words."""
+    holding: dict[str, list[int]] = defaultdict(list)
+    words = [words_of(entry.body) for entry in gone]
+    for index, own in enumerate(words):
+        for word in own:
+            holding[word].append(index)
+    by_start: dict[int, Entry] = {}
+    for entry in left:
+        own, body = words_of(entry.body), entry.body
+        rarest = sorted((word for word in own if word in holding), key=lambda word: (len(holding[word]), word))
+        near = dict.fromkeys(index for word in rarest[:_RARE] for index in holding[word][:_REACH])
+        for index in near:
+            if (gone[index].start in free and alike(own, words[index])) or body in gone[index].body:
+                by_start[entry.start] = gone[index]
+                break
+    return by_start
+
+
+# --- blame: the revisions of each entry -----------------------------------------------------------------------------
+
+
+def entry_in(document: Document, entry_id: str | None, category: str | None) -> Entry | None:
+    """The entry of an id; of several that say the same, the one of the category if it is there."""
+    same = [each for each in document.entries if each.id == entry_id]
+    return next((each for each in same if each.category == category), same[0] if same else None)
+
+
+def found_by(document: Document, action: Mapping[str, Any]) -> Entry | None:
+    """The entry that an operation of a record names."""
+    return entry_in(document, action.get("id"), action.get("category"))
+
+
+@dataclass(frozen=True, slots=True)
+class Blamed:
+    """An entry and its revisions; ``None`` in the place of one is an external change that no revision has yet."""
+
+    entry: Entry
+    worded: Revision | None
+    verified: Revision | None
+    revisions: tuple[Revision | None, ...]
+    line: int = 0
+
+    def __json__(self) -> dict[str, Any]:
+        """The entry with its revisions, as JSON-ready data."""
+        day = self.entry.tags.get("verified_date")
+        return {
+            "line": self.line,
+            "category": self.entry.category,
+            "id": self.entry.id,
+            "body": self.entry.body,
+            **_said(self.worded),
+            "verified": None if day is None else {"date": day, **_said(self.verified)},
+            "revisions": [None if each is None else each.revision for each in self.revisions],
+        }
+
+
+def _said(revision: Revision | None) -> dict[str, Any]:
+    """The revision, who made it and when; nulls for a change that is not recorded yet."""
+    if revision is None:
+        return dict.fromkeys(("revision", "agent", "person", "proposed_by", "timestamp"))
+    return {
+        "revision": revision.revision,
+        "agent": revision.agent,
+        "person": revision.person,
+        "proposed_by": revision.note.get(DECISION, {}).get("proposed_by"),
+        "timestamp": revision.timestamp,
+    }
+
+
+def blame(workspace: Root, store: Store, entity: str) -> list[Blamed]:
+    """The entries of an entity as it is now, in file order, each with its revisions."""
+    return _Lines(workspace, store, entity).now()
+
+
+def revisions_of(workspace: Root, store: Store, entity: str, wanted: str) -> set[str]:
+    """The revisions that changed the entries that hold a text; if there are none now, of those that are gone."""
+    refuse_empty(wanted)
+    lines = _Lines(workspace, store, entity)
+    entries = lines.document.entries
+    held = {each.start for each in entries_holding(wanted, entries)}
+    found = [each for each in lines.now() if each.entry.start in held]
+    found = found or [each for each in lines.gone.values() if entries_holding(wanted, [each.entry])]
+    if not found:
+        raise no_match(wanted, entries, entity, to_agent=False)
+    return {each.revision for blamed in found for each in blamed.revisions if each is not None}
+
+
+class _Lines:
+    """The entries that there are and those that are gone, as one revision after the other is looked at."""
+
+    def __init__(self, workspace: Root, store: Store, entity: str) -> None:
+        if is_declared(entity):
+            raise EditError(
+                f"{entity} has no entries to look at: it is a text or a JSON value",
+                code="no_entries",
+                hint=f"Its revisions are those of catmem log {entity}.",
+            )
+        self._live: dict[tuple[str, str], list[Blamed]] = defaultdict(list)
+        self.gone: dict[str, Blamed] = {}
+        """By their words: what comes back goes on from where it was."""
+        self.document: Document = legible(workspace.parse, entity, store.read(entity).data)
+        last = None
+        for revision, after, found in steps(store.replay(entity), None, workspace.parse):
+            if revision.is_branch or after is None:
+                continue
+            self._take(revision, found)
+            self._verify(revision, after)
+            last = after
+        if last is None:
+            self._take(None, Differing((), self.document.entries))
+        elif last.text != self.document.text:
+            self._take(None, changed_document(last, self.document.to_bytes())[1])
+
+    def now(self) -> list[Blamed]:
+        """The entries that there are, in file order."""
+        left = {key: list(lines) for key, lines in self._live.items()}
+        return [
+            replace(left[entry.category, entry.raw].pop(0), entry=entry, line=self.document.line(entry.start))
+            for entry in self.document.entries
+        ]
+
+    def _take(self, revision: Revision | None, found: Differing) -> None:
+        before = {each.start: self._live[each.category, each.raw].pop(0) for each in found.old}
+        wanted = {each.start for each in found.new}
+        come_from = origins(found, wanted, () if revision is None else reworded(revision)) if before else {}
+        for entry in found.new:
+            origin = come_from.get(entry.start)
+            older = self.gone.pop(entry.body, None) if origin is None else before[origin.start]
+            self._live[entry.category, entry.raw].append(_next(older, entry, revision, is_there=origin is not None))
+        for start in before.keys() - {each.start for each in come_from.values()}:
+            line = before[start]
+            self.gone[line.entry.body] = replace(line, revisions=(*line.revisions, revision))
+
+    def _verify(self, revision: Revision, document: Document) -> None:
+        """A verification on a day that the entry had already changes no text; the record alone tells of it."""
+        for action in _noted_actions(revision):
+            entry = found_by(document, action) if action.get("action") == "verify" else None
+            lines = [] if entry is None else self._live[entry.category, entry.raw]
+            if lines and lines[0].verified is not revision:
+                lines[0] = replace(lines[0], verified=revision, revisions=(*lines[0].revisions, revision))
+
+
+def _next(older: Blamed | None, entry: Entry, revision: Revision | None, *, is_there: bool) -> Blamed:
+    """What becomes of an entry by a revision that made it ``entry``; ``is_there``: it was not gone."""
+    day = entry.tags.get("verified_date")
+    if older is None:
+        return Blamed(entry, revision, None if day is None else revision, (revision,))
+    was = older.entry
+    if is_there and (was.category, was.raw) == (entry.category, entry.raw):
+        return older
+    return Blamed(
+        entry,
+        older.worded if was.body == entry.body else revision,
+        None if day is None else older.verified if day == was.tags.get("verified_date") else revision,
+        (*older.revisions, revision),
+    )
+
+
+# --- how old facts are by four clocks -------------------------------------------------------------------------------
+
+
+def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the day
+    workspace: Root,
+    profile: Profile,
+    entity: str,
+    document: Document,
+    entries: Sequence[Entry],
+    *,
+    as_of: date,
+    reader: Profile | None,
+) -> list[Freshness]:
+    """The freshness of some ``entries`` of ``document``, the text of ``entity`` as it is now, in their order."""
+    # Thresholds are those of `profile`. `reader` is the profile that the answer is for, `None` for a person. The
+    # history is read only if there are entries without a date of their own.
+    age = partial(freshness, profile=profile, config=workspace.config, as_of=as_of)
+    found = {entry.start: age(entry) for entry in entries}
+    undated = [entry for entry in entries if found[entry.start].day is None]
+    if undated:
+        (history,) = histories_of(workspace, entity, [reader])
+        moments, clock_of = history.of(document, undated), cache(partial(_clock, as_of=as_of))
+        clocks = [clock_of(moments.get(entry.start)) for entry in undated]
+        by_file = clock_of(_file_moment(workspace, entity)) if None in clocks else None
+        found |= {entry.start: age(entry, clock=own or by_file) for entry, own in zip(undated, clocks, strict=True)}
+    return [found[entry.start] for entry in entries]
+
+
+def notes_of(workspace: Root) -> tuple[str, ...]:
+    """What a person should know of the ages that were asked for: whose history could not be read, and why."""
+    return tuple(workspace._cache.histories.notes.values())  # noqa: SLF001 - the workspace keeps them
+
+
+def clocks_of(
+    workspace: Root, entity: str, document: Document, entries: Sequence[Entry], readers: Sequence[Profile | None]
+) -> list[dict[str, list[str]]]:
+    """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere."""
+    # So that the copy of an entry without a date is as old as the entry is. For each profile that gets copies they are
+    # worked out from what it may see, and hold nothing else. Those that no revision has are as old as the file.
+    written = _file_moment(workspace, entity)
+    clocks: list[dict[str, list[str]]] = []
+    for history in histories_of(workspace, entity, readers):
+        seen = history.rights.among(entries)
+        moments = history.of(document, seen)
+        dated = [(entry, moments.get(entry.start, written)) for entry in seen]
+        clocks.append({body_key(entry.body): list(moment) for entry, moment in dated if moment is not None})
+    return clocks
+
+
+def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -> date | None:
+    """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal."""
+    # `None` for words that neither file ever had, and where the history cannot be read. For an actor who may not
+    # verify: to take an entry out and put it back, here or in the other file, must not make it young. Only what the
+    # actor may be shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
+    days: list[date | None] = []
+    for target in TARGETS:
+        (history,) = histories_of(workspace, f"{owner}/{target}", [actor])
+        known = history.known.get(body_key(body))
+        if known is not None:
+            past = [day for day in known.days if not is_ahead(day, clock.today())]
+            days.append(min(past) if past else _day(known.moment))
+    return min((day for day in days if day is not None), default=None)
+
+
+def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
+    """What the history of an entity tells each reader; empty ones where it cannot be read."""
+    taxonomy, target = workspace.config.taxonomy, entity.rpartition("/")[2]
+    rights = [Rights(each, target, taxonomy) for each in readers]
+    histories = workspace._cache.histories  # noqa: SLF001 - the workspace keeps them
+    return histories.of(workspace.store, taxonomy.parse, entity, rights)
+
+
+def _clock(moment: Moment | None, as_of: date) -> Clock | None:
+    """The clock that a moment is on a day; ``None`` for one after it."""
+    day = None if moment is None else _day(moment)
+    return None if moment is None or day is None or day > as_of else Clock(moment.basis, day)
+
+
+def _file_moment(workspace: Root, entity: str) -> Moment | None:
+    """The moment of the file's last change, UTC, as notes tell it; ``None`` where there is no file."""
+    try:
+        status = os.stat(locate(workspace.config, workspace.profile, entity).path, follow_symlinks=False)  # noqa: PTH116
+    except OSError:
+        return None  # not there
+    written = file_time_note(status.st_mtime_ns).get(FILE_TIME)
+    return None if written is None else Moment("file_time", written)
+
+
+def _day(moment: Moment) -> date | None:
+    """The day of a moment where the person is; ``None`` for what is no moment."""
+    try:
+        return datetime.fromisoformat(moment.time).astimezone().date()
+    except (ValueError, OverflowError):
+        return None

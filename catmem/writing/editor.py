@@ -85,7 +85,7 @@ class Editor(ABC):
 
     @abstractmethod
     def alert(self) -> None:
-        """Refuse, once, what has less in common with what it replaces than somebody asked for."""
+        """Refuse, once, what has less in common with what it replaces than is asked for."""
 
     @abstractmethod
     def check_content(self) -> None:

@@ -1,4 +1,4 @@
-"""The one way of a write: what every door asks becomes a request, and passes the same steps in the same order.
+"""The one way of a write: a request of whatever interface passes the same steps in the same order.
 
 ::
 

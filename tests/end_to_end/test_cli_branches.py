@@ -146,9 +146,6 @@ def test_a_dry_run_shows_what_was_decided_and_how(user):
         "Several branches are merged one after the other: ours is the file, for a later one with those before it.",
         "Nothing was written. 3a, 3b would be merged.",
     ]
-
-
-def test_one_branch_needs_no_word_on_what_is_ours(user):
     assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--ours").stderr
 
 
@@ -180,6 +177,10 @@ def test_answers_may_come_from_a_pipe(user):
         (["neo", "3"], "3 is no branch of neo/user"),
         (["neo", "9z"], "neo/user has no revision 9z"),
         (["neo", "--as", "neo"], "neo may not merge branches"),
+        *(
+            (slip, "Usage")
+            for slip in ([], ["neo", "--all"], ["--all", "--drop"], ["--all", "-i"], ["--all", "--ours", "--theirs"])
+        ),
     ],
 )
 def test_wrong_input(user, arguments, said):
@@ -189,6 +190,8 @@ def test_wrong_input(user, arguments, said):
 
 
 def test_log_draws_branches_beside_the_file(user):
+    assert run_json("log", "neo/user")["unrecorded"] is None
+    assert run_json("diff", "neo")["to"] == "3"
     run("merge", "neo", "3a")
     pictures = [line.split("  20")[0].split() for line in run("log", "neo", "--graph").stdout.splitlines()]
     assert [" ".join(picture) for picture in pictures] == [
@@ -201,11 +204,6 @@ def test_log_draws_branches_beside_the_file(user):
     ]
     last = [line.rsplit("  ", 1)[1].partition(":")[0] for line in run("log", "neo").stdout.splitlines()]
     assert last[:3] == ["Merged 3a", "Changed in rules (branch from 2)", "Added to rules (branch from 2)"]
-
-
-def test_the_newest_branch_is_no_change_from_outside(user):
-    assert run_json("log", "neo/user")["unrecorded"] is None
-    assert run_json("diff", "neo")["to"] == "3"
 
 
 # --- all branches of a root ----------------------------------------------------------------------------------------
@@ -280,8 +278,3 @@ def test_a_profile_that_is_not_right_stops_no_other(users, tmp_path):
     result = run("merge", "--all", "--ours", status=2)
     assert "merged 3a, 3b in neo/user" in result.stdout
     assert "error[" in result.stderr
-
-
-@together("arguments", [[], ["neo", "--all"], ["--all", "--drop"], ["--all", "-i"], ["--all", "--ours", "--theirs"]])
-def test_what_does_not_go_with_all_is_a_slip(users, arguments):
-    assert "Usage" in run("merge", *arguments, status=2).stderr

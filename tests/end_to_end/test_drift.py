@@ -63,6 +63,9 @@ def file(request, root):
     return drifted(root, request.param.partition(" ")[0])
 
 
+only_user = pytest.mark.parametrize("file", ["user"], indirect=True)
+
+
 def target_of(file):
     return "user" if file.name == "USER.md" else "memory"
 
@@ -97,6 +100,7 @@ def test_a_person_at_the_command_line(file, verb):
     assert MORE.strip() not in file.read_text(encoding="utf-8")
 
 
+@only_user
 def test_another_write_in_between_is_no_look(file):
     target = target_of(file)
     write = ("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target)
@@ -159,6 +163,7 @@ def test_a_refusal_is_no_look_however_often(file, talk):
         assert file.read_bytes() == text
 
 
+@only_user
 @pytest.mark.parametrize("between", NO_LOOKS, ids=lambda each: " ".join(each.values()))
 def test_what_does_not_show_the_entry_whole_is_no_look(file, talk, between):
     for _ in range(2):
@@ -168,6 +173,7 @@ def test_what_does_not_show_the_entry_whole_is_no_look(file, talk, between):
     assert MORE.strip() in file.read_text(encoding="utf-8")
 
 
+@only_user
 @pytest.mark.parametrize("look", [{"action": "list", "offset": 0}, {"action": "prompt"}], ids=["list", "prompt"])
 def test_an_answer_that_shows_it_whole_is_a_look(file, talk, look):
     assert talk(**CHANGE)["reason"] == "drift"
@@ -177,6 +183,7 @@ def test_an_answer_that_shows_it_whole_is_a_look(file, talk, look):
     assert talk(**CHANGE)["success"]
 
 
+@only_user
 def test_the_digest_of_a_short_entry_is_as_good_as_a_look(file, talk):
     file.write_text(file.read_text(encoding="utf-8").replace(MORE, " And Lyon."), encoding="utf-8")
     refused = talk(**CHANGE)
@@ -198,7 +205,7 @@ def test_a_file_without_a_history(root):
     assert memory_tool(ws, "orchestrator", untouched, session=session)["success"]
 
 
-@pytest.mark.parametrize("file", ["user"], indirect=True)
+@only_user
 def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
     ws, session, target, text = Workspace.open("."), ToolSession(), target_of(file), file.read_bytes()
 
@@ -223,7 +230,7 @@ def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
     assert call(**add)["success"]
 
 
-@pytest.mark.parametrize("file", ["user"], indirect=True)
+@only_user
 def test_once_the_entry_is_taken_apart_agents_go_on(file):
     ws, session, text = Workspace.open("."), ToolSession(), file.read_text(encoding="utf-8")
     change = {"target": target_of(file), **CHANGE}

@@ -25,6 +25,7 @@ import catmem.cli.servers
 from catmem.resources import install_command
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, process, run, write_root
+from tests.together import together
 
 SECONDS = 60
 ERAS = ("legacy", "auto")
@@ -147,9 +148,8 @@ async def add_twenty(server, era):
                 tasks.start_soon(add, number)
 
 
-@eras
-def test_twenty_adds_at_once_are_all_kept_over_stdio(root, era):
-    anyio.run(add_twenty, over_stdio(root), era)
+def test_twenty_adds_at_once_are_all_kept_over_stdio(root):
+    anyio.run(add_twenty, over_stdio(root), "auto")
     assert {f"Rule number {number}." for number in range(20)} <= set(entries(root))
 
 
@@ -314,7 +314,7 @@ def url(tmp_path_factory):
 
 
 @eras
-@pytest.mark.parametrize(("headers", "status"), ATTACKS.values(), ids=ATTACKS)
+@together(("headers", "status"), ATTACKS.values(), ids=ATTACKS)
 def test_a_browser_that_was_led_here_is_refused(url, era, headers, status):
     version = {"MCP-Protocol-Version": "2026-07-28"} if era == "auto" else {}
     assert asked(url, {**HEADERS, **version, **headers}) == status

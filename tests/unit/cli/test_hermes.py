@@ -114,7 +114,7 @@ def test_it_is_not_installed_where_the_python_of_hermes_cannot_load_it(rooted, t
     assert snapshot(rooted) == before
 
 
-@pytest.mark.parametrize("first_line", ["#!/bin/sh", "#!/nowhere/bin/python", "echo", "#!"])
+@together("first_line", ["#!/bin/sh", "#!/nowhere/bin/python", "echo", "#!"])
 def test_where_the_python_of_hermes_is_not_known_it_says_how_to_check(rooted, tmp_path, first_line):
     run("hermes", "install", "--yes")
     put_program(tmp_path, first_line)
@@ -249,8 +249,7 @@ def test_a_sync_over_the_limit_says_which_file_and_why(rooted):
     assert not (rooted / "profiles" / "coder" / "memories" / "USER.md").exists()
 
 
-@pytest.mark.parametrize("asks", [True, False], ids=["asks", "is told"])
-@pytest.mark.parametrize("side", ["target", "source"])
+@pytest.mark.parametrize(("side", "asks"), [("target", True), ("source", False)], ids=["asks", "is told"])
 def test_a_conflict_is_shown_with_both_sides_and_the_next_step_and_settled(rooted, side, asks):
     put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at four.\n")
     put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")

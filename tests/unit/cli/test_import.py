@@ -67,7 +67,7 @@ def test_a_dry_run_is_a_diff(folder):
     assert not (folder / "homes").exists()
 
 
-@together("more", [(), ("--dry-run",)])
+@together("more", [("--dry-run",), ()])
 def test_entries_without_a_category_are_told_with_the_next_command(more):
     args = ("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "-t", "memory", "--map", "user=project", *more)
     said = json.loads(run(*args, "--format", "json", "--dry-run").stdout)

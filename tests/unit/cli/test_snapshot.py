@@ -19,11 +19,7 @@ from tests.together import together
 USER = '# Neo\n\n## Rules\n[created: 2026-05-01, note: "a, b"] One.\n\u00a7\n\nTwo.\n\n## Plans\nThree.\n'
 MEMORY = "Flat.\n\u00a7\nFile.\n"
 ENTITIES = ("neo/user", "neo/memory", "trinity/user", "trinity/memory")
-KINDS = [
-    "files",
-    "sqlite",
-    pytest.param("postgresql", marks=pytest.mark.postgresql),
-]
+KINDS = ["files", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 
 
 class Root:
@@ -121,6 +117,7 @@ def test_an_edited_snapshot_is_refused(root):
     assert "revision" in root.run("import", "--snapshot", "s.json", "-p", "neo", "-t", "user")
 
 
+@pytest.mark.parametrize("root", ["sqlite"], indirect=True)
 @together("broken", ["timestamp", "row", "entity"])
 def test_a_snapshot_that_lacks_something_is_refused_though_its_digest_fits(root, broken):
     root.run("export", "--snapshot", "s.json", "--overwrite")
@@ -158,9 +155,8 @@ def test_entities_and_rows_without_a_place_are_named(root):
     assert "it has no content" in root.run("import", "--snapshot", "bad.json", "--dry-run")
 
 
+@pytest.mark.parametrize("root", KINDS[1:], indirect=True)
 def test_the_copy_of_a_change_by_sql_can_be_brought_back(root):
-    if root.store == "files":
-        pytest.skip("files have no rows")
     root.sql("UPDATE user_memories SET content = 'By SQL.' WHERE content = 'Two.'")
     said = root.run("add", "Mine.", "-p", "neo", "--expected", "1", status=3)
     (copy,) = root.folder.glob("memory.bak.*.json")
@@ -182,6 +178,7 @@ def test_store_info_shows_the_generations(root):
     assert f"{known}, found {known + 1}" in root.run("store", "info")
 
 
+@pytest.mark.parametrize("root", ["files"], indirect=True)
 def test_a_snapshot_replaces_no_file(root):
     put(root.folder / "s.json", "mine")
     assert "s.json" in root.run("export", "--snapshot", "s.json", status=2)

@@ -217,7 +217,7 @@ def lines_run(folder, *arguments):
 
 @pytest.mark.parametrize("command", ["access", "stats --from neo", "lint", "prompt neo"])
 def test_the_work_grows_with_the_number_of_categories_and_not_with_its_square(tmp_path, command):
-    few, many = wide_root(tmp_path / "few", 40), wide_root(tmp_path / "many", 160)
+    few, many = wide_root(tmp_path / "few", 25), wide_root(tmp_path / "many", 100)
     for root in (few, many):
         lines_run(root, *command.split())  # what is imported, compiled and parsed once
     assert lines_run(many, *command.split()) < 5 * lines_run(few, *command.split())

@@ -90,12 +90,13 @@ def test_bom_and_newlines_are_kept(workspace, place):
 
 
 def test_a_change_in_between_is_noticed(workspace, place):
-    path = place / "homes" / "neo" / "USER.md"
-    planned = plan_format(workspace, path)
-    put(path, UNTIDY + "\nmore")
-    with pytest.raises(DriftError):
-        apply_format(workspace, planned)
-    assert path.read_text() == UNTIDY + "\nmore"
+    for name, error in (("neo/USER.md", DriftError), ("other/MEMORY.md", ChangedMeanwhileError)):
+        path = place / "homes" / name
+        planned = plan_format(workspace, path)
+        put(path, UNTIDY + "\nmore")
+        with pytest.raises(error):
+            apply_format(workspace, planned)
+        assert path.read_text() == UNTIDY + "\nmore"
 
 
 def test_a_file_of_a_profile_gets_a_history_and_another_one_does_not(workspace, place):
@@ -107,15 +108,6 @@ def test_a_file_of_a_profile_gets_a_history_and_another_one_does_not(workspace, 
     assert [revision.op for revision in workspace.store.log("neo/memory")] == ["fmt", "adopt"]
     assert (ours.parent / ".catmem").is_dir()
     assert not (other.parent / ".catmem").exists()
-
-
-def test_a_file_without_a_store_is_left_to_whoever_was_faster(workspace, place):
-    path = place / "homes" / "other" / "MEMORY.md"
-    planned = plan_format(workspace, path)
-    put(path, "faster")
-    with pytest.raises(ChangedMeanwhileError):
-        apply_format(workspace, planned)
-    assert path.read_text() == "faster"
 
 
 def test_an_unreadable_file_is_named(workspace, place):
@@ -199,6 +191,7 @@ def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
         memory_files(workspace, [place / "homes" / "neo" / "USER.md", file])
     assert (caught.value.code, caught.value.path) == ("not_markdown", str(file))
     assert "catmem fmt -" in caught.value.hint
+    assert "catmem migrate -" in caught.value.hint
 
 
 @together("name", ["x.md", "X.MD", "x.markdown", "x.MarkDown"])

@@ -11,7 +11,7 @@ import pytest
 from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
 from catmem.linting.root_lint import Linter
 from catmem.workspace import history
-from catmem.workspace.formatting import apply_migration, memory_files, plan_file
+from catmem.workspace.formatting import apply_migration, plan_file
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -145,12 +145,6 @@ def test_a_file_that_is_no_text_is_left(workspace, notes):
     with pytest.raises(NotUtf8Error) as caught:
         plan_file(workspace, notes)
     assert caught.value.path == str(notes)
-
-
-def test_another_kind_of_file_is_not_touched(workspace, place):
-    with pytest.raises(UnreadableError) as caught:
-        memory_files(workspace, [put(place / "notes.txt", FLAT)])
-    assert "catmem migrate -" in caught.value.hint
 
 
 UNDECLARED = "tag without effect: project; 'tags' in catmem.yaml does not declare it"

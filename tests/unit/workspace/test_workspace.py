@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +15,7 @@ from catmem.text import DEFAULT_LIMITS
 from catmem.threats import Threat
 from catmem.workspace import stores
 from catmem.workspace.workspace import Workspace
+from tests.end_to_end.terminal import snapshot
 from tests.golden.case import put
 from tests.together import together
 
@@ -36,17 +36,6 @@ def place(tmp_path):
 @pytest.fixture
 def workspace(place):
     return Workspace.open(place)
-
-
-def snapshot(folder):
-    return {
-        path.relative_to(folder).as_posix(): (
-            path.lstat().st_mtime_ns,
-            path.lstat().st_mode,
-            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
-        )
-        for path in sorted(folder.rglob("*"))
-    }
 
 
 def test_the_root_is_the_nearest_folder_with_a_configuration(place):

@@ -78,13 +78,6 @@ class LeakyDoor(HonestDoor):
         return told
 
 
-class StubbornDoor(HonestDoor):
-    """It refuses every change."""
-
-    def refusal(self, entry, expected) -> Answer:
-        return Answer("changed from outside", succeeded=False, reason="drift")
-
-
 def tallied(door) -> Tally:
     tally = Tally(door)
     tally.take(SESSIONS)
@@ -116,13 +109,6 @@ def test_a_door_that_tells_it_in_a_refusal_loses_by_the_strict_law_alone():
     tally = tallied(LeakyDoor)
     assert len(tally.seeds["lost"]) > 5
     assert tally.seeds["unseen"] == []
-
-
-def test_a_door_that_refuses_everything_loses_nothing_and_alarms_everybody():
-    tally = tallied(StubbornDoor)
-    assert tally.seeds["lost"] == []
-    assert tally.seeds["alone"]
-    assert tally.seeds["apart"]
 
 
 @pytest.mark.parametrize("door", [CarelessDoor, LeakyDoor])

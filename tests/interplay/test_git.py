@@ -113,11 +113,6 @@ def test_union_breaks_what_catmem_merges(repository, scene):
     assert sorted(merged.bodies) != sorted(scene.bodies)
 
 
-def test_of_two_dates_the_later_counts(repository):
-    repository.set_up()
-    assert repository.merged(*texts(CLEAN["both verify"])).tags[0] == {"verified_date": "2026-05-01"}
-
-
 CONFLICTS = {
     "both reword one entry": Scene(
         BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"),
@@ -154,20 +149,6 @@ def test_a_conflict_stands_between_marks_and_git_waits_for_a_person(repository, 
     repository.git(*going_on.get(way, ("commit", "--no-edit")))
 
 
-def test_the_words_that_the_file_does_not_hold_are_told(repository):
-    repository.set_up()
-    said = repository.merged(*texts(CONFLICTS["different values of one tag"])).said
-    assert "[domain: finance]" in said
-    assert "[domain: cloud]" in said
-
-
-def test_a_file_that_both_sides_added(repository):
-    repository.set_up()
-    merged = repository.merged(None, f"{HEAD}{ACME}".encode(), f"{HEAD}{INVOICES}".encode())
-    assert merged.status == 0
-    assert sorted(merged.bodies) == sorted([ACME_BODY, INVOICES_BODY])
-
-
 def test_both_directions_give_the_same_text(tmp_path):
     texts_made = set()
     for way in WAYS[:2]:
@@ -177,14 +158,6 @@ def test_both_directions_give_the_same_text(tmp_path):
         repository.set_up()
         texts_made.add(repository.merged(*texts(CLEAN["two appends"]), way).data)  # type: ignore[call-arg]
     assert len(texts_made) == 1
-
-
-def test_line_ends_and_what_nobody_touched_stay(repository):
-    repository.set_up()
-    base = f"{BASE}\n\n\n## Odd   ##\n * a list\n".replace("\n", "\r\n").encode()
-    ours, theirs = base.replace(b"the 15th", b"the 20th"), base.replace(b"2026-01-01", b"2026-05-01")
-    merged = repository.merged(base, ours, theirs)
-    assert merged.data == base.replace(b"the 15th", b"the 20th").replace(b"2026-01-01", b"2026-05-01")
 
 
 def test_aliases_of_the_root_are_one_category(repository):

@@ -15,7 +15,6 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.plugins.hermes.setup import FILES
 from catmem.plugins.hermes.setup_homes import home_at, read_config
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -113,10 +112,6 @@ def prompts(stub):
     return {system_prompt(asked) for asked in stub.turns}
 
 
-def log_of(home):
-    return "".join(path.read_text(encoding="utf-8") for path in (home / "logs").glob("*.log"))
-
-
 def asked_in_all(stub):
     return b"\n".join(stub.requests).decode()
 
@@ -145,23 +140,6 @@ def test_after_uninstalling_hermes_knows_nothing_of_it_and_its_configuration_is_
     assert "built-in only" in said
     assert (home / "config.yaml").read_bytes() == before
     assert not (home / "plugins").exists()
-
-
-def test_a_profile_that_is_wrong_is_shown_as_not_available(hermes, home):
-    catmem("hermes", "install", "--yes")
-    put(home.parent.parent / "catmem-profiles" / "coder.yaml", "tier: many\n")
-    said = hermes("memory", "status")
-    assert "Status:    not available ✗" in said
-    assert "problem: " in said
-
-
-def test_without_catmem_in_its_python_the_log_says_what_to_do(hermes, home, tmp_path, stub):
-    catmem("hermes", "install", "--yes")
-    put(tmp_path / "without" / "catmem" / "__init__.py", "raise ImportError('it is not installed')\n")
-    hermes("chat", "-Q", "-q", "Hello.", PYTHONPATH=str(tmp_path / "without"))
-    assert "'catmem hermes status' has the command that installs it for" in log_of(home)
-    assert "catmem_memory" not in asked_in_all(stub)
-    assert "register_memory_provider" in FILES["__init__.py"]
 
 
 # --- whole turns ------------------------------------------------------------------------------------------------------

@@ -51,17 +51,6 @@ def test_formatting_says_the_same_and_twice_is_once(text, layout):
         assert [section.title for section in new.sections] == titles_that_say_something(old)
 
 
-@given(texts())
-def test_plain_has_its_shape(text):
-    result = formatted(parse(text), "plain").removeprefix("\ufeff")
-    document = parse(result)
-    rows = result.split(document.newline)
-    assert not result or result.endswith(document.newline)
-    for section in document.sections:
-        row = result[: section.start].count("\n")
-        assert row == 0 or (not rows[row - 1] and rows[row - 2].strip()) or row == 1
-
-
 def shared_file(text):
     """A file in the shared layout that has sections, holds no entry twice, and no U+FEFF, which could become a BOM."""
     text = text.replace("\ufeff", "")

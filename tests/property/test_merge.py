@@ -100,13 +100,6 @@ def test_no_text_of_a_side_is_lost_unless_the_other_side_took_it_away(sides):
         assert new <= set(merged)
 
 
-@given(three())
-def test_precedence_leaves_no_conflict(sides):
-    base, ours, theirs = sides
-    for side in ("ours", "theirs"):
-        assert merge(base, ours, theirs, precedence=side).conflicts == ()
-
-
 def dated(*texts):
     """The bodies of texts, each with the day on which it was verified."""
     return {(entry.body, entry.tags.get("verified_date")) for text in texts for entry in parse(text).entries}
@@ -123,13 +116,6 @@ def test_no_words_are_verified_on_a_day_on_which_no_side_verified_these_words(si
 def test_a_function_that_always_says_one_side_is_that_side(sides, side):
     base, ours, theirs = sides
     assert merge(base, ours, theirs, precedence=lambda _: side) == merge(base, ours, theirs, precedence=side)
-
-
-@given(three())
-def test_a_function_that_decides_nothing_is_no_precedence(sides):
-    asked = []
-    assert merge(*sides, precedence=asked.append) == merge(*sides)
-    assert asked == list(merge(*sides).conflicts)  # each once, in the order in which they are told
 
 
 @given(three(), st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)))
@@ -162,10 +148,3 @@ def test_what_a_function_says_stands_instead_of_both_sides(sides, words):
     merged = merge(*sides, precedence=decide)
     assert {version.body for version in said} <= set(bodies(merged.text))
     assert "body" not in {conflict.reason for conflict in merged.conflicts}
-
-
-@given(three())
-def test_a_merge_with_its_own_result_changes_nothing(sides):
-    base, ours, theirs = sides
-    result = merge(base, ours, theirs).text
-    assert merge(base, result, result).text == result

@@ -53,11 +53,6 @@ def test_spans_are_a_partition_and_the_bytes_come_back(text):
     assert document.to_bytes() == text.encode()
 
 
-@given(texts())
-def test_blank_spans_hold_white_space_only(text):
-    assert not [span for span in parse(text).spans if span.kind == "blank" and text[span.start : span.end].strip()]
-
-
 @given(
     st.lists(
         st.sampled_from(["one", "two\nlines", "a\n\nb", "- x", "Label: y", "# h", "§ x", "", " ", "\n"]), max_size=8

@@ -212,17 +212,6 @@ def test_every_word_of_an_entry_finds_it_whatever_was_added_before(tmp_path_fact
         assert there <= {each.entry.start for each in found}
 
 
-@fewer
-@given(added=st.permutations(["tea one", "green teapots", "cups for tea", "喝茶", "other"]), query=queries)
-def test_the_order_of_entries_decides_no_score(tmp_path_factory, added, query):
-    scores = []
-    for number, bodies in enumerate((added, sorted(added))):
-        text = "## talk\n" + "\n§\n".join(f"[created: 2026-11-01] {body}" for body in bodies) + "\n"
-        found = search(opened(tmp_path_factory.getbasetemp() / f"order{number}", text), query)
-        scores.append({each.entry.body: each.score for each in found})
-    assert scores[0] == scores[1]
-
-
 def _words(text):
     """The letters and numbers of a text, without what Markdown makes of them."""
     return [character for character in text if character.isalnum()]
@@ -235,10 +224,3 @@ def test_a_snippet_is_a_piece_of_the_body(body, query, width):
     ends = [place for hit in shown.hits for place in hit]
     assert ends == sorted(ends)
     assert all(0 <= start < end <= len(shown.text) for start, end in shown.hits)
-
-
-@given(text=st.text(max_size=60))
-def test_folding_keeps_every_place(text):
-    folded = fold(text)
-    assert len(folded) == len(text)
-    assert fold(folded) == folded

@@ -8,11 +8,8 @@ from hypothesis import strategies as st
 
 from catmem.errors import EditError
 from catmem.syntax import tags as tag_blocks
-from catmem.text import DEFAULT_LIMITS
 from tests.property.oracles import yaml_pairs
 from tests.property.strategies import bodies, stored_form, tag_keys, tag_sets, tag_soup, tag_text
-
-LIMIT = DEFAULT_LIMITS.tag_block_chars
 
 
 def block_of(text):
@@ -100,18 +97,6 @@ def test_tags_and_body_come_back(tags, body):
     assert dict(tag_blocks.read_pairs(text, len(text))) == {
         key: value if isinstance(value, str) else tuple(value) for key, value in tags.items()
     }
-
-
-@given(st.one_of(tag_soup.map(str.strip), bodies()).filter(bool), bodies())
-def test_a_block_stays_as_written_under_another_body(text, body):
-    changed = tag_blocks.write_body(text, body, LIMIT)
-    assert tag_blocks.read_pairs(changed, LIMIT) == tag_blocks.read_pairs(text, LIMIT)
-    assert tag_blocks.read_body(changed, LIMIT) == body
-
-
-@given(bodies())
-def test_a_body_without_tags_has_none(body):
-    assert tag_blocks.read_pairs(tag_blocks.write({}, body), LIMIT) == ()
 
 
 @given(st.text(min_size=1, max_size=5))

@@ -13,7 +13,7 @@ from catmem.store.contract import Change
 from catmem.store.graph import tips
 from tests.store.memory import InMemoryStore
 from tests.store.stores import kinds
-from tests.store.test_conformance import MEMORY, OTHER, USER, never, run_all, write, written
+from tests.store.test_conformance import MEMORY, USER, never, run_all, write, written
 
 
 def filled(store, count, entity=USER):
@@ -141,22 +141,6 @@ def test_a_branch_can_be_branched_from(store):
     assert [each.revision for each in store.branches(USER)] == ["2", "3a"]
 
 
-def test_a_view_that_is_not_old_makes_no_branch(store):
-    one = branch(store, b"one\n", "0")
-    two = branch(store, b"two\n", one.revision)
-    three = branch(store, b"three\n", two.digest)
-    assert [(each.revision, each.branch) for each in (one, two, three)] == [("1", False), ("2", False), ("3", False)]
-    assert store.commit(USER, None, lambda _: b"four\n", Change(on_stale="branch")).revision == "4"
-
-
-def test_a_branch_that_changes_nothing_is_not_made(store):
-    one = write(store, b"one\n")
-    write(store, b"two\n")
-    before = list(store.replay(USER))
-    assert store.commit(USER, "1", lambda current: current.data, Change(on_stale="branch")) == one
-    assert list(store.replay(USER)) == before
-
-
 def test_a_digest_that_nobody_knows_cannot_be_branched_from(store):
     filled(store, 2)
     before = list(store.replay(USER))
@@ -172,14 +156,6 @@ def test_a_revision_that_is_not_there_cannot_be_branched_from(store, expected):
     branch(store, b"two\n", "1")
     with pytest.raises(UnknownRevisionError):
         store.commit(USER, expected, never, Change(on_stale="branch"))
-
-
-def test_a_branch_whose_update_raises_is_not_made(store):
-    filled(store, 2)
-    before = list(store.replay(USER))
-    with pytest.raises(ZeroDivisionError):
-        store.commit(USER, "1", lambda _: 1 // 0, Change(on_stale="branch"))
-    assert list(store.replay(USER)) == before
 
 
 def test_the_retry_of_a_branch_gets_the_first_answer(store):
@@ -417,15 +393,6 @@ def test_a_history_whose_bytes_are_not_what_it_says_is_not_taken_over(kind, tmp_
 
 
 # --- which entities there are ---------------------------------------------------------------------------------------
-
-
-def test_the_entities_are_those_that_have_a_revision(store):
-    assert list(store.entities()) == []
-    write(store, b"user\n", USER)
-    write(store, b"other\n", OTHER)
-    assert list(store.entities()) == [OTHER, USER]
-    store.bring(MEMORY, store.replay(USER))
-    assert list(store.entities()) == [OTHER, MEMORY, USER]
 
 
 @pytest.mark.parametrize("kind", kinds(lasting=True))

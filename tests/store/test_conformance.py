@@ -77,25 +77,6 @@ def test_refused_and_empty_writes_use_up_no_number(store):
     assert write(store, b"two\n").revision == "2"
 
 
-def test_each_entity_has_numbers_of_its_own(store):
-    write(store, b"user 1\n")
-    write(store, b"memory 1\n", MEMORY)
-    write(store, b"user 2\n")
-    write(store, b"neo 1\n", OTHER)
-    assert written(store, USER) == [("1", b"user 1\n"), ("2", b"user 2\n")]
-    assert written(store, MEMORY) == [("1", b"memory 1\n")]
-    assert written(store, OTHER) == [("1", b"neo 1\n")]
-
-
-def test_many_entities_do_not_touch_each_other(store):
-    entities = [f"agent-{number}/{name}" for number in range(20) for name in ("user", "memory")]
-    for turn in range(3):
-        for entity in entities:
-            write(store, f"{entity} {turn}\n".encode(), entity)
-    for entity in entities:
-        assert written(store, entity) == [(str(n + 1), f"{entity} {n}\n".encode()) for n in range(3)]
-
-
 # --- bytes ----------------------------------------------------------------------------------------------------------
 
 
@@ -226,14 +207,6 @@ def test_a_retry_gets_the_first_answer_and_writes_nothing(store):
     assert list(store.replay(USER)) == before
 
 
-def test_a_retry_gets_the_first_answer_after_other_writes_too(store):
-    change = Change(op_id="op-1", request="sha256:asked")
-    first = store.commit(USER, "0", lambda _: b"one\n", change)
-    write(store, b"two\n")
-    assert store.commit(USER, "0", never, change) == first
-    assert store.read(USER).data == b"two\n"
-
-
 def test_one_op_id_for_two_requests_is_refused(store):
     write(store, b"one\n", op_id="op-1", request="sha256:this")
     before = list(store.replay(USER))
@@ -275,14 +248,6 @@ def test_a_refused_write_may_be_tried_again_under_its_op_id(store):
     with pytest.raises(StaleError):
         store.commit(USER, "0", never, change)
     assert store.commit(USER, "1", lambda _: b"two\n", change).revision == "2"
-
-
-def test_writes_without_an_op_id_get_one_each(store):
-    write(store, b"one\n")
-    write(store, b"two\n")
-    ids = [recorded.op_id for recorded in store.log(USER)]
-    assert all(ids)
-    assert len(set(ids)) == 2
 
 
 # --- the record -----------------------------------------------------------------------------------------------------
@@ -363,12 +328,6 @@ def test_a_log_begun_before_a_write_can_be_read_to_its_end(store):
     assert next(log).revision == "5"
     write(store, b"after\n")
     assert [recorded.revision for recorded in log] == ["4", "3", "2", "1"]
-
-
-def test_a_store_that_was_used_has_no_faults(store):
-    for number in range(40):
-        write(store, b"%d\n" % number)
-    assert store.verify() == []
 
 
 # --- what is kept besides -------------------------------------------------------------------------------------------

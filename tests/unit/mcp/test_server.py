@@ -144,16 +144,6 @@ async def test_what_is_hidden_reads_as_what_is_not_there(tmp_path, uri):
 
 
 @talks
-async def test_a_category_in_any_script_has_a_uri(tmp_path):
-    workspace = root(tmp_path, user="## Größe\nHigh.\n§\nsecond\n")
-    async with client_of(workspace, "boss") as client:
-        put_bytes(workspace, "boss/user", "loose\n\n## Größe\nHigh.\n")
-        uris = [each.uri for each in (await client.list_resources()).resources]
-        assert uris == ["memory://gr%C3%B6%C3%9Fe"]
-        assert "High." in (await client.read_resource(uris[0])).contents[0].text
-
-
-@talks
 async def test_entries_without_a_category_are_a_resource_of_those_who_see_them(tmp_path):
     workspace = root(tmp_path, user="just a note\n")
     with (workspace.root / "profiles" / "neo.yaml").open("a") as file:
@@ -279,16 +269,6 @@ async def test_sorting_asks_about_a_part_of_a_long_list_and_the_beginning_of_a_l
     assert asked.endswith("And 101 more: ask again when these are moved.")
     assert len(asked) < 20_000
     assert "4821" not in asked
-
-
-@talks
-async def test_who_may_move_what_it_does_not_see_is_told_so(tmp_path):
-    workspace = root(tmp_path, user="Likes tea.\n")
-    rights = "user_memory_categories: [talk]\nwritable_categories: [talk, __uncategorized__]\n"
-    (tmp_path / "profiles" / "neo.yaml").write_text(rights)
-    async with client_of(Workspace.open(tmp_path, search=False, store=workspace.store)) as client:
-        (message,) = (await client.get_prompt("sort")).messages
-        assert message.content.text == "neo may not see entries that have no category."
 
 
 @talks

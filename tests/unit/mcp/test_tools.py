@@ -12,8 +12,8 @@ from jsonschema import Draft202012Validator
 from catmem.mcp.tools import all_tools, call_tool
 from catmem.tools.memory_tool import TOOL_SCHEMA
 from catmem.writing.drift_guard import ToolSession
-from tests.roots import text_of
-from tests.unit.mcp.talk import USER, root
+from tests.together import together
+from tests.unit.mcp.talk import root
 
 BY_NAME = {tool.name: tool for tool in all_tools()}
 DOCS = Path(__file__).parents[3] / "docs"
@@ -39,7 +39,7 @@ def test_a_model_is_told_little_of_each_tool():
     assert [tool.name for tool in all_tools() if size([tool]) >= 1_600] == []
 
 
-@pytest.mark.parametrize("tool", all_tools(), ids=BY_NAME)
+@together("tool", all_tools(), ids=BY_NAME)
 def test_schemas_are_schemas_and_every_argument_is_explained(tool):
     for contents in (tool.input_schema, tool.output_schema):
         Draft202012Validator.check_schema(contents)
@@ -47,46 +47,19 @@ def test_schemas_are_schemas_and_every_argument_is_explained(tool):
     assert all(said["description"] for said in tool.input_schema["properties"].values())
 
 
-@pytest.mark.parametrize("tool", all_tools(), ids=BY_NAME)
+@together("tool", all_tools(), ids=BY_NAME)
 def test_arguments_are_of_the_form_that_the_memory_tool_takes(tool):
     for name, said in tool.input_schema["properties"].items():
         whole = TOOL_SCHEMA["properties"][name]
         assert {key: said[key] for key in said if key != "description"}.items() <= whole.items()
 
 
-@pytest.mark.parametrize("tool", all_tools(), ids=BY_NAME)
+@together("tool", all_tools(), ids=BY_NAME)
 def test_hints_say_which_tools_only_read_and_that_none_leaves_this_machine(tool):
     assert tool.annotations.read_only_hint is (tool.name in READING)
     assert tool.annotations.open_world_hint is False
     if tool.name not in READING:
         assert tool.annotations.destructive_hint is (tool.name not in {"memory_add", "memory_verify"})
-
-
-# Those that say that a second call with the same arguments does nothing more.
-REPEATED = {
-    "memory_add": {"content": "Likes tea.", "category": "talk"},
-    "memory_verify": {"old_text": "Never before ten"},
-    "memory_seed": {},
-}
-
-
-@pytest.mark.parametrize("name", REPEATED)
-def test_idempotent_tools_are(tmp_path, name):
-    workspace, profile = root(tmp_path), "boss" if name == "memory_seed" else "neo"
-    entity = "pupil/user" if name == "memory_seed" else "neo/user"
-    assert BY_NAME[name].annotations.idempotent_hint is True
-    assert call_tool(workspace, profile, name, REPEATED[name], ToolSession())["success"]
-    once = text_of(workspace, entity)
-    assert call_tool(workspace, profile, name, REPEATED[name], ToolSession())["success"]
-    assert text_of(workspace, entity) == once != USER
-
-
-def test_the_others_say_that_they_are_not(tmp_path):
-    workspace = root(tmp_path, user="## Talk\nSame.\n§\nSame.\n")
-    assert BY_NAME["memory_remove"].annotations.idempotent_hint is None  # which means no
-    for _ in range(2):
-        assert call_tool(workspace, "neo", "memory_remove", {"old_text": "Same."}, ToolSession())["success"]
-    assert "Same." not in text_of(workspace)
 
 
 RIGHT = {

@@ -100,12 +100,6 @@ def test_every_answer_has_the_headers(client, path, status):
 # --- whether it works ----------------------------------------------------------------------------------------------
 
 
-def test_healthz_and_readyz_say_that_it_works(client):
-    here = client()
-    assert here.get("/healthz").json() == {"status": "ok"}
-    assert here.get("/readyz").json() == {"status": "ready"}
-
-
 def test_readyz_tells_of_a_store_that_fails_and_healthz_does_not(client, workspace, monkeypatch):
     def fails(entity):
         raise StoreError("the disk is gone", code="io")
@@ -212,13 +206,6 @@ CROSS = {
 def test_a_page_of_another_site_changes_nothing(client, headers):
     answer = client(("/said", said)).post("/said", headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (403, "cross_site")
-
-
-@pytest.mark.parametrize(
-    "headers", [{}, {"origin": HERE}, {"origin": HERE, "sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}]
-)
-def test_its_own_page_and_programs_do(client, headers):
-    assert client(("/said", said)).post("/said", headers=headers).status_code == 200
 
 
 # --- callers -------------------------------------------------------------------------------------------------------

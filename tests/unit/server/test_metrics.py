@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_tex
 from starlette.testclient import TestClient
 
 from catmem import clock
-from catmem.audit.log_queries import CONFLICTS, REASONS
+from catmem.audit.log_queries import REASONS
 from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.server import metrics
@@ -107,13 +107,6 @@ def test_a_branch_counts_and_stands_there_until_it_is_merged(workspace, meter):
     assert asked(meter, "mem_unmerged_branches")["neo/user",] == 0
 
 
-def test_an_entity_has_all_its_series_of_conflicts_from_its_first_write_on(workspace, meter):
-    workspace.add("neo", "one", category="work")
-    assert asked(meter, "mem_conflict_total") == {
-        (entity, reason): 0 for entity in ("neo/user", "other") for reason in CONFLICTS
-    }
-
-
 def test_names_that_nobody_configured_are_one(workspace, meter):
     log = AuditLog(workspace.root / ".catmem")
     hostile = ['"} 1\nmem_write_total{agent="boss', "\u202eoen", "a" * 5000, "\ud800", "neo\n", "", "# HELP"]
@@ -193,15 +186,6 @@ _GAUGES = (
 )
 
 
-def test_damage_of_a_journal_is_seen(workspace, meter):
-    workspace.add("neo", "one", category="work")
-    assert asked(meter, "mem_journal_damage") == {(): 0}
-    for segment in (workspace.path("neo", "user").parent / ".catmem" / "journal").iterdir():
-        segment.write_bytes(b"\x00" + segment.read_bytes()[1:])
-    assert asked(meter, "mem_journal_damage")[()] >= 1
-    assert asked(meter, "mem_unreadable")["neo/user",] == 1
-
-
 def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, caplog):
     workspace.add("neo", "one", category="work")
     numbers(meter)
@@ -209,15 +193,6 @@ def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, 
     assert asked(meter, "mem_survey_failed") == {(): 1}
     assert asked(meter, "mem_head_rev")["neo/user",] == 1
     assert "cannot be surveyed" in caplog.text
-
-
-def test_a_survey_is_made_once_in_a_while_however_often_somebody_asks(workspace, monkeypatch):
-    made = []
-    monkeypatch.setattr(metrics, "survey", lambda each: made.append(1) or Workspace.survey(each))
-    with closing(metering(workspace, patience=60)) as meter:
-        for _ in range(5):
-            numbers(meter)
-    assert made == [1]
 
 
 def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):

@@ -15,7 +15,7 @@ from catmem.envelopes.tokens import Tokens, new_token, read_tokens, remove_token
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import error_of, run, run_json
+from tests.end_to_end.terminal import error_of, run_json
 from tests.golden.case import put
 
 CONFIG = "agents: {planner: neo}\n"
@@ -270,14 +270,6 @@ def test_a_damaged_file_is_told_and_never_taken_for_an_empty_one(config, path, t
 
 
 # --- the command ---------------------------------------------------------------------------------------------------
-
-
-def test_new_prints_the_token_once_and_alone(root, path):
-    result = run("token", "new", "neo", "--root", root)
-    text = result.stdout.strip()
-    assert Tokens(path).find(text).profile == "neo"
-    assert text not in result.stderr
-    assert text not in run("token", "list", "--root", root).output
 
 
 def test_new_list_and_remove_as_json(root, path):

@@ -121,13 +121,6 @@ def test_the_last_token_that_goes_opens_nothing(root):
     assert "the last was removed" in refusal_of(root).message
 
 
-def test_a_file_without_tokens_counts_where_there_is_no_mark(root):
-    run("token", "new", "neo", "--root", root)
-    run("token", "remove", "neo", "--root", root)
-    (root / ".catmem" / MARK).unlink()  # as of a root of an older catmem
-    assert "the last was removed" in refusal_of(root).message
-
-
 def test_a_server_that_finds_tokens_has_the_root_remember(root):
     run("token", "new", "neo", "--root", root)
     (root / ".catmem" / MARK).unlink()  # as of a root of an older catmem

@@ -35,11 +35,6 @@ def codes(answers):
     return [answer.code if isinstance(answer, RequestError) else answer for answer in answers]
 
 
-def test_calls_are_made_at_once(workers):
-    together = threading.Barrier(4, timeout=30)
-    assert sorted(called(workers, [together.wait] * 4)) == [0, 1, 2, 3]
-
-
 def test_what_a_call_raises_comes_out_also_a_time_limit_of_its_own(workers):
     def fails():
         raise TimeoutError("its own")
@@ -57,11 +52,6 @@ def test_what_waits_behind_calls_that_take_too_long_is_not_begun(workers, writes
     workers.close()
     assert answers == [code] * 4 + ["timeout"]
     assert made == []
-
-
-def test_after_the_end_nothing_is_begun(workers):
-    workers.close()
-    assert codes(called(workers, [lambda: 1])) == ["stopping"]
 
 
 def test_the_end_waits_for_what_was_begun(workers):

@@ -61,18 +61,6 @@ def test_an_entry_that_is_pushed_out_by_another_is_told(tmp_path):
     assert LONG in workspace.prompt("neo").text
 
 
-@pytest.mark.parametrize(
-    ("budget", "text"),
-    [("{}", LONG), ("{memory: 10}", LONG), ("{user: 5000}", LONG), ("{user: 120, total: 4000}", "Short.")],
-)
-def test_where_all_has_room_nothing_is_told(tmp_path, budget, text):
-    assert told(root(tmp_path, budget), text) is None
-
-
-def test_what_the_profile_does_not_see_is_not_told(workspace):
-    assert told(workspace, "Nobody reads this.", category="drop") is None
-
-
 def test_a_profile_is_told_of_its_own_prompt_only(workspace):
     assert told(workspace, actor="boss") is None
     assert told(workspace, f"{LONG} more", actor="neo").profile == "neo"

@@ -79,22 +79,6 @@ def test_a_stale_write_in_branch_mode_is_a_branch(tmp_path):
     assert lines(workspace)[2][4:9] == ("1", "2a", "branch", None, 2)
 
 
-def test_a_stale_write_that_is_made_on_what_is_there_is_merged(workspace):
-    workspace.add("neo", "one", category="work")
-    workspace.add("neo", "two", category="work")
-    workspace.add("neo", "three", category="work", expected=1, on_drift="merge")
-    assert lines(workspace)[2][4:9] == ("1", "3", "merged", None, 3)
-
-
-def test_a_merge_of_revisions_is_merged(tmp_path):
-    make_audited(tmp_path)
-    workspace = Workspace.open(tmp_path, search=False, store=InMemoryStore())
-    workspace.add("neo", "one", category="work")
-    workspace.add("neo", "two", category="work", expected=0, on_stale="branch")
-    gate.commit(workspace, "neo/user", "1", lambda current: current.data, Change(op="merge", merges=("1a",)))
-    assert lines(workspace)[2][2:9] == ("merge", "person", "1", "2", "merged", None, 2)
-
-
 REFUSED = {
     "stale_prev": lambda workspace: workspace.add("neo", "x", category="work", expected=1),
     "forbidden": lambda workspace: workspace.add("neo", "x", category="talk", actor="neo"),

@@ -104,12 +104,6 @@ def test_tags_for_a_text_that_is_there_need_a_replace(workspace, tags):
     assert not written.changed
 
 
-def test_a_move_that_doubles_an_entry_is_made_and_noted(workspace):
-    put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
-    written = workspace.move("neo", "no calls", "talk", category="pay")
-    assert (written.changed, written.notes) == (True, ("'no calls' is in talk twice now",))
-
-
 def test_a_hidden_double_is_not_told(workspace):
     written = workspace.move("neo", "no calls", "pay", actor="neo")
     put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
@@ -150,12 +144,6 @@ def test_a_person_is_warned_of_what_the_owner_does_not_read(workspace, write, dr
     assert write(workspace, "pay", dry_run=dry_run).warnings == (UNREAD,)
 
 
-@pytest.mark.parametrize("write", WRITES.values(), ids=WRITES)
-def test_a_profile_is_not(workspace, write):
-    put_bytes(workspace, "neo/user", "## Rest\nno calls\n\n## Pay\ns\n")
-    assert write(workspace, "pay", actor="boss").warnings == ()
-
-
 @pytest.mark.parametrize("include", [None, True, False])
 @pytest.mark.parametrize("selectors", ["[talk]", "['*']", "[talk, '!__uncategorized__']"])
 @pytest.mark.parametrize("text", ["one\n", "one\n\n## Talk\ntwo\n"], ids=["flat", "with sections"])
@@ -184,11 +172,6 @@ def test_of_entries_that_say_the_same_the_first_is_meant(workspace, write, after
     put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nx\n§\nsame\n")
     written = write(workspace)
     assert (written.after, written.notes) == (after, (ALIKE,))
-
-
-def test_entries_that_are_hidden_are_not_counted(workspace):
-    put_bytes(workspace, "neo/user", "## Talk\nsame\n\n## Pay\nsame\n")
-    assert workspace.remove("neo", "same", actor="neo").notes == ()
 
 
 # --- the first section of a flat file ---

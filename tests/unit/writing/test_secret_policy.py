@@ -100,12 +100,6 @@ def test_a_version_of_a_role_is_kept_and_holds_no_secret(tmp_path):
     assert workspace.submit(jsonable(envelope) | {"role_id": "neo@2"}).changed
 
 
-@pytest.mark.parametrize("value", ["", "x", True, None, 7, ["Deploys", None], {"set": "in June"}])
-def test_a_key_that_is_called_so_is_no_secret_by_itself(tmp_path, value):
-    workspace = opened(tmp_path, "secrets: refuse\nentities: {'project:alpha': {content: json}}\n")
-    assert workspace.put("project:alpha", {"password": value}, expected=0, actor="boss").changed
-
-
 @pytest.mark.parametrize(
     ("policy", "stored", "warned"),
     [("ask", False, False), ("refuse", False, False), ("withhold", True, True), ("allow", True, False)],

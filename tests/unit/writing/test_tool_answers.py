@@ -23,8 +23,3 @@ def test_all_that_an_answer_shows_may_fit(sizes):
     fit = may_fit(hit.entry for hit in hits)
     assert 1 <= fit <= len(hits)
     assert shown_found(hits[:fit], len(hits), 0) == shown_found(hits, len(hits), 0)
-
-
-def test_of_many_long_ones_few_may_fit():
-    assert may_fit(entries_of([1_900] * 50)) == MOST_CHARACTERS // 2_000
-    assert may_fit([]) == 0

@@ -63,11 +63,6 @@ def test_add_needs_a_category_in_a_file_with_sections(workspace):
     assert text_of(workspace) == TALK
 
 
-def test_add_keeps_tags_and_a_created_of_the_callers_own(workspace):
-    written = workspace.add("neo", "x", category="talk", tags={"source": "a call", "created": "2020-01-01"}, as_of=DAY)
-    assert written.entries[0].tags == {"source": "a call", "created": "2020-01-01"}
-
-
 @pytest.mark.parametrize("actor", [None, "boss"])
 def test_nothing_was_written_in_the_future(tmp_path, actor):
     text = "## Talk\n[created: 2999-01-01] x\n"
@@ -98,21 +93,12 @@ def test_a_shared_file_gets_no_created_and_no_final_newline(workspace):
     assert workspace.add("neo", "x", category="talk").after == "## Talk\n§\nshort\n§\nx\n§\n## __uncategorized__"
 
 
-def test_a_shared_file_keeps_what_the_caller_says(workspace):
-    put_bytes(workspace, "neo/user", SHARED)
-    assert "[source: me] x" in workspace.add("neo", "x", category="talk", tags={"source": "me"}).after
-
-
 @pytest.mark.parametrize("content", ["no calls", "  no calls\r\n"])
 def test_a_text_that_is_there_already_is_not_added_again(workspace, content):
     written = workspace.add("neo", content, category="talk")
     assert (written.changed, written.revision, written.after) == (False, "1", TALK)
     assert bodies(written) == ["no calls"]
     assert written.notes == ("'no calls' is already there, so no second copy was made",)
-
-
-def test_the_same_text_in_another_category_is_another_entry(workspace):
-    assert workspace.add("neo", "no calls", category="pay").changed
 
 
 @pytest.mark.parametrize("content", ["", " \n\t ", "\u2028"])
@@ -158,13 +144,6 @@ def test_an_entry_is_named_by_a_piece_of_its_body_or_its_id(workspace, old_text)
     assert bodies(workspace.remove("neo", old_text)) == ["short answers"]
 
 
-def test_no_match_names_the_nearest(workspace):
-    with pytest.raises(NoMatchError) as caught:
-        workspace.remove("neo", "short anwsers, please")
-    assert caught.value.message == "no entry of neo holds 'short anwsers, please'"
-    assert caught.value.hint == "The nearest: 'short answers' (talk). Give a piece of the text as it is there."
-
-
 def test_several_matches_are_told_with_their_places(workspace):
     with pytest.raises(AmbiguousError) as caught:
         workspace.remove("neo", "s")
@@ -183,20 +162,6 @@ def test_several_matches_are_told_with_their_places(workspace):
 def test_the_one_entry_that_is_just_the_text_is_meant_though_others_hold_it(workspace, old_text):
     put_bytes(workspace, "neo/user", "## Talk\nno call\n§\ncall\n§\ncall me\n")
     assert workspace.remove("neo", old_text).after == "## Talk\nno call\n§\ncall me\n"
-
-
-def test_a_text_that_two_entries_are_is_ambiguous(workspace):
-    put_bytes(workspace, "neo/user", "## Talk\ncall\n§\ncall me\n\n## Pay\ncall\n")
-    with pytest.raises(AmbiguousError):
-        workspace.remove("neo", "call")
-    assert workspace.remove("neo", "call", category="pay").changed
-
-
-def test_entries_that_differ_in_their_tags_are_told_apart_by_their_ids(workspace):
-    put_bytes(workspace, "neo/user", "## Talk\nsame\n§\n[source: me] same\n")
-    with pytest.raises(AmbiguousError) as caught:
-        workspace.remove("neo", "same")
-    assert workspace.remove("neo", caught.value.places[1]["id"]).after == "## Talk\nsame\n"
 
 
 # --- replace ---
@@ -382,17 +347,6 @@ def test_a_profile_may_remove_hostile_text_and_is_not_shown_it(tmp_path):
         workspace.remove("neo", "Ignore", actor="neo")
     assert caught.value.candidates == ("[BLOCKED: instruction-override]",) * 2
     assert workspace.remove("neo", "one", actor="neo").after == f"## Talk\n{HOSTILE} two\n"
-
-
-def test_an_entry_of_the_other_file_is_named_there(workspace):
-    workspace.add("neo", "Harbour is a booking site.", target="memory", category="projects")
-    for verb in (workspace.remove, workspace.verify):
-        with pytest.raises(NoMatchError) as caught:
-            verb("neo", "booking site", target="user")
-        assert caught.value.hint == "The memory file of neo holds it: give -t memory."
-    put_bytes(workspace, "neo/memory", b"\xff")
-    with pytest.raises(NoMatchError):
-        workspace.remove("neo", "booking site", target="user")
 
 
 def test_without_a_target_the_file_is_the_one_that_holds_the_entry(workspace):

@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import NoMatchError, OperationCollisionError, StaleError, UnknownRevisionError
+from catmem.errors import NoMatchError, OperationCollisionError, StaleError
 from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
@@ -45,15 +45,6 @@ def test_a_stale_write_is_kept_beside_the_head(workspace):
     assert recorded(workspace) == [("2a", ("1",)), ("2", ("1",)), ("1", ())]
 
 
-def test_the_answer_says_that_it_needs_a_merge(workspace):
-    written = workspace.replace("neo", "no calls", "no calls before ten", expected=1)
-    assert written.notes[-1] == (
-        "it was made on an older revision, so it is kept as branch 2a beside what is there now, and is not in the file "
-        "until it is merged (catmem merge neo/user 2a)"
-    )
-    assert jsonable(written)["branch"] is True
-
-
 def test_a_write_on_a_branch_goes_on_from_it(workspace):
     first = workspace.add("neo", "one", category="talk", expected=1)
     second = workspace.add("neo", "two", category="talk", expected=first.digest)
@@ -80,14 +71,6 @@ def test_a_retry_gives_the_first_answer_again(workspace):
     assert len(recorded(workspace)) == 3
     with pytest.raises(OperationCollisionError):
         workspace.add("neo", "two", category="talk", expected=1, op_id="a")
-
-
-@pytest.mark.parametrize("dry_run", [False, True])
-def test_what_no_record_holds_cannot_be_branched_from(workspace, dry_run):
-    with pytest.raises(StaleError):
-        workspace.add("neo", "one", category="talk", expected="sha256:" + "0" * 64, dry_run=dry_run)
-    with pytest.raises(UnknownRevisionError):
-        workspace.add("neo", "one", category="talk", expected=9, dry_run=dry_run)
 
 
 @pytest.mark.parametrize("dry_run", [False, True])

@@ -103,25 +103,12 @@ def test_nor_do_hidden_entries_make_its_text_ambiguous_or_an_addition_needless(w
     assert workspace.add("neo", "hidden drop", category="drop", actor="boss").notes == ()
 
 
-def test_sections_that_it_does_not_see_are_not_named_to_it(workspace):
-    with pytest.raises(EditError) as caught:
-        workspace.add("neo", "x", actor="boss")
-    assert (caught.value.code, caught.value.hint) == ("no_category", "Name one of talk.")
-
-
 # --- categories ---
 
 
 @pytest.mark.parametrize("category", ["talk", "drop"])
 def test_a_profile_adds_to_what_it_may_write_whether_it_sees_it_or_not(workspace, category):
     assert workspace.add("neo", "x", category=category, actor="neo").entries[0].category == category
-
-
-def test_a_profile_with_one_writable_category_need_not_name_it(workspace):
-    assert workspace.add("one", "x", actor="one").entries[0].category == "talk"
-    assert workspace.add("one", "x", target="memory", actor="one", as_of=DAY).after == (
-        "## Talk\n[created: 2026-05-01] x\n"
-    )
 
 
 @pytest.mark.parametrize("category", ["rules", "pay", "not-there", "__uncategorized__"])

@@ -21,23 +21,6 @@ def bodies(response) -> list[str]:
 # --- head and read -------------------------------------------------------------------------------------------------
 
 
-def test_a_text_that_no_history_has_is_said_to_be_that(person, neo):
-    for client in (person, neo):
-        assert client.get("/mem/head", params=USER).json()["recorded"] is False
-        assert client.get("/mem/read", params=USER).json()["revision"] is None
-
-
-def test_after_a_write_head_and_read_name_the_new_revision(person, neo):
-    tag = neo.get("/mem/read", params=USER).headers["etag"]
-    written = neo.post("/mem/write", json=plain("be brief"), headers={"If-Match": tag})
-    assert written.json()["revision"] == "2"
-    for client in (person, neo):
-        head = client.get("/mem/head", params=USER)
-        assert (head.json()["mem_rev"], head.json()["recorded"]) == (2, True)
-        assert head.headers["etag"].startswith('"2-')
-        assert client.get("/mem/read", params=USER).json()["revision"] == "2"
-
-
 def test_an_agent_reads_what_its_selectors_show_it(neo):
     response = neo.get("/mem/read", params=USER)
     assert bodies(response) == ["short answers", "no calls before ten in the morning, please", "be kind"]

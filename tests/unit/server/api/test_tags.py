@@ -57,12 +57,6 @@ def test_the_tag_of_a_text_without_a_revision_fits_that_text_alone():
     assert not match.fits(Snapshot.of(b"another text", None))
 
 
-def test_a_tag_does_not_tell_the_digest_of_a_text():
-    tag = tag_of(b"{}", unrecorded(TEXT.digest))
-    digest = TEXT.digest.removeprefix("sha256:")
-    assert not any(digest[start : start + 6] in tag for start in range(len(digest) - 6))
-
-
 @pytest.mark.parametrize(
     ("header", "known"),
     [

@@ -8,7 +8,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from catmem.envelopes.tokens import new_token
-from catmem.plugins.page.formats import days
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
@@ -85,23 +84,6 @@ def test_how_full_is_said_where_there_is_a_limit_alone(tmp_path, config, neo, sa
 # --- seeds ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("pupil", "says"),
-    [
-        ("user_memory_categories: [talk]\n", "No profile is seeded by another."),
-        ("user_memory_categories: [talk]\nseed_from: boss\n", "never seeded; nothing would change"),
-    ],
-)
-def test_what_was_never_seeded_is_not_called_in_step(tmp_path, pupil, says):
-    workspace = root(tmp_path / "root", text="", pupil=pupil)
-    with served(workspace) as client:
-        assert "behind its source" not in page(client, "/").text
-        text = page(client, "/page/seeds").text
-        assert says in text
-        assert "in step" not in text
-    workspace.store.close()
-
-
 def test_what_was_seeded_is_in_step_and_later_tells_how_verifying_reaches_a_copy(tmp_path):
     workspace = root(tmp_path / "root", text="", pupil="user_memory_categories: [talk]\nseed_from: boss\n")
     workspace.submit(workspace.envelope("boss", "## Talk\n[verified_date: 2020-01-01] Likes tables.\n"))
@@ -140,19 +122,6 @@ def test_a_finding_leads_to_the_entry_that_it_is_about(client, workspace):
     for each in found:
         place = each.partition("#")[2]
         assert place in [article["id"] for article in page(client, each).all("article")]
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("verified 2020-01-01, 250 days ago", "verified 1 Jan 2020, 250 days ago"),
-        ("2020-13-01", "2020-13-01"),
-        ("x2020-01-01", "x2020-01-01"),
-        ("no date", "no date"),
-    ],
-)
-def test_dates_of_a_sentence_are_as_elsewhere(text, shown):
-    assert days(text) == shown
 
 
 def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(tmp_path):

@@ -82,19 +82,6 @@ def test_the_page_merges_what_the_library_merges(client, workspace, choice, how)
     assert revisions(workspace)[0] == ("3", ("2", "2a"))
 
 
-def test_words_of_ones_own_stand_in_the_place_of_both(client, workspace):
-    assert merge(client, "own", "no calls\nat all").status_code == 303
-    assert workspace.parse(text_of(workspace)).by_category["talk"][0].body == "no calls\nat all"
-
-
-def test_a_branch_that_merges_by_itself_is_one_button_below_its_diff(client, workspace):
-    page = "/page/branches/neo/user/2b"
-    assert "likes charts" in " ".join(diff_lines(client.get(page).text))
-    form = shown(client, page).named("Merge")
-    assert sent(client, form).headers["location"] == "/page/branches?did=neo/user@3"
-    assert "likes charts" in text_of(workspace)
-
-
 def test_what_was_done_is_told_and_has_no_undo_which_would_not_open_the_branch_again(client):
     page = client.get(merge(client, "theirs").headers["location"]).text
     assert "Merged 2a" in Markup(page).text

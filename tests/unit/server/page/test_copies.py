@@ -75,21 +75,6 @@ def test_a_copy_leads_to_its_source_in_the_queue(client, name, source):
         assert place in [each["id"] for each in shown.all("article") if each["data-entity"] == f"{source}/user"]
 
 
-def test_where_everything_due_is_a_copy_nothing_is_to_be_answered(client):
-    made = Markup(client.get("/page/queue?profile=pupil").text)
-    assert "Nothing is to be answered in pupil: what is due there is a copy." in made.text
-    assert "Stale (3)" in made.text
-
-
-def test_a_copy_that_is_behind_its_source_says_that_a_seed_mends_it(client, workspace):
-    workspace.verify("boss", "short")
-    html = client.get("/page/queue?profile=neo").text
-    behind = next(text for text in re.findall(r"<article.*?</article>", html, re.DOTALL) if "short answers" in text)
-    assert "follows boss/user , which says something else by now: a seed brings it" in Markup(behind).text
-    assert "/page/seeds/neo" in [each["href"] for each in Markup(behind).all("a")]
-    assert "<button" not in behind
-
-
 def test_a_copy_that_is_due_by_its_own_measure_can_be_answered(client, workspace):
     put(workspace.root / "profiles" / "boss.yaml", f"{PROFILES['boss']}stale_after: 9999d\n")
     html = client.get("/page/queue?profile=neo").text

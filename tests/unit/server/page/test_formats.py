@@ -60,10 +60,6 @@ def test_a_difference_that_does_not_show_is_written_out(old, new, said):
     assert said in [text for *_, text in told(formats.diff_of(old, new))]
 
 
-def test_a_text_that_ends_without_a_newline_on_both_sides_has_no_remark():
-    assert "no newline" not in str(formats.diff_of("a\nb", "a\nc"))
-
-
 def test_a_long_diff_is_cut_and_says_by_how_much():
     diff = formats.diff_of("", "x\n" * 1_000, most=10)
     assert (len(diff.lines), diff.hidden, diff.added) == (10, 990, 1_000)
@@ -97,12 +93,6 @@ def test_days_and_moments_look_the_same_everywhere():
     assert formats.day(None) == ""
     assert formats.moment("2026-11-21T09:05:00.123456Z") == "21 Nov 2026, 09:05 UTC"
     assert formats.moment("whenever") == "whenever"
-
-
-@pytest.mark.parametrize(("page", "rows", "told"), [(1, [0, 1, 2], "1-3"), (4, [9], "10-10"), (9, [9], "10-10")])
-def test_a_long_list_comes_in_pages(page, rows, told):
-    some = formats.paged(list(range(10)), page, 3)
-    assert (list(some.rows), f"{some.first}-{some.last}", some.pages) == (rows, told, 4)
 
 
 _LINKS = f"[a]: b{'c' * 300}\n\n" + "[a]" * 1_200

@@ -90,12 +90,6 @@ def test_hostile_text_can_be_read(client, address):
         assert words in text
 
 
-def test_a_heading_in_an_entry_is_none_of_the_page(client):
-    made = Markup(client.get("/page/files/neo/user").text)
-    assert made.headings.count(1) == 1
-    assert ("p", "Big") in made.texts
-
-
 def test_whatever_a_template_prints_is_escaped_and_written_out():
     template = environment().from_string('<a title="{{ x }}">{{ x }}</a>{{ y }}')
     assert template.render(x='"<\u202e', y=None) == '<a title="&#34;&lt;\\u202e">&#34;&lt;\\u202e</a>'

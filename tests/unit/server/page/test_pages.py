@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -148,12 +147,6 @@ def test_nothing_else_of_the_package_is_served(client, address):
     assert client.get(address).status_code == 404
 
 
-@pytest.mark.parametrize("address", ["/", "/page/nowhere"])
-def test_a_form_of_the_page_comes_with_its_origin(client, address):
-    # With no-referrer browsers send the origin null along, and the form would be refused as one of another site.
-    assert client.get(address).headers["referrer-policy"] == "same-origin"
-
-
 # --- what each shows ------------------------------------------------------------------------------------------------
 
 
@@ -188,15 +181,6 @@ def test_every_kind_of_next_step_has_its_screen(client, workspace):
     assert kinds == {*SCREENS, "unsorted", "outside"}
     for address in SCREENS.values():
         assert page(client, address).text
-
-
-def test_a_profile_that_cannot_be_read_hides_no_other(client, workspace):
-    (workspace.root / "homes" / "boss" / "USER.md").write_bytes(b"\xff\xfe broken")
-    (workspace.root / "profiles" / "wrong.yaml").write_text("tier: many\n", encoding="utf-8")
-    text = page(client, "/").text
-    assert "not UTF-8" in text
-    assert "wrong.yaml" in text
-    assert "neo 6 of 7" in text
 
 
 @pytest.mark.parametrize("text", ["foo: [\n", "tier: many\n"])
@@ -417,20 +401,6 @@ def database(tmp_path):
     workspace.store.close()
 
 
-def test_a_root_in_a_database_is_shown_as_one_in_files(database):
-    with TestClient(create_app(database, ServerSettings()), base_url=ADDRESS) as client:
-        assert "1 branch with conflicts" in page(client, "/").text
-        assert "wants a decision" in page(client, "/page/branches/neo/user/2a").text
-        for address in PAGES:
-            status = client.get(address).status_code
-            assert (
-                status == 200
-                or "/3" in address
-                or "/edit/" in address
-                or address in {"/page/nowhere", "/proposals/p-nowhere", "/page/search?q=%22"}
-            ), address
-
-
 def test_a_root_without_profiles_says_how_to_begin(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     workspace = Workspace.open(tmp_path, search=False)
@@ -486,15 +456,6 @@ def test_an_entry_is_a_row_that_opens_to_all_there_is_of_it(client, workspace, a
     assert "source chat" in long.text
     for name in ("Verify", "Edit", "Expire", "Remove"):
         assert name in long.text
-
-
-@pytest.mark.parametrize("address", ["/page/files/neo/user", "/page/queue"])
-def test_the_row_that_a_link_names_is_open(client, workspace, address):
-    named = next(each.id for each in workspace.read("neo", "user").document.entries if "half past ten" in each.body)
-    made = Markup(client.get(f"{address}?entry={named}").text)
-    rows = [attributes for tag, attributes in made.tags if tag in {"article", "details"}]
-    opened = [row["data-entry-id"] for row, details in pairwise(rows) if "data-entry-id" in row and "open" in details]
-    assert opened == [named]
 
 
 @pytest.mark.parametrize(("address", "size"), [("/page/files/neo/user", 50), ("/page/queue", 40)])

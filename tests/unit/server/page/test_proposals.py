@@ -9,7 +9,6 @@ import pytest
 from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
-from catmem.writing.operation import Operation
 from tests.unit.server.page.changing import TEXT, revisions, root, served, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
@@ -102,14 +101,6 @@ def test_the_queue_says_who_wants_what_and_why(client, workspace):
     assert "gave no reason" in made.text
     until = clock.today() + timedelta(days=30)
     assert f"until {until.day} {until:%b} {until.year}" in made.text
-
-
-def test_a_verification_says_what_it_was_checked_against(client, workspace):
-    check = Operation("verify", old_text="Never schedule", evidence="chat 7")
-    name = workspace.write("neo", [check], actor="ann").waiting
-    made = read(client, f"{QUEUE}/{name}")
-    assert "Evidence: chat 7" in made.text
-    assert clock.today().isoformat() in marked(made)
 
 
 def test_every_page_says_how_many_wait(client, workspace):
@@ -238,17 +229,6 @@ def test_a_decided_one_says_who_decided_and_why(client, workspace):
     who = workspace.proposal(name).decision.by
     assert f"Proposed by neo, rejected by {who}" in made.text
     assert "Not true." in made.text
-
-
-def test_one_that_a_person_made_by_hand_is_done_and_leaves_the_queue(client, workspace):
-    name = reword(workspace)
-    workspace.replace("neo", "Prefers short", content="Prefers long answers.")
-    made = read(client)
-    assert "Nothing waits" in made.text
-    assert "Proposals 1" not in made.text
-    page = client.get(f"{QUEUE}/{name}").text
-    assert "It is done: the file says by now what it proposes." in Markup(page).text
-    assert "Reject" not in [button for form in Forms(page).all for button in form["buttons"]]
 
 
 # --- back ----------------------------------------------------------------------------------------------------------

@@ -87,24 +87,6 @@ def test_the_entry_is_gone(client, workspace):
     assert entry(workspace, "long").body == TYPED
 
 
-def test_an_addition_to_a_file_that_changed(client, workspace):
-    form = shown(client, FILE).named("Add it")
-    workspace.replace("neo", "calls", content="No calls before nine.")
-    made, forms = refused(sent(client, form, content=TYPED, category="talk"))
-    assert "The file is another one than you saw" in made.text
-    assert sent(client, forms.named("Add it")).status_code == 303
-    assert entry(workspace, "long").body == TYPED
-
-
-def test_two_windows_of_one_person(client, workspace):
-    first, second = editing(client, workspace), editing(client, workspace)
-    assert sent(client, first, content="Prefers tables.").status_code == 303
-    made, forms = refused(sent(client, second))
-    assert "sent before with other words, from another tab" in made.text
-    assert forms.named("Save on what is there now")["fields"]["content"] == TYPED
-    assert revisions(workspace) == 2
-
-
 @pytest.mark.parametrize(
     ("answer", "again"), [("verify", "Verify it"), ("expire", "Let it expire"), ("remove", "Remove it")]
 )

@@ -155,22 +155,3 @@ def test_a_tick_on_what_was_never_there_writes_nothing(client, workspace, box):
     form = chosen(client, "short")
     refused(pressed(client, form, "remove", **{"tick-99": box}), 400)
     assert text_of(workspace) == TEXT
-
-
-def test_who_may_not_write_has_no_boxes(tmp_path, workspace):
-    from catmem.envelopes.tokens import new_token
-
-    path = tmp_path / "tokens" / "tokens.json"
-    _, token = new_token(workspace.config, path, "eve", person=True, scope="read")
-    with served(workspace, tokens=path) as client:
-        for address in (FILE, QUEUE):
-            page = client.get(address, headers={"Authorization": f"Bearer {token}"})
-            assert page.status_code == 200
-            assert "tick-" not in page.text
-
-
-@pytest.mark.parametrize("address", [FILE, QUEUE])
-def test_every_box_belongs_to_a_form_of_its_file(client, address):
-    forms = shown(client, address)
-    batch = [form for form in forms.all if "Verify ticked" in form["buttons"]]
-    assert sum(len(form["boxes"]) for form in batch) == sum(len(boxes) for boxes in forms.outside.values()) > 0

@@ -6,14 +6,12 @@ import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
-from urllib.parse import quote
 
 import pytest
 
-from catmem.envelopes.tokens import new_token
 from catmem.plugins.page import sort_page
 from catmem.plugins.sorting.proposals import list_tidy
-from tests.unit.server.page.changing import entry, revisions, root, served, text_of
+from tests.unit.server.page.changing import revisions, root, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -228,17 +226,6 @@ def test_what_changed_meanwhile_proposes_nothing_and_keeps_the_other_ticks(clien
     assert len(workspace.proposals()) == 1
 
 
-def test_what_would_be_refused_cannot_be_ticked_and_leads_to_its_entry(client, workspace):
-    named = [
-        each["name"]
-        for each in Markup(client.get(PROMOTE).text).all("input")
-        if each.get("name", "").startswith("take-")
-    ]
-    assert set(named) == set(ticks(client).values())
-    hostile = entry(workspace, "previous instructions").id
-    assert f"/page/files/neo/user?entry={quote(hostile, safe='')}" in client.get(PROMOTE).text
-
-
 def test_a_forged_tick_on_what_is_refused_says_why_and_the_others_are_proposed(client, workspace):
     (refused_key,) = [key for key, each in sort_page._learned(workspace).items() if each.error]
     chosen = {f"take-{refused_key}": "on", ticks(client)["Never deploy on Friday."]: "on"}
@@ -248,24 +235,3 @@ def test_a_forged_tick_on_what_is_refused_says_why_and_the_others_are_proposed(c
     assert [change.after.body for each in workspace.proposals() for change in each.changes] == [
         "Never deploy on Friday."
     ]
-
-
-# --- both ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("address", [TIDY, PROMOTE])
-def test_who_may_not_write_sees_the_list_without_a_form(tmp_path, workspace, address):
-    path = tmp_path / "tokens" / "tokens.json"
-    _, token = new_token(workspace.config, path, "eve", person=True, scope="read")
-    asked = {"Authorization": f"Bearer {token}"}
-    with served(workspace, tokens=path) as client:
-        answer = client.get(address, headers=asked)
-        assert answer.status_code == 200
-        assert "Never deploy on Friday." in Markup(answer.text).text
-        assert f"/page/change{address.removeprefix('/page')}" not in answer.text
-        assert not re.search('name="(pair|take)-', answer.text)
-        sending = {"csrf": "x", "back": address}
-        assert (
-            client.post(f"/page/change{address.removeprefix('/page')}", data=sending, headers=asked).status_code == 403
-        )
-    assert text_of(workspace) == TEXT

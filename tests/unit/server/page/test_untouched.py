@@ -83,11 +83,6 @@ def test_other_words_change_the_words_alone(made, text, config):
     assert text_of(workspace).replace("Ours.", "Mine.") == before
 
 
-def test_a_category_that_cannot_be_chosen_is_not_offered_to_others(made):
-    workspace, client = made("## Talk\nA.\n\n## Odd\nMine.\n", CLOSED)
-    assert editing(client, entry(workspace, "A."))["choices"]["category"] == ["talk", "rules"]
-
-
 def test_a_date_that_is_none_can_be_put_right_and_taken_away(made):
     workspace, client = made("## Talk\n[expires: 2026-12] Mine.\n")
     assert editing(client, entry(workspace, "Mine."))["fields"]["expires"] == "2026-12"

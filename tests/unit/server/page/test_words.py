@@ -79,33 +79,6 @@ def test_the_button_that_fits_stands_out(client, address, words, button):
     assert highlighted(card(client, address, words)) == [button]
 
 
-@pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/search?q=short", "/page/access"])
-def test_what_has_no_category_is_uncategorized_to_people(client, address):
-    text = Markup(client.get(address).text).text
-    assert "__uncategorized__" not in text
-
-
-# --- history ---------------------------------------------------------------------------------------------------------
-
-
-def compared(client):
-    html = client.get("/page/history/neo/user").text
-    chosen = dict.fromkeys(("since", "to"))
-    for name in chosen:
-        select = re.search(rf'<select name="{name}">(.*?)</select>', html, re.DOTALL)[1]
-        chosen[name] = re.search(r'<option value="(\w+)" selected', select)[1]
-    return chosen["since"], chosen["to"], html
-
-
-def test_the_newest_two_of_the_main_line_are_compared(client, workspace):
-    workspace.verify("neo", "No category")
-    workspace.add("neo", "Beside it.", category="talk", expected="1", on_stale="branch")
-    since, to, html = compared(client)
-    assert (since, to) == ("1", "2")
-    assert "(branch)" in html
-    assert client.get("/page/history/neo/user/compare", params={"since": since, "to": to}).status_code == 200
-
-
 # --- what nobody sees ------------------------------------------------------------------------------------------------
 
 
@@ -147,16 +120,3 @@ def test_nothing_is_said_to_be_in_order_that_nobody_could_look_at(client, worksp
     seeds = Markup(client.get("/page/seeds").text).text
     assert "Not everything could be looked at." in seeds
     assert "No profile is seeded" not in seeds
-
-
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [("/page/queue", "All clear"), ("/page/queue", "Nothing is due")],
-)
-def test_what_is_due_in_a_file_that_cannot_be_read_is_unknown(client, workspace, address, said):
-    put(workspace.root / "homes" / "neo" / "USER.md", f"## Talk\n[verified_date: {today()}] New.\n")
-    assert said in client.get(address).text
-    (workspace.root / "homes" / "neo" / "USER.md").write_bytes(b"\xff")
-    text = Markup(client.get(address).text).text
-    assert said not in text
-    assert "could" in text

@@ -79,7 +79,7 @@ def test_a_body_that_does_not_come_is_not_waited_for():
     scope = {"type": "http", "headers": [(b"content-length", b"5")]}
     with pytest.raises(RequestError) as caught:
         anyio.run(read, scope)
-    assert (caught.value.status, caught.value.code) == (408, "slow_body")
+    assert (caught.value.http_status, caught.value.code) == (408, "slow_body")
 
 
 def test_after_the_body_it_waits_as_long_as_it_takes_for_the_client_to_go():

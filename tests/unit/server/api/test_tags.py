@@ -47,7 +47,7 @@ def test_a_tag_names_its_revision(header, revision):
 def test_what_names_no_one_revision_is_refused(headers):
     with pytest.raises(RequestError) as caught:
         read_match(headers)
-    assert (caught.value.status, caught.value.code) == (400, "bad_precondition")
+    assert (caught.value.http_status, caught.value.code) == (400, "bad_precondition")
 
 
 def test_the_tag_of_a_text_without_a_revision_fits_that_text_alone():

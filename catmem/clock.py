@@ -5,11 +5,8 @@ Only the file store asks elsewhere: a test sets the clock of its ``System``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _ISO_DATE_LENGTH = len("2026-05-01")
 

@@ -11,12 +11,12 @@ configuration, 3 drift or conflict, 4 store damage), and what HTTP answers (``ht
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from os import PathLike
 
 
@@ -395,13 +395,13 @@ class RequestError(CatmemError):
     ) -> None:
         """``status``, from 400 on, for an answer with another status than all others of its code."""
         super().__init__(message, code=code, hint=hint)
-        self.status = status
+        self.status = status or self._listed("http")
         self.headers = dict(headers or {})
 
     @property
     def http_status(self) -> int:
         """That of this answer alone, or of its code."""
-        return self.status or super().http_status
+        return self.status
 
 
 class UnknownRevisionError(CatmemError):

@@ -12,15 +12,14 @@ import json
 import os
 import stat
 import time
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, ChangedMeanwhileError, TooLargeError, UnreadableError
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _READ_SIZE = 1 << 20

@@ -10,12 +10,10 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from catmem.errors import NotUtf8Error, TooLargeError
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 BOM = "\ufeff"
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter, deque
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, get_args
 
 from catmem.clock import timestamp
@@ -18,17 +20,12 @@ from catmem.errors import StoreError
 from catmem.files import os_errors
 from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
-from catmem.store.audit_log import NAME, STATUSES, AuditReader, Damage
+from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
 from catmem.writing.gate import audit_log
 from catmem.writing.operation import Action
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
-    from datetime import datetime
-
-    from catmem.store.audit_log import AuditLine, AuditLog
     from catmem.workspace.root import Root
 
 

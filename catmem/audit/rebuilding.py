@@ -8,26 +8,19 @@ text in place after. An external change that goes on from the revision, or rewor
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, Fault, Revision
 from catmem.store.graph import tips
 from catmem.workspace.history import entity_of
-from catmem.workspace.root import entities_of_each
+from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from catmem.store.contract import Fault, Revision
-    from catmem.workspace.root import Root
-
 
 _OF_THE_LOG = frozenset({
     "journal_damaged", "journal_gap", "journal_chain", "journal_order", "lost_records", "records_lost", "log_damaged",

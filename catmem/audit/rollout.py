@@ -9,29 +9,22 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from catmem import clock
-from catmem.audit.log_queries import EVERYTHING, read_audit
+from catmem.audit.log_queries import EVERYTHING, Filter, read_audit
 from catmem.config.profile import named_entities, refuse_no_root
 from catmem.errors import CatmemError, EditError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
 from catmem.jsonable import jsonable
-from catmem.store.audit_log import AuditLine
+from catmem.store.audit_log import AuditLine, Damage
 from catmem.store.contract import PERSON, SIDECAR
-from catmem.workspace.root import person_name
+from catmem.workspace.root import Root, person_name
 from catmem.writing.gate import SOFT, enforces, place_of, record
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from catmem.audit.log_queries import Filter
-    from catmem.store.audit_log import Damage
-    from catmem.workspace.root import Root
-
 
 NAME = "bypass.json"
 LONGEST = timedelta(days=7)

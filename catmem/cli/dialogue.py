@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -14,8 +15,6 @@ from catmem.errors import ConfigError, EditError, NotUtf8Error, UnreadableError
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.config.config import Config
     from catmem.model.version import Conflict, Version
     from catmem.writing.written import How

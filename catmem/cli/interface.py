@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import typing
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -29,14 +30,24 @@ from catmem.cli.output import (
 from catmem.clock import read_date
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
 from catmem.jsonable import jsonable
-from catmem.ops.table import FAMILIES, OPERATIONS, STREAMED, Call, Outcome, Stopped, UsageError, call, option_of
+from catmem.ops.table import (
+    FAMILIES,
+    OPERATIONS,
+    STREAMED,
+    Call,
+    Opens,
+    OperationRow,
+    Outcome,
+    Parameter,
+    Stopped,
+    UsageError,
+    call,
+    option_of,
+)
 from catmem.text import DEFAULT_LIMITS, decode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from catmem.config.config import Config
-    from catmem.ops.table import Opens, OperationRow, Parameter
     from catmem.workspace.workspace import Workspace
 
 T = TypeVar("T")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -15,9 +16,6 @@ from catmem.commands import COMMANDS, GROUPS, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
 from catmem.registry import registry, unloaded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def _load(name: str) -> click.Command:

@@ -8,6 +8,7 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -15,14 +16,18 @@ import click
 
 from catmem import files
 from catmem import text as texts
-from catmem.errors import AmbiguousError, MergeConflictError, OverBudgetError, RefusedError, UnreadableError
+from catmem.errors import (
+    AmbiguousError,
+    CatmemError,
+    MergeConflictError,
+    OverBudgetError,
+    RefusedError,
+    UnreadableError,
+)
 from catmem.jsonable import jsonable
 from catmem.names import is_declared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-
-    from catmem.errors import CatmemError
     from catmem.store.contract import Fault
     from catmem.writing.written import How, Written
 

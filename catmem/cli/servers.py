@@ -4,7 +4,7 @@ import fcntl
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,8 +18,6 @@ from catmem.ops.table import Call, P, UsageError, operation
 from catmem.resources import install_command
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
     from catmem.config.config import Config
     from catmem.server.guard import ServerSettings
     from catmem.workspace.workspace import Workspace

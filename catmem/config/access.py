@@ -15,24 +15,21 @@ An entity that catmem.yaml declares has no categories: it is read whole, or not 
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import nearest, shown, tag_faults
-from catmem.config.profile import ORCHESTRATOR_TIER
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.config.selector import Selectors, is_pattern
 from catmem.errors import ForbiddenError, UnknownNameError
-from catmem.model.document import Problem
+from catmem.model.document import Document, Entry, Problem, Section
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from catmem.config.config import Config, DeclaredEntity, Taxonomy
-    from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry, Section
 
 
 class View(NamedTuple):

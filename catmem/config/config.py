@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,15 +16,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import Selectors, selector_fault, split
-from catmem.config.yamlfile import YamlFile, key_text, load_yaml, parse_yaml
+from catmem.config.yamlfile import KeyPath, YamlFile, key_text, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
 from catmem.resources import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from catmem.config.yamlfile import KeyPath
     from catmem.model.document import Document
 
 CONFIG_NAME = "catmem.yaml"

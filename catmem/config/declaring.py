@@ -6,6 +6,7 @@ The place is found by a YAML parser, and the edit counts only if the whole file 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from catmem.config.yamlfile import parse_yaml
 from catmem.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     import yaml

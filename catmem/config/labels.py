@@ -7,6 +7,7 @@ what ``catmem.yaml`` declares; nothing here guesses.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,8 +16,6 @@ from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from catmem.config.config import Config, Taxonomy
     from catmem.model.document import TagValue
 

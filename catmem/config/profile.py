@@ -9,25 +9,21 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from catmem.config.config import Config, Taxonomy, days, expand_user, refuse_bad_name
 from catmem.config.json_schema import as_error, shown, suggestion, validate
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
-from catmem.config.yamlfile import YAML_LIMIT, key_text, parse_yaml
+from catmem.config.yamlfile import YAML_LIMIT, KeyPath, key_text, parse_yaml
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import TARGETS, is_name
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from catmem.config.yamlfile import KeyPath
 
 SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories", "may_approve")
 ORCHESTRATOR_TIER = 1

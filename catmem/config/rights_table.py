@@ -6,21 +6,18 @@ category, and what it may write of ``Rights``, so the answers are those that pro
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.config.access import Rights, visible_categories
-from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS
+from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace
 from catmem.config.selector import Selectors, is_pattern, split
-from catmem.config.yamlfile import key_text
+from catmem.config.yamlfile import KeyPath, key_text
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from catmem.config.config import Taxonomy
-    from catmem.config.profile import Profile, SettingPlace
-    from catmem.config.yamlfile import KeyPath
 
 Sight = Literal["yes", "no"]
 """Whether entries are seen."""

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
 
 from catmem.names import UNCATEGORIZED, slugify
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 _WILDCARD = re.compile(r"[*?\[]")
 # A set of one or more characters, or one character.

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +21,6 @@ from catmem.known_files import digest_of, recall, remember
 from catmem.text import BOM, LineIndex
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
     from os import PathLike
     from pathlib import Path
 

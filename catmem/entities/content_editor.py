@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import writes_entity
@@ -17,20 +17,24 @@ from catmem.envelopes.document_editor import (
     second_of_a_number,
     stale_before_drift,
 )
-from catmem.errors import DriftError, ForbiddenError, RefusedError, StaleError, UnknownNameError, UnreadableError
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    ForbiddenError,
+    RefusedError,
+    StaleError,
+    UnknownNameError,
+    UnreadableError,
+)
 from catmem.model.pairing import jaccard, words_of
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, Current
 from catmem.workspace.history import declared_of
 from catmem.writing.editor import Editor
 from catmem.writing.matching import checked_expected
 from catmem.writing.terms import check_threats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.config.config import DeclaredEntity
-    from catmem.errors import CatmemError
-    from catmem.store.contract import Current
     from catmem.writing.write import WriteAttempt
 
 

@@ -6,7 +6,7 @@ have equal digests. What a person wrote into the file stays as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.config.json_schema import shown
@@ -16,8 +16,6 @@ from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError, U
 from catmem.text import decode, equal_ends
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from catmem.config.config import DeclaredEntity
 
 MOST_BYTES = 1_000_000

@@ -15,15 +15,16 @@ import os
 import re
 import secrets
 import stat
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem import clock
-from catmem.config.config import expand_user
+from catmem.config.config import Config, expand_user
 from catmem.config.json_schema import shown, suggestion
-from catmem.config.profile import has_profile, profile_names, refuse_no_root
+from catmem.config.profile import Profile, has_profile, profile_names, refuse_no_root
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import ConfigError, RefusedError, UnknownNameError
 from catmem.files import os_errors, permission_or_io
@@ -31,11 +32,6 @@ from catmem.names import is_name, key_file_parts
 from catmem.store.contract import PERSON
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-    from contextlib import AbstractContextManager
-
-    from catmem.config.config import Config
-    from catmem.config.profile import Profile
     from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
 

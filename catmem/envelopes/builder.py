@@ -8,7 +8,7 @@ write becomes an envelope, and is refused for the same reasons in the same order
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
@@ -20,18 +20,15 @@ from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_entity, is_name, is_revision
-from catmem.store.contract import PERSON, Change
+from catmem.store.contract import PERSON, Change, Snapshot
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
 from catmem.writing import gate
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from catmem.config.profile import Profile
     from catmem.envelopes.papers import Sender
-    from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
 
 FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id", "alert")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -25,16 +26,13 @@ from catmem.writing.drift_guard import gone_entries
 from catmem.writing.editor import OperationsEditor
 from catmem.writing.matching import hide_digests
 from catmem.writing.planning import Plan, unseen
-from catmem.writing.terms import check_beforehand, terms_of
+from catmem.writing.terms import Terms, check_beforehand, terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from catmem.model.document import Document
     from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
     from catmem.writing.operation import Operation
-    from catmem.writing.terms import Terms
     from catmem.writing.write import WriteAttempt
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."

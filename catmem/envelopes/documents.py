@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.clock import read_date
@@ -24,14 +25,11 @@ from catmem.staleness.freshness import unverified
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.planning import Plan, ended
-from catmem.writing.terms import body_of
+from catmem.writing.terms import Terms, body_of
 from catmem.writing.written import on_tags, on_title, refuse_over_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-
     from catmem.model.document import Document, Entry, TagValue
-    from catmem.writing.terms import Terms
 
 _WORD = re.compile(r"\w+")
 _PASSED_OVER = frozenset({"bad-tag"})

@@ -6,6 +6,7 @@ but keys, time and the profile of the agent counts.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,15 +22,12 @@ from catmem.names import is_declared
 from catmem.store.envelope import Envelope
 from catmem.writing import gate
 from catmem.writing.operation import asked_by
-from catmem.writing.write import Request, write
+from catmem.writing.write import Request, WriteAttempt, write
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from catmem.config.profile import Profile
     from catmem.workspace.root import Root
     from catmem.writing.editor import Editor
-    from catmem.writing.write import WriteAttempt
     from catmem.writing.written import Written
 
 _LARGEST = 10**18

@@ -9,27 +9,23 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from catmem.config.json_schema import shown, validate
 from catmem.config.profile import ORCHESTRATOR_TIER
-from catmem.config.yamlfile import key_text
+from catmem.config.yamlfile import KeyPath, key_text
 from catmem.digest import canonical_json
 from catmem.errors import CatmemError, EditError, EnvelopeError, ForbiddenError
 from catmem.names import is_declared
 from catmem.store.contract import PERSON, revision_number
-from catmem.store.envelope import content_hash, from_fields
+from catmem.store.envelope import Content, Envelope, content_hash, from_fields
 from catmem.writing.operation import Operation
-from catmem.writing.terms import check_beforehand
+from catmem.writing.terms import Terms, check_beforehand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from catmem.config.access import Rights
-    from catmem.config.yamlfile import KeyPath
-    from catmem.store.envelope import Content, Envelope
-    from catmem.writing.terms import Terms
 
 MOST_BYTES = 40 << 20
 """Of an envelope as JSON: a file of the largest size still fits, escapes included."""

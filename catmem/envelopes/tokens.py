@@ -19,13 +19,14 @@ import os
 import re
 import secrets
 import stat
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from catmem import clock
-from catmem.config.config import expand_user
+from catmem.config.config import Config, expand_user
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes.agents import agents_of
@@ -35,13 +36,8 @@ from catmem.names import is_name
 from catmem.store.contract import PERSON, SIDECAR
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
     from starlette.requests import Request
     from starlette.types import Scope as AsgiScope
-
-    from catmem.config.config import Config
 
 
 KEY = "catmem.caller"

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from catmem.config.config import NO_ROOT
+from catmem.config.config import NO_ROOT, Config
 from catmem.digest import content_digest
-from catmem.linting.diagnostic import Diagnostic
-from catmem.linting.linted import Context, LintedFile, LintedYaml, entry_at
-from catmem.linting.rule import all_rules, read_settings
+from catmem.linting.diagnostic import Diagnostic, Finding
+from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, entry_at
+from catmem.linting.rule import LintSettings, Rule, all_rules, read_settings
 from catmem.model.edit import TextEdit, apply_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from catmem.config.config import Config
-    from catmem.linting.diagnostic import Finding
-    from catmem.linting.linted import StoreFault
-    from catmem.linting.rule import LintSettings, Rule
     from catmem.model.document import Document, Entry
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,24 +15,18 @@ from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.linting.diagnostic import Region
 from catmem.linting.rule import all_rules
-from catmem.model.document import first_of_each, parse
+from catmem.model.document import Document, Entry, TagValue, first_of_each, parse
 from catmem.model.edit import TextEdit
 from catmem.model.layout import delimiter_before, delimiter_behind, left_open, line_end_before
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import closed_spans
+from catmem.syntax.scan import Header, closed_spans
 from catmem.text import BOM, LineIndex
-from catmem.threats import BuiltinScanner
+from catmem.threats import BuiltinScanner, Scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import date
-
     from catmem.config.config import Config, Taxonomy
     from catmem.config.profile import Profile
     from catmem.config.yamlfile import KeyPath
-    from catmem.model.document import Document, Entry, TagValue
-    from catmem.syntax.scan import Header
-    from catmem.threats import Scanner
 
 
 Target = Literal["user", "memory"]

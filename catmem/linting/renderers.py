@@ -15,21 +15,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from catmem import text as plain
 from catmem.jsonable import jsonable
-from catmem.linting.diagnostic import SEVERITIES, Region, rank
+from catmem.linting.diagnostic import SEVERITIES, Diagnostic, Region, Severity, rank
 from catmem.linting.rule import all_rules
 from catmem.text import LineIndex, printable_json
 from catmem.threats import scan_secrets
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from catmem.linting.diagnostic import Diagnostic, Severity
 
 WIDTH = 100
 _BEFORE = 30

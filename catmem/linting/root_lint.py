@@ -8,40 +8,31 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from catmem import clock
 from catmem.config.config import CONFIG_NAME, Config, find_root, read_config
 from catmem.config.json_schema import shown
-from catmem.config.profile import load_profile, memory_dir
+from catmem.config.profile import Profile, load_profile, memory_dir
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
-from catmem.linting.diagnostic import rank
+from catmem.linting.diagnostic import Diagnostic, Severity, rank
 from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root, lint_store
-from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault
+from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, Target
 from catmem.linting.rule import LintSettings, read_settings
 from catmem.names import FILE_NAMES
-from catmem.store.contract import SIDECAR, Change
+from catmem.store.contract import SIDECAR, Change, Revision, Store
 from catmem.store.files.retention import copies_in
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import backend_of, entity_name, open_store
 from catmem.workspace.upkeep import look_over
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from datetime import date
-
-    from catmem.config.profile import Profile
-    from catmem.linting.diagnostic import Diagnostic, Severity
-    from catmem.linting.linted import Target
-    from catmem.store.contract import Revision, Store
-
 
 _YAML = (".yaml", ".yml")
 _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})

@@ -13,20 +13,19 @@ Fix and, where there are some, Options.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from catmem.config.json_schema import nearest, shown, suggestion
-from catmem.config.yamlfile import key_text
+from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
     from os import PathLike
 
-    from catmem.config.yamlfile import KeyPath
     from catmem.linting.diagnostic import Finding, Severity
     from catmem.linting.linted import Context
 

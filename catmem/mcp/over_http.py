@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,7 +20,6 @@ from catmem.writing.drift_guard import MOST_SESSIONS, QUIET_SECONDS
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable
 
     from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -12,9 +12,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
-from catmem.envelopes.tokens import caller_of, no_token
+from catmem.envelopes.tokens import Caller, caller_of, no_token
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread, stopping
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
     from starlette.applications import Starlette
     from starlette.datastructures import State
-    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from catmem.envelopes.tokens import Caller
 
 _LOOK_SECONDS = 15.0
 """A stream ends so soon after its token."""

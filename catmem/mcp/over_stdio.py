@@ -11,6 +11,7 @@ import logging
 import os
 import select
 import signal
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -25,8 +26,6 @@ from mcp_types import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
-
     from anyio.abc import TaskStatus
     from mcp.server.lowlevel import Server
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
@@ -39,17 +40,14 @@ from catmem.ops.library import ask
 from catmem.staleness.freshness import advice
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
-from catmem.writing.drift_guard import Sessions, shown_in, words_of_entry
+from catmem.writing.drift_guard import Sessions, ToolSession, shown_in, words_of_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
     from mcp.server.models import InitializationOptions
 
     from catmem.model.document import Entry
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.drift_guard import ToolSession
 
 _log = logging.getLogger("catmem.mcp")
 _T = TypeVar("_T")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp_types import Tool, ToolAnnotations
@@ -14,22 +15,18 @@ from catmem.config.selector import is_pattern
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.ops.table import OPERATIONS, Call, UsageError, call, load_all, value_of
+from catmem.ops.table import OPERATIONS, Call, OperationRow, Parameter, UsageError, call, load_all, value_of
+from catmem.ops.table import Tool as Offer
 from catmem.threats import scan
 from catmem.tools.arguments import bad_arguments
 from catmem.tools.memory_tool import ACTIONS, GIVEN_TAGS, memory_tool, refusal
 from catmem.workspace.init import kits
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import preview, rules_in, texts_of
-from catmem.writing.drift_guard import words_of_entry
+from catmem.writing.drift_guard import ToolSession, words_of_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from catmem.ops.table import OperationRow, Parameter
-    from catmem.ops.table import Tool as Offer
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.drift_guard import ToolSession
 
 
 _SHOWN = frozenset({"type", "enum", "items", "additionalProperties"})

@@ -7,7 +7,7 @@ has another name, and is not decided yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -15,20 +15,15 @@ from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import ConfigError, EditError
-from catmem.merging.past import is_so
-from catmem.model.version import Conflict, Side, Version
+from catmem.merging.past import MergeHistory, is_so
+from catmem.model.version import Conflict, Reason, Side, Version
 from catmem.staleness.freshness import unverified
-from catmem.store.contract import EXTERNAL, PERSON
+from catmem.store.contract import EXTERNAL, PERSON, Revision
 from catmem.syntax import tags as tag_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from catmem.entities.contents import ContentConflict
-    from catmem.merging.past import MergeHistory
     from catmem.model.document import Document
-    from catmem.model.version import Reason
-    from catmem.store.contract import Revision
     from catmem.workspace.root import Root
 
 

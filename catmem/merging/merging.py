@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from catmem.merging.branches import branches_of_all, content_merge, open_branche
 from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
-from catmem.store.contract import PERSON, Change, is_branch, repeated, sees, stale
+from catmem.store.contract import PERSON, Change, Revision, Snapshot, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
 from catmem.workspace.seen_entry import findings_in, texts_of
@@ -32,10 +33,7 @@ from catmem.writing.terms import check_threats
 from catmem.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from catmem.config.config import DeclaredEntity
-    from catmem.store.contract import Revision, Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
 

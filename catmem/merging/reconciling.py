@@ -6,6 +6,7 @@ of which a person removes one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,8 +24,6 @@ from catmem.writing.drift_guard import ACCEPTED, text_digest, unaccepted
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from catmem.model.document import Entry
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Written

@@ -7,13 +7,13 @@ back the bytes that were parsed. Offsets are in code points of ``Document.text``
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date  # noqa: TC003 - who asks `Tags` for its types gets them
+from datetime import date
 from functools import cache
 from html import escape
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 from catmem.clock import read_date
 from catmem.digest import bytes_digest, content_digest
@@ -21,10 +21,6 @@ from catmem.errors import TooLargeError
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Categories, Scan, may_hide, pieces, scan, unclosed_spans, unescape
 from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
 
 FORMAT_VERSION = 1
 

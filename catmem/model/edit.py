@@ -8,12 +8,13 @@ stays as it was.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry
+from catmem.model.document import Document, Entry, TagValue
 from catmem.model.layout import (
     EntryPlace,
     delimiter_before,
@@ -39,11 +40,6 @@ from catmem.syntax.scan import (
     unclosed_spans,
 )
 from catmem.text import unify_newlines, with_newline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from catmem.model.document import TagValue
 
 
 class TextEdit(NamedTuple):

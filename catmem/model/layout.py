@@ -7,6 +7,7 @@ raised.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.errors import EditError
@@ -15,8 +16,6 @@ from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans,
 from catmem.text import BOM, size_of, unify_newlines, with_newline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.model.document import Document, Entry, Section
 
 

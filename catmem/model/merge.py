@@ -12,21 +12,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from catmem.model.document import Document, parse
+from catmem.model.document import Document, TagValue, parse
 from catmem.model.pairing import Links, Pairs, is_reordered, nearly_same, pair_entries, pair_sides
 from catmem.model.splice import Slot, spliced, titled
-from catmem.model.version import OPEN, Conflict, Decision, Version
+from catmem.model.version import OPEN, Conflict, Decision, Precedence, Reason, Version
 from catmem.syntax import tags as tag_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from catmem.model.document import TagValue
-    from catmem.model.version import Precedence, Reason
-
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _VERIFIED = "verified_date"

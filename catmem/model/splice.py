@@ -6,11 +6,12 @@ is left open, and the like), the edits are made one by one, each verified (``mod
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catmem.errors import EditError
-from catmem.model.document import Document
+from catmem.model.document import Document, Entry
 from catmem.model.edit import TextEdit, add_entry, apply_edits, remove_entry, replace_entry, section_title, stored_text
 from catmem.model.layout import (
     delimiter_before,
@@ -25,9 +26,6 @@ from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan, unclosed_spans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from catmem.model.document import Entry
     from catmem.model.version import Version
 
 

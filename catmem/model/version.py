@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.digest import content_digest
-from catmem.model.document import first_of_each
+from catmem.model.document import Document, Entry, TagValue, first_of_each
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry, TagValue
 
 
 class Version(NamedTuple):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.jsonable import jsonable
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
-from catmem.store.audit_log import Status
+from catmem.store.audit_log import AuditLine, Damage, Status
 
 if TYPE_CHECKING:
     from catmem.audit.log_queries import Filter
     from catmem.audit.rollout import Bypass, RolloutState
-    from catmem.store.audit_log import AuditLine, Damage
 
 _FIRST_SHOWN = 10
 _LOOK_EVERY = 0.2

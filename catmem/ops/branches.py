@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from catmem.errors import MergeConflictError
+from catmem.errors import EditError, MergeConflictError
 from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.ops.memory import WRITES, entity_for, with_head
@@ -13,7 +13,6 @@ from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, DryRun, Inter
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 
 if TYPE_CHECKING:
-    from catmem.errors import EditError
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How
     from catmem.merging.merging import Joined, JoinedAll

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from catmem.envelopes.tokens import Scope
+from catmem.envelopes.tokens import Scope, Token
 from catmem.errors import CatmemError, EnvelopeError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, Profile, Target
@@ -14,7 +14,6 @@ from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.envelopes.agents import Key
-    from catmem.envelopes.tokens import Token
     from catmem.store.contract import OnStale
     from catmem.store.envelope import Envelope
     from catmem.writing.written import Written

@@ -3,15 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from catmem.errors import CatmemError
 from catmem.ops.shared import OneFile
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
-from catmem.workspace.exporting import Form
-
-if TYPE_CHECKING:
-    from catmem.errors import CatmemError
-    from catmem.workspace.exporting import Exported
+from catmem.workspace.exporting import Exported, Form
 
 
 @dataclass(frozen=True, slots=True)

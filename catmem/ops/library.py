@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from catmem.ops.table import OPERATIONS, STREAMED, Call, call, load_all
+from catmem.ops.table import OPERATIONS, STREAMED, Call, Interface, call, load_all
 
 if TYPE_CHECKING:
-    from catmem.ops.table import Interface
     from catmem.workspace.workspace import Workspace
 
 

@@ -11,14 +11,13 @@ from catmem.jsonable import jsonable
 from catmem.names import is_declared, is_name
 from catmem.ops.shared import REVISION, AsOf, EntityId
 from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
-from catmem.store.contract import revision_number
+from catmem.store.contract import Revision, revision_number
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.envelopes.builder import WriteBase
     from catmem.model.document import Entry
     from catmem.staleness.freshness import Freshness
-    from catmem.store.contract import Revision
     from catmem.writing.written import Written
 
 WRITES = (400, 409, 413, 415, 422)

@@ -15,16 +15,14 @@ from catmem.jsonable import jsonable
 from catmem.names import TARGETS, slugify
 from catmem.ops.shared import Target
 from catmem.ops.table import Call, P, Tool, operation
-from catmem.staleness.freshness import advice, freshness
+from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import size_of
-from catmem.workspace.seen_entry import entry_dict
+from catmem.workspace.seen_entry import SeenEntry, entry_dict
 from catmem.writing.written import FileUsage
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
-    from catmem.staleness.freshness import Freshness
     from catmem.workspace.profile_memory import Reading
-    from catmem.workspace.seen_entry import SeenEntry
 
 MOST_ENTRIES = 50
 MOST_CHARACTERS = 8_000

@@ -13,7 +13,7 @@ from catmem.names import TARGETS
 from catmem.ops.memory import WRITES
 from catmem.ops.shared import CATEGORY, PROFILE, AllowSecret, AsOf, DryRun, Interactive, OneFile, Reason, Target
 from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, ONLY_TOOL, Call, Http, Outcome, P, Tool, UsageError, operation
-from catmem.seeding.slices import Choice, conflict_id
+from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from catmem.model.version import Conflict
     from catmem.proposals.promoting import Promoted
     from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.slices import FilePlan
     from catmem.workspace.workspace import Workspace
 
 

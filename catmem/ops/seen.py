@@ -6,6 +6,7 @@ threat scan finds something, and no person's name. Of a declared entity every re
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,20 +15,16 @@ from catmem.errors import ForbiddenError
 from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.staleness.freshness import advice
-from catmem.store.contract import DECISION, revision_number
+from catmem.store.contract import DECISION, Revision, revision_number
 from catmem.workspace.seen_entry import entry_dict
-from catmem.writing.written import advice_on
+from catmem.writing.written import Written, advice_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from catmem.ops.branches import BranchList, BranchMerge
     from catmem.ops.history import RevisionLog
     from catmem.ops.memory import EntityHead, EntityRead
     from catmem.ops.seeding import SeedSeen
     from catmem.ops.table import Call
-    from catmem.store.contract import Revision
-    from catmem.writing.written import Written
 
 
 def seen(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data

@@ -11,8 +11,8 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from importlib import import_module
@@ -25,9 +25,6 @@ from catmem.jsonable import jsonable
 from catmem.registry import at, bad_plugin, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-    from contextlib import AbstractContextManager
-
     from catmem.envelopes.builder import WriteBase
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession

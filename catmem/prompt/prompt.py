@@ -8,6 +8,7 @@ the frame of the style, and a scan of the text. What it finds is withheld, and t
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import accumulate
@@ -32,15 +33,12 @@ from catmem.prompt.styles import (
     text_of,
 )
 from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
-from catmem.threats import BuiltinScanner, Candidates, Threat, scan_each
+from catmem.threats import BuiltinScanner, Candidates, Scanner, Threat, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
-    from catmem.threats import Scanner
 
 _PREVIEW = 80
 _OWN = BuiltinScanner()

@@ -9,28 +9,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from functools import cached_property
 from math import ceil
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.config.profile import limit_of
+from catmem.config.profile import Profile, limit_of
 from catmem.names import TARGETS
-from catmem.prompt.prompt import build_prompt, changed_from
+from catmem.prompt.prompt import Prompt, Row, build_prompt, changed_from
 from catmem.staleness.freshness import freshness
 from catmem.text import size_of
-from catmem.threats import SECRETS, BuiltinScanner, scan_each
+from catmem.threats import SECRETS, BuiltinScanner, Threat, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date
-
     from catmem.config.config import Config
-    from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
-    from catmem.prompt.prompt import Prompt, Row
-    from catmem.threats import Threat
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")

@@ -13,19 +13,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from catmem.staleness.freshness import UNVERIFIED
-from catmem.threats import DEFAULT_LIMIT
+from catmem.staleness.freshness import UNVERIFIED, Freshness
+from catmem.threats import DEFAULT_LIMIT, Threat
 from catmem.threats.finding import pattern
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from catmem.model.document import Entry
-    from catmem.staleness.freshness import Freshness
-    from catmem.threats import Threat
 
 Style = Literal["markdown", "xml", "hermes"]
 

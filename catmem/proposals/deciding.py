@@ -6,28 +6,33 @@ The store keeps the decision under an ``op_id`` that is the proposal's, so that 
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, EditError, ForbiddenError, OperationCollisionError, ProposalError
-from catmem.model.edit import replace_entry, retag_entry
+from catmem.model.edit import Edited, replace_entry, retag_entry
 from catmem.model.merge import merge
 from catmem.model.version import Version
 from catmem.proposals.proposal import (
+    Proposal,
     ProposalReader,
+    ProposedChange,
+    State,
     changes_of,
     may_decide,
     proposal,
     proposals,
 )
 from catmem.staleness.freshness import unverified
-from catmem.store.contract import DECISION, PERSON, Change
+from catmem.store.contract import DECISION, PERSON, Change, Current
 from catmem.text import size_of
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.history import limit_of_entity
-from catmem.workspace.root import load_each
+from catmem.workspace.root import Root, load_each
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.operation import Operation
@@ -36,14 +41,7 @@ from catmem.writing.write import write_operations
 from catmem.writing.written import over_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import date
-
     from catmem.model.document import Entry
-    from catmem.model.edit import Edited
-    from catmem.proposals.proposal import Proposal, ProposedChange, State
-    from catmem.store.contract import Current
-    from catmem.workspace.root import Root
 
 
 @dataclass(frozen=True, slots=True)

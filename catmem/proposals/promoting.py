@@ -7,19 +7,20 @@ another program changed that entry, a person looks at both wordings first.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from catmem.clock import read_date
 from catmem.config.json_schema import suggestion
-from catmem.config.profile import ORCHESTRATOR_TIER
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.config.selector import Selectors
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.pairing import nearly_same, pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS, known_target
-from catmem.proposals.proposal import ProposalReader
+from catmem.proposals.proposal import Proposal, ProposalReader
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.slices import named_of
 from catmem.workspace.everywhere import list_everywhere
@@ -30,11 +31,7 @@ from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from catmem.config.profile import Profile
     from catmem.model.document import Entry
-    from catmem.proposals.proposal import Proposal
     from catmem.workspace.root import Root
     from catmem.writing.written import Written
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
@@ -19,14 +20,11 @@ from catmem.store.contract import DECISION, PROPOSAL, Revision, is_branch, revis
 from catmem.syntax.tags import write as write_tags
 from catmem.workspace.history import entity_of, parent_of
 from catmem.workspace.redaction import PURGED
-from catmem.workspace.root import load_each
+from catmem.workspace.root import Root, load_each
 from catmem.writing.matching import legible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from catmem.model.document import Document
-    from catmem.workspace.root import Root
 
 State: TypeAlias = Literal[
     "waiting", "stale", "expired", "done", "approved", "undone", "rejected", "withdrawn", "replaced"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -12,18 +13,14 @@ from catmem import clock
 from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
 from catmem.names import UNCATEGORIZED
-from catmem.proposals.proposal import ProposalReader, changes_of
-from catmem.store.contract import PERSON, PROPOSAL, repeated, writer_of
+from catmem.proposals.proposal import ProposalReader, ProposedChange, State, changes_of
+from catmem.store.contract import PERSON, PROPOSAL, Change, Current, repeated, writer_of
 from catmem.writing import gate
 from catmem.writing.matching import legible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from catmem.model.document import Document
     from catmem.model.version import Version
-    from catmem.proposals.proposal import ProposedChange, State
-    from catmem.store.contract import Change, Current
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
 

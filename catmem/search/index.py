@@ -8,23 +8,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from string import whitespace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.clock import read_date
-from catmem.model.document import Entry, first_of_each
+from catmem.model.document import Document, Entry, first_of_each
 from catmem.names import UNCATEGORIZED
-from catmem.search.query import IN_CATEGORY, fold, has_accents, language_of, words_of
+from catmem.search.query import IN_CATEGORY, Term, fold, has_accents, language_of, words_of
 from catmem.staleness.freshness import DATED_BY
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import pieces
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from catmem.model.document import Document
-    from catmem.search.query import Term
 
 _BLANK = "\u00a7" + whitespace
 _REMEMBERED = 64

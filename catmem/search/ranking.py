@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from math import exp, fsum, log
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
-from catmem.search.query import fold, has_accents, language_of, words_of
+from catmem.search.query import Query, Term, fold, has_accents, language_of, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from catmem.search.index import Index
-    from catmem.search.query import Query, Term
 
 _K1 = 1.2
 """How soon more matches in one entry stop to count more."""

@@ -7,6 +7,7 @@ the words of entries in sight and the names of their categories has a part in it
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, get_args
@@ -18,24 +19,20 @@ from catmem.digest import content_digest
 from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError
 from catmem.files import locked_folder, read_bounded, replace_json
 from catmem.names import TARGETS, known_target
-from catmem.search.query import parse_query
+from catmem.search.query import Query, parse_query
 from catmem.search.ranking import Match, SearchSource, Snippet, matches, ranked, snippet
-from catmem.staleness.freshness import State
+from catmem.staleness.freshness import Freshness, State
 from catmem.staleness.lineage import freshness_of
 from catmem.store.contract import SIDECAR
 from catmem.threats import BuiltinScanner, scan_each
-from catmem.workspace.root import load_each
+from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import SeenEntry, texts_of
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from catmem.model.document import Document, Entry, TagValue
-    from catmem.search.query import Query
-    from catmem.staleness.freshness import Freshness
-    from catmem.workspace.root import Root
 
 
 LIMIT = 20

@@ -6,6 +6,7 @@ The lock is written last: where a seed was stopped before that, the next finds w
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
@@ -16,23 +17,18 @@ from catmem.config.profile import one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.plan import SeedRefusal
+from catmem.seeding.plan import SeedPlan, SeedRefusal
 from catmem.seeding.planner import plan_within, refuse_unmerged, replanned
-from catmem.seeding.seed_lock import LOCK_NAME, SeedRecord
+from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
-from catmem.store.contract import PERSON, Change
+from catmem.store.contract import PERSON, Change, Current, OnDrift
 from catmem.text import plural
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.written import on_adoption, on_restoration, on_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.seed_lock import SeedLock
-    from catmem.store.contract import Current, OnDrift
     from catmem.workspace.root import Root
 
 

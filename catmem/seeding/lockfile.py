@@ -6,7 +6,8 @@ From it follows which entries are copies that a seed made, and that stand as the
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,6 @@ from catmem.files import os_errors, read_bounded, rewrite_file, take_lock
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, read_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from catmem.workspace.root import Root

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.config.profile import profile_names
+from catmem.config.profile import Profile, profile_names
 from catmem.errors import CatmemError, ConfigError
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.slices import conflict_id
-from catmem.workspace.root import load_each
+from catmem.seeding.slices import FilePlan, Parts, Resolve, conflict_id
+from catmem.workspace.root import Root, load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from datetime import date
-
-    from catmem.config.profile import Profile
     from catmem.model.version import Version
     from catmem.seeding.seed_lock import SeedLock
-    from catmem.seeding.slices import FilePlan, Parts, Resolve
     from catmem.store.contract import Snapshot
-    from catmem.workspace.root import Root
 
 
 class SeedRequest(NamedTuple):

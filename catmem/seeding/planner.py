@@ -11,13 +11,15 @@ and the others go on.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown
-from catmem.config.profile import limit_of, memory_dir, one_reading
+from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
 from catmem.errors import (
     CatmemError,
     ConfigError,
@@ -33,11 +35,14 @@ from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, known_target
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, known_profiles, seed_chain, seed_order
-from catmem.seeding.seed_lock import LOCK_NAME
+from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedRecord
 from catmem.seeding.slices import (
     CLONED_HINT,
     FilePlan,
+    Offer,
+    Offered,
     Parts,
+    Resolve,
     cloned_entries,
     is_settled,
     left_out,
@@ -52,21 +57,14 @@ from catmem.seeding.slices import (
 from catmem.staleness.freshness import DATED_BY
 from catmem.staleness.lineage import clocks_of
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
-from catmem.workspace.root import load_each
+from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
 from catmem.writing.written import could_go, over_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date
-
-    from catmem.config.profile import Profile
     from catmem.model.document import Document
-    from catmem.seeding.seed_lock import Seeded, SeedRecord
-    from catmem.seeding.slices import Offer, Offered, Resolve
     from catmem.store.contract import Snapshot
-    from catmem.workspace.root import Root
 
 _LISTED = 20
 """Categories that a refusal names at most."""

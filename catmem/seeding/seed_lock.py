@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.clock import read_date
 from catmem.errors import ConfigError
 from catmem.names import is_entity, slugify
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
-    from datetime import date
 
 LOCK_NAME = "catmem.seed.lock"
 VERSION = 1

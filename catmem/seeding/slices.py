@@ -12,8 +12,9 @@ target's stays, and the base keeps what it had: so the conflict is there until a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import visible
@@ -22,7 +23,7 @@ from catmem.model.edit import remove_entry
 from catmem.model.merge import links_of, merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.splice import composed, read_like
-from catmem.model.version import Version
+from catmem.model.version import Conflict, Side, Version
 from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on
@@ -30,13 +31,9 @@ from catmem.text import counted
 from catmem.threats import BuiltinScanner, scan_each
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-    from datetime import date
-
     from catmem.config.config import Taxonomy
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
-    from catmem.model.version import Conflict, Side
 
 
 class Offered(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from catmem.envelopes.tokens import KEY, Caller, Tokens
 from catmem.errors import CatmemError
@@ -28,9 +29,6 @@ from catmem.workspace.root import load_each
 from catmem.writing.drift_guard import Sessions
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
-
-    from starlette.routing import BaseRoute
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from catmem.workspace.workspace import Workspace

@@ -14,6 +14,7 @@ import logging
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,7 +23,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from catmem.audit.log_queries import BOUNDS, CONFLICTS, OTHER, LogCounts
 from catmem.audit.rebuilding import lost_overwrites
@@ -30,16 +31,12 @@ from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_query
-from catmem.workspace.everywhere import damages, survey
+from catmem.workspace.everywhere import Survey, damages, survey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from prometheus_client.metrics_core import Metric
     from starlette.requests import Request
-    from starlette.routing import BaseRoute
 
-    from catmem.workspace.everywhere import Survey
     from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server.metrics")

@@ -15,6 +15,7 @@ import json
 import logging
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
@@ -35,8 +36,6 @@ from catmem.errors import (
 from catmem.jsonable import jsonable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from starlette.requests import Request
     from starlette.types import Scope
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,6 @@ from catmem.workspace import root as sockets
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Iterator
 
     from starlette.applications import Starlette
 

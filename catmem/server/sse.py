@@ -10,13 +10,14 @@ import asyncio
 import json
 import logging
 from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.datastructures import Headers
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
@@ -24,18 +25,14 @@ from catmem.server.api.openapi import EVENTS, EVENTS_PATH
 from catmem.server.guard import in_thread, refuse_cross_site, stopping
 from catmem.server.requests import bad_parameter, read_values
 from catmem.server.serving import CONNECTIONS
-from catmem.workspace.change_feed import EVERY, MISSED, Watch, concerns, heard, heard_name, standing
+from catmem.workspace.change_feed import EVERY, MISSED, News, Watch, concerns, heard, heard_name, standing
 from catmem.workspace.root import discreet
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
-
     from starlette.applications import Starlette
     from starlette.requests import Request
-    from starlette.routing import BaseRoute
     from starlette.types import Receive, Scope, Send
 
-    from catmem.workspace.change_feed import News
     from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server")

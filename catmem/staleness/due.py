@@ -6,8 +6,9 @@ says something else, it no longer holds, it goes. The command line and the page 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, Unpack
 
 from catmem import clock
@@ -15,7 +16,7 @@ from catmem.config.access import Rights, visible_categories
 from catmem.config.json_schema import shown
 from catmem.errors import EditError, NoMatchError
 from catmem.names import TARGETS
-from catmem.search.search import read_usage, usage_key
+from catmem.search.search import EntryUse, read_usage, usage_key
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
 from catmem.staleness.lineage import freshness_of
 from catmem.store.contract import PERSON
@@ -28,12 +29,8 @@ from catmem.writing.terms import undeclared
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from datetime import date
-
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
-    from catmem.search.search import EntryUse
     from catmem.workspace.root import Root
     from catmem.writing.written import How, Written
 

@@ -8,16 +8,14 @@ gives as a ``Clock``; the fact stays unverified, and then it has an age.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from catmem.clock import read_date
-from catmem.config.config import DEFAULT_STALE_AFTER
+from catmem.config.config import DEFAULT_STALE_AFTER, Config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import date
-
-    from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import TagValue
 

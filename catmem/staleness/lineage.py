@@ -17,6 +17,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -28,12 +29,12 @@ from catmem import clock
 from catmem.clock import read_date
 from catmem.config.access import Rights
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
-from catmem.model.document import Document
+from catmem.model.document import Document, Entry
 from catmem.model.pairing import alike, pair_entries, words_of
 from catmem.names import TARGETS, is_declared
 from catmem.staleness.freshness import DATED_BY, Clock, Freshness, freshness, is_ahead
 from catmem.store.changes import splice
-from catmem.store.contract import DECISION, EXTERNAL, writer_of
+from catmem.store.contract import DECISION, EXTERNAL, Revision, Store, writer_of
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.syntax.scan import rescan, touched_region
 from catmem.text import equal_ends
@@ -41,11 +42,7 @@ from catmem.workspace.stores import locate
 from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-
     from catmem.config.profile import Profile
-    from catmem.model.document import Entry
-    from catmem.store.contract import Revision, Store
     from catmem.workspace.root import Root
 
     Parse: TypeAlias = Callable[[bytes], Document]

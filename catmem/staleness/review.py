@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
-from catmem.config.profile import ORCHESTRATOR_TIER, profile_names, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ChangedMeanwhileError, DriftError, EditError, NoMatchError, StaleError
 from catmem.files import read_bounded, replace_json
@@ -40,16 +42,12 @@ from catmem.staleness.due import (
 from catmem.store.contract import SIDECAR
 from catmem.workspace.history import restore
 from catmem.workspace.profile_memory import parsed_at
-from catmem.workspace.root import load_each
+from catmem.workspace.root import Root, load_each
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-    from datetime import date
     from pathlib import Path
 
-    from catmem.config.profile import Profile
-    from catmem.workspace.root import Root
     from catmem.writing.written import Written
 
 __all__ = ["Answer", "Answered", "Due", "DueState", "Review"]

@@ -15,15 +15,13 @@ import re
 import stat
 import time
 from collections import deque
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, get_args
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from catmem.jsonable import jsonable
 from catmem.store.contract import who
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 NAME = "audit.jsonl"
 MOST_BYTES = 8 << 20

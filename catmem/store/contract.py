@@ -7,18 +7,15 @@ the id of a revision is a text, since a branch has ids such as ``8a``. A store k
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count, product
+from pathlib import Path
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError, StoreError, UnknownRevisionError
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
-    from pathlib import Path
 
 OnDrift: TypeAlias = Literal["adopt", "refuse", "merge"]
 """What to do about an external change: adopt it and go on if the caller's view allows it (the default), refuse once

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from catmem.digest import bytes_digest, canonical_json
 from catmem.jsonable import jsonable
 from catmem.store.contract import revision_number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Content: TypeAlias = Any
 """What is written: a whole text, the JSON form of a document, or a list of operations; any JSON value in an entity that

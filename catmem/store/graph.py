@@ -6,11 +6,10 @@ So one walk from the newest on is enough, and it ends as soon as nothing can cha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from catmem.store.contract import Revision
 
 _ONE, _OTHER, _OLDER = 1, 2, 4

@@ -6,18 +6,16 @@ the one answer. See ``Store.commit``.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError
-from catmem.store.contract import EXTERNAL, UNREAD, Current, sees, stale
+from catmem.store.contract import EXTERNAL, UNREAD, Change, Current, Revision, Store, sees, stale
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from catmem.store.contract import Change, Revision, Store
     from catmem.store.files.records import Record
 
 

@@ -10,7 +10,9 @@ import json
 import os
 import re
 import time
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
@@ -20,9 +22,6 @@ from catmem.files import os_errors
 from catmem.store.files.system import FOLDER, System, new_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
     from catmem.store.contract import Rows
 
 KEPT, KEPT_BYTES = 100, 64 * 1024 * 1024

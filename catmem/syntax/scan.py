@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.text import BOM
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 MAX_HEADING = 1024
 """A heading line over this many characters is entry text, which also bounds the cost of normalising a title."""

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.errors import EditError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 # What YAML cannot hold unescaped, or takes for the end of a line.
 _RARE = r"\u2028\u2029\ud800-\udfff\ufffe\uffff"

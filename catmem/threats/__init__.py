@@ -17,9 +17,10 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
 from catmem.threats.fold import Folded, find_characters
@@ -44,9 +45,6 @@ from catmem.threats.secrets import (
     find_secrets,
     secret_signs,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 __all__ = [
     "DEFAULT_LIMIT",

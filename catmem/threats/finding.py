@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, AnyStr, NamedTuple, cast
 
 from catmem.resources import threat_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from ahocorasick import Automaton
 
     Places = Mapping[str, Sequence[int]]

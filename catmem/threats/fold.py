@@ -18,15 +18,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from catmem.resources import threat_table
 from catmem.threats.finding import Threat, pattern, places
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # One sign for each group of signs that are used for one another: "l", "1" and "i" all become "i".
 FOLD_TABLE = bytes.maketrans(b"ABCDEFGHIJKLMNOPQRSTUVWXYZl013457@$", b"abcdefghijkimnopqrstuvwxyzioieastas")

@@ -14,17 +14,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.threats.finding import PATTERNS, Threat, pattern, places, read_table
-from catmem.threats.fold import fold_word, without
+from catmem.threats.fold import Folded, fold_word, without
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from catmem.threats.finding import Places
-    from catmem.threats.fold import Folded
 
 
 # What a phrase must not be followed by depends on where its text ends.

@@ -10,6 +10,7 @@ it. What is plainly no secret passes: examples of documentation, ``xxxx``, names
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,8 +18,6 @@ from catmem.threats.finding import PATTERNS, Threat, Words, pattern, places, rea
 from catmem.threats.fold import Folded, fold_word
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from catmem.threats.finding import Places
 
 

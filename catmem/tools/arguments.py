@@ -5,18 +5,16 @@ Whatever is wrong raises ``EditError`` (``bad_arguments``) in words that the mod
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from operator import getitem
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from catmem.config.json_schema import shown, validate
 from catmem.config.yamlfile import key_text
 from catmem.errors import EditError
 from catmem.resources import schema
 from catmem.writing.operation import Action, Operation, placed_expected, refuse_surrogates, refuse_untaken
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 _DEEPEST = 8
 _MOST_BYTES = 256 << 10

@@ -23,20 +23,18 @@ from catmem.errors import (
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict, view_of
-from catmem.ops.table import OPERATIONS, Call, UsageError, call
+from catmem.ops.table import OPERATIONS, Call, OperationRow, UsageError, call
 from catmem.resources import schema
 from catmem.tools.arguments import BATCH, bad_arguments, read_arguments
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import rules_in, texts_of
 from catmem.writing import gate
 from catmem.writing.drift_guard import ToolSession, shown_in, text_digest
-from catmem.writing.written import advice_on
+from catmem.writing.written import Crowded, Written, advice_on
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
-    from catmem.ops.table import OperationRow
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.written import Crowded, Written
 
 GIVEN_TAGS = ", ".join(
     f"{name} (YYYY-MM-DD)" if form.get("format") == "date" else name

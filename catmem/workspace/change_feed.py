@@ -10,23 +10,18 @@ everything. No event has a word of an entry, or the name of a category.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import Rights, reads_entity
 from catmem.config.profile import named_entities
 from catmem.errors import CatmemError, ForbiddenError, StoreError
 from catmem.jsonable import jsonable
-from catmem.store.contract import revision_number, sees
+from catmem.store.contract import Revision, Snapshot, Store, revision_number, sees
 from catmem.workspace.history import declared_of, entity_of
-from catmem.workspace.root import broken_profiles
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from catmem.store.contract import Revision, Snapshot, Store
-    from catmem.workspace.root import Root
+from catmem.workspace.root import Root, broken_profiles
 
 EVERY = 0.75
 """Seconds from the end of one look to the next."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError
 from catmem.names import DROP, SECRET, SPLIT, STAYS, category_name
 from catmem.staleness.lineage import found_by
-from catmem.store.contract import DECISION, PROPOSAL
+from catmem.store.contract import DECISION, PROPOSAL, Revision, Store
 from catmem.workspace.history import parent_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from catmem.model.document import Document
-    from catmem.store.contract import Revision, Store
     from catmem.workspace.root import Root
 
 

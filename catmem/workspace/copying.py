@@ -11,6 +11,7 @@ The source is only read, and one revision at a time is in memory. A copy that wa
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
@@ -21,14 +22,11 @@ from catmem.config.profile import profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.jsonable import jsonable
-from catmem.store.contract import EXTERNAL, Change, Revision
+from catmem.store.contract import EXTERNAL, Change, Revision, Store
 from catmem.workspace.history import all_entities
 from catmem.workspace.stores import open_store, refuse_no_store, store_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from catmem.store.contract import Store
     from catmem.workspace.root import Root
 
 Outcome: TypeAlias = Literal["copied", "already there", "would be copied"]

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from catmem import clock
 from catmem.config.json_schema import nearest, shown, suggestion
-from catmem.config.profile import load_profile, named_entities
+from catmem.config.profile import Profile, load_profile, named_entities
 from catmem.config.rights_table import Fleet, Held, Reason, fleet_of, reasons
 from catmem.config.selector import is_pattern
 from catmem.entities.contents import content_of
@@ -26,16 +27,11 @@ from catmem.proposals.proposal import ProposalReader
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.profile_memory import missing_of, read_document
-from catmem.workspace.root import agent_names, load_each
+from catmem.workspace.root import Root, agent_names, load_each
 from catmem.workspace.seen_entry import SeenEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date
-
-    from catmem.config.profile import Profile
     from catmem.model.document import Document
-    from catmem.workspace.root import Root
 
 
 E = TypeVar("E", bound=SeenEntry)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.config.profile import profile_names
 from catmem.errors import EditError, SourceError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded, replace_file
-from catmem.model.document import parse
+from catmem.model.document import Document, Entry, parse
 from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.store.codec import FoundRow
+from catmem.store.codec import Codec, EditedRows, FoundRow
 from catmem.store.contract import PERSON, Change, Rows
 from catmem.store.row_copies import MOST_BYTES, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
 from catmem.workspace.history import put_back
 from catmem.workspace.init import is_there
-from catmem.workspace.root import entities_of_each
+from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.rows import RowCodec
 from catmem.workspace.seen_entry import texts_of, value_texts
 from catmem.workspace.stores import tier_of
@@ -28,12 +30,6 @@ from catmem.writing import gate
 from catmem.writing.terms import check_threats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from catmem.model.document import Document, Entry
-    from catmem.store.codec import Codec, EditedRows
-    from catmem.workspace.root import Root
     from catmem.writing.written import Written
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import os
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
 from catmem.files import read_bounded, rewrite_file
-from catmem.store.contract import SIDECAR
+from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.retention import keep_copy
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import store_of_file
 from catmem.writing import gate
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.store.contract import Change
     from catmem.workspace.root import Root
 
 

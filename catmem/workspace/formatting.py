@@ -4,37 +4,31 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.access import visible, visible_categories
-from catmem.config.config import CONFIG_NAME, config_of, find_root
+from catmem.config.config import CONFIG_NAME, Config, config_of, find_root
 from catmem.config.declaring import with_categories
 from catmem.config.json_schema import known_tags
-from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, profile_names, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, profile_names, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.files import read_bounded, rewrite_file, shown_path
 from catmem.jsonable import jsonable
-from catmem.model.layout import formatted, is_shared, repeated_entries
+from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, counted, first_line, plural, size_of, unmerged_warnings
 from catmem.workspace.file_change import FileChange, has_journal, write_file
-from catmem.workspace.migration import plan_migration
-from catmem.workspace.root import load_each
+from catmem.workspace.migration import Migration, Proposed, plan_migration
+from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import backend_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from catmem.config.config import Config
-    from catmem.config.profile import Profile
     from catmem.model.document import Document
-    from catmem.model.layout import Layout
-    from catmem.workspace.migration import Migration, Proposed
-    from catmem.workspace.root import Root
 
 
 _SUFFIXES = (".md", ".markdown")

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 from catmem.config.access import Rights, reads_entity
 from catmem.config.json_schema import shown, suggestion
-from catmem.config.profile import limit_of, refuse_no_root
+from catmem.config.profile import Profile, limit_of, refuse_no_root
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import DriftError, EditError, ForbiddenError, StaleError, UnknownNameError, UnreadableError
 from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
-from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, sees, stale
+from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, Current, Revision, Snapshot, Store, sees, stale
 from catmem.text import size_of, unmerged_warnings
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
@@ -24,8 +24,6 @@ from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption,
 
 if TYPE_CHECKING:
     from catmem.config.config import DeclaredEntity
-    from catmem.config.profile import Profile
-    from catmem.store.contract import Current, Revision, Snapshot, Store
     from catmem.workspace.root import Root
 
 

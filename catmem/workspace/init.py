@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -33,7 +34,6 @@ from catmem.workspace.root import run_git
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
 
 _PROFILE = """\

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.config.json_schema import nearest
 from catmem.config.labels import Labels, Meanings, read_labels
 from catmem.errors import EditError
-from catmem.model.document import Document
+from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.model.layout import formatted, is_shared
 from catmem.model.splice import Slot, spliced, titled
@@ -24,10 +25,7 @@ from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
     from catmem.config.config import Config, Taxonomy
-    from catmem.model.document import Entry, TagValue
 
 Action = Literal["moved", "tagged", "stayed"]
 _ACTIONS: tuple[Action, ...] = ("moved", "tagged", "stayed")

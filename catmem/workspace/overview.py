@@ -10,13 +10,16 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import date
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
-from catmem.config.profile import ORCHESTRATOR_TIER, limit_of, profile_names
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, profile_names
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
@@ -30,24 +33,17 @@ from catmem.seeding.plan import seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.staleness.due import answered_elsewhere, due_facts
 from catmem.staleness.review import Round
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few, size_of
 from catmem.workspace.everywhere import read_access
 from catmem.workspace.profile_memory import parsed_at
-from catmem.workspace.root import load_each
+from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import date
-    from pathlib import Path
-
-    from catmem.config.profile import Profile
     from catmem.config.rights_table import Fleet
     from catmem.seeding.seed_lock import SeedLock
     from catmem.seeding.slices import State
-    from catmem.store.contract import Revision
-    from catmem.workspace.root import Root
 
 
 T = TypeVar("T")

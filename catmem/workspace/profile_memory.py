@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
-from catmem.config.access import all_problems, visible
+from catmem.config.access import View, all_problems, visible
 from catmem.config.json_schema import nearest
-from catmem.config.profile import one_reading
+from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, selector_fault
 from catmem.errors import CatmemError, ConfigError, StoreError
 from catmem.names import TARGETS
@@ -22,13 +25,7 @@ from catmem.text import conflict_at
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from datetime import date
-    from pathlib import Path
-
-    from catmem.config.access import View
     from catmem.config.config import Config
-    from catmem.config.profile import Profile
     from catmem.model.document import Document
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style

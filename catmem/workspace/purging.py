@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -23,26 +24,21 @@ from catmem.files import read_bounded
 from catmem.model.version import Version
 from catmem.search.search import USAGE_NAME, drop_gone
 from catmem.seeding.lockfile import LOCK_LIMIT, SeedFile
-from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.store.contract import PERSON, SIDECAR, Change, Erasure
+from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
+from catmem.store.contract import PERSON, SIDECAR, Change, Erasure, Kept, LastingStore
 from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import Redaction, entries_near, is_purged, needle_of, read, says
-from catmem.workspace.root import entities_of_each
+from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES, backend_of, locate, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from catmem.model.document import Entry
-    from catmem.seeding.seed_lock import SeedLock, SeedRecord
-    from catmem.store.contract import Kept, LastingStore
     from catmem.store.files.folder import Place
-    from catmem.workspace.root import Root
 
 
 _ROUNDS = 5

@@ -7,20 +7,16 @@ cannot be parsed, such as those that are no UTF-8, are not taken apart: what hol
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
-from catmem.model.document import Entry
+from catmem.model.document import Document, Entry
 from catmem.model.edit import apply_edits, remove_entry
 from catmem.names import UNCATEGORIZED
 from catmem.store.contract import DECISION
 from catmem.text import unify_newlines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from catmem.model.document import Document
 
 PURGED = "[purged]"
 """What stands in old revisions where the text was."""

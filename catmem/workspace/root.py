@@ -8,17 +8,21 @@ from __future__ import annotations
 import getpass
 import os
 from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from catmem.config.access import View, all_problems, visible
 from catmem.config.config import Config, find_root, load_config
 from catmem.config.json_schema import shown
 from catmem.config.profile import (
     YAML_SUFFIXES,
+    Profile,
     check_profile,
     find_profile,
     load_profile,
@@ -31,24 +35,18 @@ from catmem.errors import CatmemError, ConfigError, UnknownNameError, Unreadable
 from catmem.files import read_bounded
 from catmem.names import TARGETS, known_target
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.profile_memory import Cache, Reading, parsed_at, read_document, read_memory
+from catmem.workspace.profile_memory import Cache, Notice, Reading, Session, parsed_at, read_document, read_memory
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
     import socket
     import subprocess
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-    from datetime import date
-    from pathlib import Path
-    from typing import Self
 
-    from catmem.config.profile import Profile
     from catmem.model.document import Document, Problem
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style
     from catmem.store.contract import Store
     from catmem.threats import Scanner
-    from catmem.workspace.profile_memory import Notice, Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,9 @@ Answers are bounded, and those for an agent are without what a prompt would with
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from catmem import clock
@@ -13,18 +15,13 @@ from catmem.config.access import visible
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.staleness.freshness import Freshness, freshness
-from catmem.threats import BuiltinScanner, scan_each
-from catmem.workspace.profile_memory import seen_file
+from catmem.threats import BuiltinScanner, Threat, scan_each
+from catmem.workspace.profile_memory import Reading, seen_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from datetime import date
-
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
     from catmem.model.version import Version
-    from catmem.threats import Threat
-    from catmem.workspace.profile_memory import Reading
     from catmem.workspace.root import Root
 
 PREVIEW = 80

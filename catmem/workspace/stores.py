@@ -7,25 +7,21 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from catmem.config.config import DeclaredEntity
-from catmem.config.profile import is_inside, memory_dir
+from catmem.config.config import Config, DeclaredEntity
+from catmem.config.profile import Profile, is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
 from catmem.registry import at, registry, unloaded
 from catmem.resources import schema
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from contextlib import AbstractContextManager
-
-    from catmem.config.config import Config
-    from catmem.config.profile import Profile
     from catmem.model.document import Document
     from catmem.store.contract import Merged, Store
     from catmem.store.files.file_store import FileStore

@@ -5,29 +5,25 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.config.json_schema import suggestion
-from catmem.config.profile import memory_dir, named_entities, profile_names, refuse_no_root
+from catmem.config.profile import Profile, memory_dir, named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
-from catmem.store.contract import Fault, LastingStore
+from catmem.store.contract import Anchor, Fault, FolderReport, LastingStore, Store
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.root import entities_of_each
+from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-    from pathlib import Path
-
     from catmem.config.config import Config
-    from catmem.config.profile import Profile
-    from catmem.store.contract import Anchor, FolderReport, Store
-    from catmem.workspace.root import Root
 
 
 def lasting_store(workspace: Root) -> LastingStore:

@@ -6,7 +6,9 @@ for callers who need the opposite, a prompt that stays the same until they ask f
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Any, Unpack
 
 from catmem import clock
@@ -17,9 +19,6 @@ from catmem.workspace.root import Root
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
-
     from catmem.entities.contents import EntityContent
     from catmem.envelopes.papers import Sender
     from catmem.merging.branches import Branch

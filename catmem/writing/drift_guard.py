@@ -12,27 +12,24 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catmem.clock import read_date
 from catmem.config.access import Rights
-from catmem.config.profile import limit_of
+from catmem.config.profile import Profile, limit_of
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, DriftError, UnreadableError
 from catmem.names import TARGETS, is_declared
-from catmem.store.contract import EXTERNAL, PERSON
+from catmem.store.contract import EXTERNAL, PERSON, Store
 from catmem.text import unify_newlines
 from catmem.workspace.stores import hermes_edits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-
-    from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
     from catmem.prompt.prompt import Prompt
-    from catmem.store.contract import Store
     from catmem.workspace.root import Root
 
 SHOWN = "shown"

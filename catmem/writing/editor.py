@@ -8,6 +8,7 @@ declared entities (``entities/content_editor.py``) have editors of their own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from catmem.errors import (
 from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, UNREAD, unknown_revision
+from catmem.store.contract import PERSON, UNREAD, Current, OnDrift, Revision, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
@@ -43,19 +44,13 @@ from catmem.writing.matching import (
     no_match,
     refuse_empty,
 )
-from catmem.writing.operation import op_of, refuse_surrogates, request_digest
-from catmem.writing.planning import plan_operations
-from catmem.writing.terms import check_beforehand, checked_reason, terms_of
+from catmem.writing.operation import Operation, op_of, refuse_surrogates, request_digest
+from catmem.writing.planning import Plan, plan_operations
+from catmem.writing.terms import Terms, check_beforehand, checked_reason, terms_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from catmem.model.document import Document, Entry
-    from catmem.store.contract import Current, OnDrift, Revision
     from catmem.workspace.root import Root
-    from catmem.writing.operation import Operation
-    from catmem.writing.planning import Plan
-    from catmem.writing.terms import Terms
     from catmem.writing.write import WriteAttempt
 
 _MOST_OPERATIONS = 1_000

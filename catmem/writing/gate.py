@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
@@ -26,20 +27,28 @@ from catmem import clock
 from catmem.config.profile import is_root
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
-from catmem.store.contract import EXTERNAL, PERSON, SIDECAR, is_branch, revision_number, writer_of
+from catmem.store.contract import (
+    EXTERNAL,
+    PERSON,
+    SIDECAR,
+    Change,
+    Current,
+    Snapshot,
+    Store,
+    Update,
+    is_branch,
+    revision_number,
+    writer_of,
+)
 from catmem.threats import SECRETS
-from catmem.workspace.root import person_name
+from catmem.workspace.root import Root, person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.terms import check_threats
 from catmem.writing.waiting import has_to_wait
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.config.config import Rollout
-    from catmem.store.contract import Change, Current, Snapshot, Store, Update
-    from catmem.workspace.root import Root
 
 
 T = TypeVar("T", bound="Attempt")

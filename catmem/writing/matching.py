@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import shown
@@ -16,8 +17,6 @@ from catmem.workspace.seen_entry import preview
 from catmem.writing.operation import refuse_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-
     from catmem.model.document import Document, Entry
 
 

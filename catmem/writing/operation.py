@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.digest import content_digest
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 Action: TypeAlias = Literal["add", "replace", "remove", "move", "verify"]
 

@@ -6,6 +6,7 @@ A plan is made anew each time a store asks for the new bytes, from what is reall
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,7 +15,7 @@ from catmem.clock import read_date
 from catmem.config.json_schema import nearest
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
-from catmem.model.document import Document, Entry
+from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.model.pairing import jaccard, words_of
@@ -24,9 +25,9 @@ from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan, scan
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
-from catmem.writing.drift_guard import text_digest
-from catmem.writing.matching import Says, find_entry, says
-from catmem.writing.terms import body_of, each_of
+from catmem.writing.drift_guard import ToolSession, text_digest
+from catmem.writing.matching import Says, WriterView, find_entry, says
+from catmem.writing.terms import Terms, body_of, each_of
 from catmem.writing.written import (
     on_alike,
     on_double,
@@ -42,13 +43,7 @@ from catmem.writing.written import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from catmem.model.document import TagValue
-    from catmem.writing.drift_guard import ToolSession
-    from catmem.writing.matching import WriterView
     from catmem.writing.operation import Operation
-    from catmem.writing.terms import Terms
 
 
 class Plan(NamedTuple):

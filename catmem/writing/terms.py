@@ -6,14 +6,16 @@ the refusal comes before a store is asked, and leaves no trace.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.clock import read_date
 from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
-from catmem.config.profile import limit_of
+from catmem.config.profile import Profile, limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
 from catmem.names import UNCATEGORIZED, slugify
@@ -23,17 +25,12 @@ from catmem.threats import RULES, SECRETS
 from catmem.workspace.seen_entry import findings_in
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import no_match
-from catmem.writing.operation import refuse_surrogates
+from catmem.writing.operation import Operation, refuse_surrogates
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import date
-
     from catmem.config.config import Config, Taxonomy
-    from catmem.config.profile import Profile
     from catmem.model.document import Document, TagValue
     from catmem.workspace.root import Root
-    from catmem.writing.operation import Operation
 
 _NAME_SHOWN = 80
 MOST_REASON = 500

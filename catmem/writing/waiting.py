@@ -14,11 +14,10 @@ from catmem.clock import read_date
 from catmem.errors import CatmemError
 from catmem.names import is_declared
 from catmem.staleness.lineage import differing
-from catmem.store.contract import EXTERNAL, PERSON, writer_of
+from catmem.store.contract import EXTERNAL, PERSON, Change, writer_of
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
-    from catmem.store.contract import Change
     from catmem.workspace.root import Root
 
 

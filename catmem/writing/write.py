@@ -11,32 +11,27 @@ after it are asked under the lock of the store, on the text that is there.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from catmem.config.profile import one_reading
+from catmem.config.profile import Profile, one_reading
 from catmem.errors import ApprovalError, CatmemError, StaleError
 from catmem.names import TARGETS
-from catmem.store.contract import PERSON, UNREAD, Change, Snapshot
+from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, Update
 from catmem.store.judgement import rehearse
 from catmem.text import size_of
 from catmem.writing import gate
-from catmem.writing.editor import OperationsEditor, finds_its_file
+from catmem.writing.editor import Editor, OperationsEditor, finds_its_file
 from catmem.writing.gate import Attempt
-from catmem.writing.operation import asked_by, placed_expected
+from catmem.writing.operation import Operation, asked_by, placed_expected
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration, on_waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from catmem.config.profile import Profile
     from catmem.envelopes.papers import Papers
-    from catmem.store.contract import Current, OnDrift, OnStale, Update
     from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
     from catmem.writing.drift_guard import ToolSession
-    from catmem.writing.editor import Editor
-    from catmem.writing.operation import Operation
     from catmem.writing.planning import Plan
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")

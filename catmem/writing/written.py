@@ -6,7 +6,9 @@ With it goes how long the file is, what could leave when it is too long, and wha
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
@@ -21,9 +23,6 @@ from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from datetime import date
-
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue

@@ -165,9 +165,7 @@ def test_nothing_of_another_category_is_seen_through_any_door(  # noqa: PLR0917 
         workspace = Workspace.open(root, search=False)
         built = workspace.prompt("reader", source=owner, as_of=DAY, style=style)
         outputs = [json.dumps(jsonable(built)), str(built)]
-        outputs += [
-            json.dumps(jsonable(workspace.view("reader", target, source=owner))) for target in ("user", "memory")
-        ]
+        outputs += [json.dumps(workspace.view("reader", target, source=owner).form()) for target in ("user", "memory")]
         ask = ("--root", root, "--as-of", DAY)
         outputs.append(run("prompt", "reader", "--from", owner, "--explain", *ask))
         outputs.append(run("prompt", "reader", "--from", owner, "--style", style, "--format", "json", *ask))

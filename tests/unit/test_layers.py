@@ -70,10 +70,10 @@ ON_DISK = {
 """The modules of pure packages that are no rules."""
 
 READS = {"catmem.files", "catmem.resources", "catmem.known_files"}
-CATALOGUE = "catmem.errors"
-"""Which reads what the package says of its errors."""
 READING = {"os_errors", "permission_or_io", "read_bounded"}
 """What the layers below the service may take from `catmem.files`."""
+CATALOGUE = {"catmem.errors"}
+"""Reads what the package ships of codes; every layer raises errors."""
 LOADERS = {"catmem.config.config", "catmem.config.profile", "catmem.config.yamlfile"}
 
 WORLDLY_MODULES = {
@@ -182,7 +182,7 @@ def upward(module: Module, known: set[str]) -> list[str]:
 
 def worldly(module: Module, known: set[str]) -> list[str]:
     """Where a module below the service does input or output, or asks for the day."""
-    may_look = module.name in READS | LOADERS | {CATALOGUE}
+    may_look = module.name in READS | LOADERS | CATALOGUE
     found = []
     for line, name in imports(module, known):
         top = name.split(".")[0]
@@ -208,7 +208,7 @@ def worldly(module: Module, known: set[str]) -> list[str]:
             found.append(f"{module.name}:{part.lineno} calls {part.func.id}()")
         elif isinstance(part.func, ast.Attribute):
             called = part.func.attr
-            content = called in CONTENT_METHODS and module.name not in READS | {CATALOGUE}
+            content = called in CONTENT_METHODS and module.name not in READS | CATALOGUE
             looking = called in LOOKING_METHODS and not may_look
             if content or looking or (called in CLOCK_METHODS and module.name != "catmem.clock"):
                 found.append(f"{module.name}:{part.lineno} calls .{called}()")

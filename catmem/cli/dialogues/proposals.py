@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from catmem.cli.dialogue import Dialogue
+from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.output import emit, print_error, printable, say, say_all
 from catmem.cli.questions import PROPOSALS
 from catmem.cli.texts.proposals import after, done_line, lines_of
@@ -14,9 +15,6 @@ from catmem.ops.table import Outcome
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from catmem.cli.dialogue import Reply
     from catmem.proposals.proposal import Proposal
     from catmem.workspace.workspace import Workspace
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from catmem.cli.dialogue import Dialogue
@@ -10,8 +11,6 @@ from catmem.cli.questions import RECONCILE
 from catmem.cli.texts.branches import lines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from catmem.merging.reconciling import Difference
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
@@ -9,16 +10,12 @@ from catmem.cli.dialogue import ConflictDialogue
 from catmem.cli.output import emit, printable, show_written
 from catmem.cli.questions import SEED
 from catmem.cli.texts.seeding import GONE, conflict_head, sides_of
-from catmem.model.version import Version
+from catmem.model.version import Conflict, Version
 from catmem.ops.seeding import open_conflicts
-from catmem.seeding.slices import conflict_id
+from catmem.seeding.slices import Choice, FilePlan, conflict_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from catmem.model.version import Conflict
     from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.slices import Choice, FilePlan
     from catmem.workspace.root import Root
     from catmem.writing.operation import Operation
     from catmem.writing.written import How

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from catmem.audit.log_queries import Audit, Counts
-from catmem.audit.rollout import RolloutReport, RolloutState
+from catmem.audit.rollout import Bypass, RolloutReport, RolloutState
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_moment
 from catmem.jsonable import jsonable
 from catmem.ops.audit import Following, Switched, damage_notes
-from catmem.store.audit_log import Damage
+from catmem.store.audit_log import AuditLine, Damage
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from catmem.audit.rollout import Bypass
     from catmem.ops.table import Call
-    from catmem.store.audit_log import AuditLine
 
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""

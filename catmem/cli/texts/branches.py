@@ -17,17 +17,16 @@ from catmem.cli.output import (
     show_written,
     text_diff,
 )
+from catmem.errors import EditError
 from catmem.jsonable import jsonable
-from catmem.merging.reconciling import Reconciliation
+from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.ops.branches import BranchList, BranchMerge, MergedAll, Reconciled
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from catmem.errors import EditError
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import Disagreement
     from catmem.merging.merging import Joined, LeftBranch
-    from catmem.merging.reconciling import Difference
     from catmem.ops.table import Call
 
 

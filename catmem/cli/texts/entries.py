@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, cast
 from catmem.cli.output import emit, first_line, printable, say, say_all, show_waiting, show_written
 from catmem.ops.entries import Verified
 from catmem.text import counted
-from catmem.writing.written import Written
+from catmem.writing.written import How, Written
 
 if TYPE_CHECKING:
     from catmem.ops.table import Call
-    from catmem.writing.written import How
 
 _WIDTH = 72
 _DONE = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit_json, first_line, say_all
@@ -9,8 +10,6 @@ from catmem.jsonable import jsonable
 from catmem.ops.git import FileMerged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from catmem.model.version import Conflict, Version
     from catmem.ops.table import Call
 

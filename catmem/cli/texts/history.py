@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -24,16 +25,13 @@ from catmem.cli.output import (
 )
 from catmem.jsonable import jsonable
 from catmem.ops.history import BlamedFiles, GitText, Logged, LoggedFile, RevisionDiff, Watched
-from catmem.store.contract import DECISION, PROPOSAL
+from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted
 from catmem.writing.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from catmem.ops.table import Call
     from catmem.staleness.lineage import Blamed
-    from catmem.store.contract import Revision
     from catmem.workspace.change_feed import News
 
 _WORDS = 60

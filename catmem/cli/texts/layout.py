@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, emit_text, first_line, printable, say, say_all, shown_path, text_diff
@@ -13,8 +14,6 @@ from catmem.workspace.file_change import FileChange
 from catmem.workspace.formatting import MigratedFile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from catmem.ops.table import Call
     from catmem.workspace.migration import Migration, Proposed
 

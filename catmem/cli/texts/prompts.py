@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
@@ -11,8 +12,6 @@ from catmem.ops.prompts import Built
 from catmem.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.ops.table import Call
     from catmem.prompt.prompt import Manifest, Prompt, Row
     from catmem.workspace.profile_memory import ProfileMemory

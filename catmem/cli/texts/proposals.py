@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from catmem.cli.output import emit, print_error, printable, say, say_all, shown_moment
@@ -9,8 +10,6 @@ from catmem.ops.proposals import Decisions, ProposalList
 from catmem.store.contract import who
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.ops.table import Call
     from catmem.proposals.deciding import Decided
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,8 +14,6 @@ from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
 from catmem.staleness.freshness import advice
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.ops.table import Call
     from catmem.search.ranking import Snippet
     from catmem.search.search import SearchHit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
@@ -11,16 +12,13 @@ from catmem.cli.texts.prompts import LEFT_OUT
 from catmem.names import FILE_NAMES
 from catmem.ops.reports import AccessRead, Adopted
 from catmem.text import counted
-from catmem.workspace.everywhere import Stats, Why
+from catmem.workspace.everywhere import Measured, Stats, Why
 from catmem.workspace.overview import NextSteps
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from catmem.config.rights_table import Fleet, Orphan, Reason
     from catmem.ops.table import Call
     from catmem.prompt.sizes import Sizes, Use
-    from catmem.workspace.everywhere import Measured
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 80

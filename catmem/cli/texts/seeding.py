@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import (
@@ -18,17 +19,14 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.ops.seeding import External, Promotions, Seeds
-from catmem.seeding.slices import conflict_id
+from catmem.seeding.slices import FilePlan, State, conflict_id
 from catmem.text import counted
 from catmem.writing.written import Written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
     from catmem.model.version import Conflict, Reason, Version
     from catmem.ops.table import Call
     from catmem.seeding.plan import SeedRefusal
-    from catmem.seeding.slices import FilePlan, State
 
 
 _WIDTH = 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from catmem.cli.output import (
@@ -25,8 +26,6 @@ from catmem.workspace.repairing import RepairPlan
 from catmem.workspace.upkeep import Anchors, CheckedAnchors, FsckReport
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from catmem.model.document import Entry
     from catmem.ops.table import Call
     from catmem.store.contract import FolderReport

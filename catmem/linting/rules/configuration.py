@@ -3,30 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catmem.config.config import CONFIG_NAME
 from catmem.config.json_schema import SchemaFault, faults_by, schema_fault, suggestion, validate
-from catmem.config.profile import SELECTOR_KEYS
-from catmem.config.selector import is_pattern, split
-from catmem.config.yamlfile import key_text
-from catmem.errors import ConfigError
-from catmem.linting.diagnostic import Finding
-from catmem.linting.linted import first_line
+from catmem.config.profile import SELECTOR_KEYS, Profile, SettingPlace
+from catmem.config.selector import Selectors, is_pattern, split
+from catmem.config.yamlfile import KeyPath, key_text
+from catmem.errors import CatmemError, ConfigError
+from catmem.linting.diagnostic import Finding, Severity
+from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, StoreFault, first_line
 from catmem.linting.rule import rule
 from catmem.names import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from catmem.config.profile import Profile, SettingPlace
-    from catmem.config.selector import Selectors
-    from catmem.config.yamlfile import KeyPath
-    from catmem.errors import CatmemError
-    from catmem.linting.diagnostic import Severity
-    from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, StoreFault
-
     _Schema: TypeAlias = Mapping[str, Any]
 
 

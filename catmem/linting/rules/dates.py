@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator
 
 from catmem.clock import read_date
 from catmem.config.json_schema import SLIPS, known_tags, meant_tag, tag_faults
 from catmem.config.profile import Profile
 from catmem.errors import EditError
 from catmem.linting.diagnostic import Finding, Fix
-from catmem.linting.linted import DATES, first_line, key_span, value_span
+from catmem.linting.linted import DATES, Context, LintedEntry, LintedFile, first_line, key_span, value_span
 from catmem.linting.rule import rule
 from catmem.model.edit import TextEdit
 from catmem.names import slugify
 from catmem.staleness.freshness import freshness
 from catmem.syntax import tags as tag_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
-
-    from catmem.linting.linted import Context, LintedEntry, LintedFile
-
 
 _UNNAMED = Profile("unnamed")
 _FROM = ("verified_date", "created")

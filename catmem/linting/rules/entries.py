@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, TypeAlias
 
 from catmem.config.access import visible_categories
-from catmem.config.profile import HERMES_LIMITS, limit_of
+from catmem.config.profile import HERMES_LIMITS, Profile, limit_of
 from catmem.linting.diagnostic import Finding, Fix, Related
-from catmem.linting.linted import first_line, removal
+from catmem.linting.linted import Context, LintedEntry, LintedFile, first_line, removal
 from catmem.linting.rule import rule
 from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.text import size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-
-    from catmem.config.profile import Profile
-    from catmem.linting.linted import Context, LintedEntry, LintedFile
-
     _Place: TypeAlias = tuple[LintedFile, LintedEntry]
 
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.linting.diagnostic import Finding, Fix
-from catmem.linting.linted import first_line
+from catmem.linting.linted import Context, LintedFile, LintedYaml, first_line
 from catmem.linting.rule import rule
 from catmem.model.edit import TextEdit
 from catmem.syntax.scan import closed_spans
-from catmem.threats import RULES, SECRETS, scan_each
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
-
-    from catmem.linting.linted import Context, LintedFile, LintedYaml
-    from catmem.threats import Threat
+from catmem.threats import RULES, SECRETS, Threat, scan_each
 
 _INVISIBLE = ("hidden-character", "control-character", "tag-character", "variation-selector")
 _NO_PATTERN = frozenset({"too-large-to-scan", "bidi-control", "mixed-script", *_INVISIBLE, *SECRETS})

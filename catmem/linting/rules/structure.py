@@ -7,26 +7,19 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from catmem.config.access import undeclared_sections, visible_categories
 from catmem.config.labels import NOT_LABELS
 from catmem.errors import NotUtf8Error
 from catmem.linting.diagnostic import Finding, Fix, Related
-from catmem.linting.linted import closed_places, entry_at, lines_with
+from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, lines_with
 from catmem.linting.rule import rule
-from catmem.model.document import unclosed
+from catmem.model.document import Document, Section, unclosed
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax.scan import scan
 from catmem.text import conflict_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from catmem.linting.linted import Context, LintedEntry, LintedFile
-    from catmem.model.document import Document, Section
-
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+|<!--)")
 _DECORATED = re.compile(r"[-=*_~#>|.:+§ \t]*+")

@@ -9,12 +9,13 @@ would withhold stands there as one line that names its id: such an entry can be 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import shown
 from catmem.errors import EditError
-from catmem.model.document import Document, parse
+from catmem.model.document import Document, Entry, parse
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import composed
 from catmem.model.version import Version
@@ -25,10 +26,7 @@ from catmem.workspace.seen_entry import texts_of
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from catmem.config.config import Taxonomy
-    from catmem.model.document import Entry
 
 ROOT = "/memories"
 _PATH = re.compile(rf"{ROOT}(?:/({'|'.join(TARGETS)})(?:/([^/]+)\.md)?)?/?")

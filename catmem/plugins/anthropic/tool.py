@@ -6,6 +6,7 @@ a ``ToolError``, which the model reads.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -39,8 +40,6 @@ from catmem.writing.operation import Operation, refuse_untaken
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from anthropic.types.beta import (
         BetaCacheControlEphemeralParam,
         BetaMemoryTool20250818CreateCommand,

@@ -11,7 +11,9 @@ What differs is what used to hurt: docs/hermes-store.md has the list. ``store_sw
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem.errors import CatmemError, NotUtf8Error, RefusedError, StoreError
@@ -42,9 +44,6 @@ from catmem.plugins.hermes.store_text import (
 from catmem.text import unmerged_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
-
     from catmem.plugins.hermes.store_answers import Answer
 
 logger = logging.getLogger(__name__)

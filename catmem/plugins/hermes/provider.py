@@ -15,6 +15,7 @@ import json
 import logging
 import os
 import threading
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -26,22 +27,19 @@ from catmem.names import TARGETS
 from catmem.plugins.hermes.setup_homes import (
     HermesConfig,
     HermesSettings,
+    Home,
     home_at,
     parse_settings,
     read_config,
     read_settings,
     write_settings,
 )
-from catmem.prompt.prompt import build_prompt
+from catmem.prompt.prompt import Prompt, build_prompt
 from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.workspace.profile_memory import read_memory
 from catmem.writing.drift_guard import ToolSession, shown_by_prompt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from catmem.plugins.hermes.setup_homes import Home
-    from catmem.prompt.prompt import Prompt
     from catmem.workspace.workspace import Workspace
 
 TOOL_NAME = "catmem_memory"

@@ -14,7 +14,8 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
@@ -22,18 +23,15 @@ from catmem.files import os_errors, read_bounded, replace_file, rewrite_file
 from catmem.names import FILE_NAMES
 from catmem.plugins.hermes.setup_config import with_memory, without_memory
 from catmem.plugins.hermes.setup_homes import (
+    HermesConfig,
     HermesSettings,
+    Home,
     read_config,
     refuse_link,
     refuse_other_version,
     settings_path,
 )
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.plugins.hermes.setup_homes import HermesConfig, Home
 
 FOLDER = "plugins/catmem"
 MARK = "Written by 'catmem hermes install'; 'catmem hermes uninstall' removes it."

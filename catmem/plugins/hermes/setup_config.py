@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import yaml
 
 from catmem.errors import ConfigError
 from catmem.plugins.hermes.setup_homes import parse_config
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 SECTION = "memory"
 _INDENT = "  "

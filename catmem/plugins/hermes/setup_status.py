@@ -5,23 +5,18 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.config.profile import profile_names
 from catmem.errors import CatmemError, ConfigError
 from catmem.plugins.hermes.provider import shown_by_hermes, unfiltered
 from catmem.plugins.hermes.setup import installed
-from catmem.plugins.hermes.setup_homes import HermesConfig, read_config, read_settings
+from catmem.plugins.hermes.setup_homes import HermesConfig, Home, read_config, read_settings
 from catmem.plugins.hermes.sync import unshared
 from catmem.resources import install_command
 from catmem.writing.written import on_unshared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from catmem.plugins.hermes.setup_homes import Home
 
 _FIRST_LINE = 4096
 _SECONDS = 30

@@ -16,11 +16,12 @@ import inspect
 import logging
 import os
 import unicodedata
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.config import NO_ROOT
 from catmem.errors import BusyError, CatmemError, ConfigError, UnreadableError
@@ -31,11 +32,6 @@ from catmem.store.files.file_store import LOCK_TIMEOUT, FileStore
 from catmem.store.files.folder import Place
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import merge_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
-
 
 Needs = tuple[tuple[str, ...], ...]
 """What a match needs: of each group of words at least one, in small letters."""

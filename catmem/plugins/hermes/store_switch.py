@@ -7,14 +7,12 @@ catmem-store``, or the same in ``config.yaml``, is all that it takes.
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from catmem.errors import ConfigError
 from catmem.plugins.hermes.memory_store import MemoryStore
 from catmem.plugins.hermes.store_scan import memory_tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _LIMITS = ("memory_char_limit", "user_char_limit")
 _METHODS = (

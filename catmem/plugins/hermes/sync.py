@@ -8,16 +8,18 @@ tool wrote since is adopted into the history and merged, as after any edit from 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from typing import TYPE_CHECKING
 
 from catmem.config.profile import limit_of
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.model.layout import in_shared, is_shared
 from catmem.names import TARGETS
-from catmem.plugins.hermes.setup_homes import HermesConfig, read_config
-from catmem.seeding.plan import SeedRefusal, seed_order
-from catmem.seeding.slices import CLONED_HINT
+from catmem.plugins.hermes.setup_homes import HermesConfig, Home, read_config
+from catmem.seeding.plan import SeedPlan, SeedRefusal, seed_order
+from catmem.seeding.slices import CLONED_HINT, FilePlan, Resolve
 from catmem.text import size_of
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import entities_of_each
@@ -25,12 +27,6 @@ from catmem.workspace.stores import hermes_edits
 from catmem.writing.written import could_go, on_unshared, over_budget
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date
-
-    from catmem.plugins.hermes.setup_homes import Home
-    from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.slices import FilePlan, Resolve
     from catmem.workspace.workspace import Workspace
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
@@ -11,8 +12,6 @@ from catmem.plugins.hermes.setup import SetupStep
 from catmem.seeding.plan import SeedPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from catmem.ops.table import Call
     from catmem.plugins.hermes.setup_status import HomeStatus
     from catmem.seeding.slices import FilePlan

@@ -25,11 +25,10 @@ What an importer keeps to:
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from catmem.plugins.importers.source_files import Imported
     from catmem.registry import Registry
 

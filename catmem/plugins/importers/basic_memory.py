@@ -6,7 +6,7 @@ Hashtags and contexts stay in the text of the entry, as they stand. Relations an
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from catmem.plugins.importers.source_files import (
     File,
@@ -20,9 +20,6 @@ from catmem.plugins.importers.source_files import (
     refuse_missing,
     source_tag,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # A box of a task list and a link are no categories; basic-memory passes over them too.
 _OBSERVATION = re.compile(r"[-*+] +\[(?![ xX-]\])([^\[\]()]+)\](?![(\[]) +(\S.*)")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from catmem.plugins.importers.source_files import (
     File,
@@ -18,10 +19,6 @@ from catmem.plugins.importers.source_files import (
     source_tag,
     within,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 INDEX = "MEMORY.md"
 _DATES = {"created": "created", "last_verified": "verified_date"}

@@ -8,8 +8,9 @@ fields in front, as one.
 from __future__ import annotations
 
 import re
-from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from catmem.plugins.importers.cheetahclaws import INDEX, entry_of
 from catmem.plugins.importers.source_files import (
@@ -24,10 +25,6 @@ from catmem.plugins.importers.source_files import (
     source_tag,
     within,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _CLOSING = re.compile(r"(?:^|[ \t])#+\Z")

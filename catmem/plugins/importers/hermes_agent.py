@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from catmem.errors import CatmemError, UnreadableError
-from catmem.model.document import parse
+from catmem.model.document import Document, parse
 from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.plugins.importers.source_files import (
     Imported,
@@ -16,11 +16,6 @@ from catmem.plugins.importers.source_files import (
     refuse_missing,
     within,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.model.document import Document
 
 _TARGETS = {name: target for target, name in FILE_NAMES.items()}
 

@@ -6,7 +6,9 @@ What is in the file already, in whatever category, is not brought in again; so t
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,7 +18,7 @@ from catmem.config.json_schema import known_tags, shown, suggestion, tag_faults
 from catmem.errors import EditError, OverBudgetError, TooLargeError, UnknownNameError
 from catmem.linting.renderers import mask_secrets
 from catmem.names import UNCATEGORIZED, slugify
-from catmem.plugins.importers.source_files import LeftOut, leading_day
+from catmem.plugins.importers.source_files import Imported, ImportedEntry, LeftOut, leading_day
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.tags import write, write_block
 from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
@@ -26,11 +28,7 @@ from catmem.writing.operation import Operation
 from catmem.writing.terms import refuses_secret, secret_hint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import date
-
     from catmem.config.config import Config
-    from catmem.plugins.importers.source_files import Imported, ImportedEntry
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Written
 

@@ -6,7 +6,9 @@ An observation is an entry, with the name of its entity in front, since it says 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from datetime import date
+from pathlib import Path
+from typing import Any
 
 from catmem.errors import SourceError
 from catmem.plugins.importers.source_files import (
@@ -21,10 +23,6 @@ from catmem.plugins.importers.source_files import (
     source_tag,
     within,
 )
-
-if TYPE_CHECKING:
-    from datetime import date
-    from pathlib import Path
 
 _NAMES = ("memory.jsonl", "memory.json")
 

@@ -11,20 +11,18 @@ import errno
 import os
 import re
 import stat
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
 from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.text import BOM, decode, unify_newlines
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
 SOURCE_LENGTH = 200
 """Characters of a ``source`` tag at most."""

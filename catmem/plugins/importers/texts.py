@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, first_line, printable, say, say_all, text_diff
-from catmem.plugins.importers.importing import remarks_on, sort_command
+from catmem.plugins.importers.importing import ImportPlan, remarks_on, sort_command
 from catmem.plugins.importers.operations import FinishedImport
 from catmem.workspace.exporting import BroughtBack
 from catmem.workspace.init import on_uncategorized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from catmem.ops.table import Call
-    from catmem.plugins.importers.importing import ImportPlan
     from catmem.plugins.importers.source_files import LeftOut
 
 _SHOWN = 5

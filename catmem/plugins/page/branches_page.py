@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote_plus
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.merging.branches import beside, branches_of_all, open_branches
-from catmem.merging.decisions import CHOICES, OWN, answer_to, in_words, key_of
-from catmem.merging.merging import plan_merge
+from catmem.merging.decisions import CHOICES, OWN, Answer, Ask, Disagreement, answer_to, in_words, key_of
+from catmem.merging.merging import MergePlan, plan_merge
 from catmem.merging.past import NOW
 from catmem.model.version import Conflict
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import diff_of
-from catmem.plugins.page.page_view import Page, of_entity
-from catmem.plugins.page.writing import Did
+from catmem.plugins.page.page_view import Page, PageRequest, of_entity
+from catmem.plugins.page.writing import Did, FormRefusal, Sent
 from catmem.store.contract import sees
 from catmem.text import counted, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from catmem.merging.decisions import Answer, Ask, Disagreement
-    from catmem.merging.merging import MergePlan
-    from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.writing import FormRefusal, Sent
-
 
 MOST = 200
 """Conflicts that a form has at most."""

@@ -9,14 +9,13 @@ from __future__ import annotations
 import hmac
 import re
 import secrets
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from starlette.requests import Request
     from starlette.responses import Response
 

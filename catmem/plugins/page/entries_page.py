@@ -10,7 +10,9 @@ only what differs from that was changed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
@@ -22,26 +24,32 @@ from catmem.errors import RequestError
 from catmem.jsonable import jsonable
 from catmem.names import UNCATEGORIZED
 from catmem.plugins.page.formats import own_address, reference, title_of, with_query
-from catmem.plugins.page.page_view import Page, of_entity
+from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.recent_changes import can_be_undone, record_of
-from catmem.plugins.page.writing import Action, Again, Did, bad_form, done, fates, nothing_ticked, put, seen_text
-from catmem.staleness.due import corrections, day_of, expiring, keeping, removing
+from catmem.plugins.page.writing import (
+    Action,
+    Again,
+    Did,
+    Fate,
+    FormRefusal,
+    Sent,
+    bad_form,
+    done,
+    fates,
+    nothing_ticked,
+    put,
+    seen_text,
+)
+from catmem.staleness.due import Answering, corrections, day_of, expiring, keeping, removing
 from catmem.staleness.lineage import entry_in
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.history import parent_of, restore
-from catmem.workspace.profile_memory import seen_file
+from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from datetime import date
-
     from catmem.model.document import Document, Entry, TagValue
-    from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.writing import Fate, FormRefusal, Sent
-    from catmem.staleness.due import Answering
-    from catmem.workspace.profile_memory import Reading
     from catmem.workspace.workspace import Workspace
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -12,15 +13,11 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from markupsafe import Markup, escape
 
 from catmem.clock import read_date
-from catmem.model.document import to_html
+from catmem.model.document import Document, TagValue, to_html
 from catmem.names import UNCATEGORIZED, UNCATEGORIZED_TITLE
 from catmem.text import printable, unified_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import date
-
-    from catmem.model.document import Document, TagValue
     from catmem.staleness.freshness import Freshness
     from catmem.workspace.workspace import Workspace
 

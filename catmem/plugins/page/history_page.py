@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.plugins.page.formats import beginning, diff_of, text_of
-from catmem.plugins.page.page_view import Page, of_entity
+from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.recent_changes import record_of
-from catmem.plugins.page.writing import Did, done
-from catmem.store.contract import unknown_revision
+from catmem.plugins.page.writing import Did, FormRefusal, Sent, done
+from catmem.store.contract import Revision, unknown_revision
 from catmem.workspace.changed_entries import words_of
 from catmem.workspace.history import adopt as adopt_now
 from catmem.workspace.history import parent_of
 from catmem.workspace.history import restore as restore_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.writing import FormRefusal, Sent
-    from catmem.store.contract import Revision
     from catmem.workspace.workspace import Workspace
 
 _SIZE = 50

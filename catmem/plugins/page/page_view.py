@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -12,7 +12,7 @@ from urllib.parse import urlencode, urlsplit
 from starlette.responses import Response
 
 from catmem.config.json_schema import shown
-from catmem.envelopes.tokens import caller_of
+from catmem.envelopes.tokens import Caller, caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.plugins.page.formats import DID, own_address, with_query
@@ -23,11 +23,8 @@ from catmem.server.requests import OF_THE_BODY, Field, bad_parameter, is_known, 
 from catmem.workspace.history import entity_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from starlette.requests import Request
 
-    from catmem.envelopes.tokens import Caller
     from catmem.model.document import Entry
     from catmem.workspace.overview import Overviews
     from catmem.workspace.workspace import Workspace

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.config.access import visible
-from catmem.config.profile import limit_of
+from catmem.config.profile import Profile, limit_of
 from catmem.errors import CatmemError
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.plugins.page.entries_page import EntryDraft, choices
 from catmem.plugins.page.formats import bar_of, paged, title_of
-from catmem.plugins.page.page_view import Page
-from catmem.prompt.prompt import build_prompt
+from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.prompt.prompt import Manifest, build_prompt
 from catmem.seeding.lockfile import copies_in
 from catmem.staleness.freshness import dated_ahead
 from catmem.staleness.lineage import freshness_of
@@ -26,14 +28,8 @@ from catmem.workspace.profile_memory import seen_file
 from catmem.workspace.seen_entry import SeenEntry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from datetime import date
-
-    from catmem.config.profile import Profile
     from catmem.config.rights_table import Fleet
     from catmem.model.document import Document, Entry
-    from catmem.plugins.page.page_view import PageRequest
-    from catmem.prompt.prompt import Manifest
     from catmem.workspace.workspace import Workspace
 
 

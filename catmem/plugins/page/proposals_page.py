@@ -6,6 +6,7 @@ Each decision is a record of its own. What cannot be decided so is named, and th
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,21 +15,15 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.names import category_name
 from catmem.plugins.page.entries_page import TICK, in_field
-from catmem.plugins.page.formats import paged, reference, with_query
-from catmem.plugins.page.page_view import Page
-from catmem.plugins.page.writing import Did, nothing_ticked, plainly, refuse_partly
-from catmem.proposals.proposal import proposal, proposals
+from catmem.plugins.page.formats import Paged, paged, reference, with_query
+from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.plugins.page.writing import Did, FormRefusal, Sent, nothing_ticked, plainly, refuse_partly
+from catmem.proposals.proposal import Proposal, proposal, proposals
 from catmem.staleness.review import Review
 from catmem.workspace.root import agent_names
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-
-    from catmem.plugins.page.formats import Paged
-    from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.writing import FormRefusal, Sent
     from catmem.proposals.deciding import Decided
-    from catmem.proposals.proposal import Proposal
     from catmem.staleness.due import Due, DueState
     from catmem.workspace.workspace import Workspace
 

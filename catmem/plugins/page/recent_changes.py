@@ -5,7 +5,8 @@ An address names the revision alone: all else is as the store tells it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
@@ -17,7 +18,7 @@ from catmem.plugins.page.formats import beginning, day
 from catmem.plugins.sorting.proposals import ACTIONS
 from catmem.staleness.freshness import DATED_BY, expired_on
 from catmem.staleness.lineage import found_by
-from catmem.store.contract import DECISION, PROPOSAL
+from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import did, only_action
 from catmem.workspace.formatting import unread_of
@@ -25,11 +26,7 @@ from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.seen_entry import rules_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
-
     from catmem.model.document import Document, Entry
-    from catmem.store.contract import Revision
     from catmem.workspace.workspace import Workspace
 
 # --- a revision ------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ Light or dark is as a person chose it: remembered in a cookie, so that it works 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -13,7 +14,7 @@ from urllib.parse import parse_qs
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
 from catmem.names import category_name
 from catmem.plugins.page import formats
@@ -23,10 +24,7 @@ from catmem.text import counted, plural, printable
 from catmem.workspace.changed_entries import did
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from starlette.requests import Request
-    from starlette.responses import Response
 
 _FOLDER = Path(__file__).parent
 

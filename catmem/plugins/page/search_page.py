@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import date
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.config.access import visible
 from catmem.errors import QueryError
-from catmem.linting.diagnostic import SEVERITIES
+from catmem.linting.diagnostic import SEVERITIES, Diagnostic
 from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
 from catmem.plugins.page.formats import paged, reference, with_query
-from catmem.plugins.page.page_view import Page
-from catmem.search.search import Everywhere, search_everywhere
+from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.search.search import Everywhere, SearchHit, search_everywhere
 from catmem.search.search import search as search_one
-from catmem.staleness.freshness import dated_ahead
+from catmem.staleness.freshness import State, dated_ahead
 from catmem.workspace.root import agent_names, load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from datetime import date
-
-    from catmem.linting.diagnostic import Diagnostic
     from catmem.model.document import Entry
-    from catmem.plugins.page.page_view import PageRequest
     from catmem.search.ranking import Snippet
-    from catmem.search.search import SearchHit
-    from catmem.staleness.freshness import State
 
 
 _MOST = 50

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -10,23 +11,16 @@ from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import RequestError, UnknownNameError
 from catmem.names import FILE_NAMES
-from catmem.plugins.page.formats import DIFF_LINES, diff_of
-from catmem.plugins.page.page_view import Page
-from catmem.plugins.page.writing import Did, bad_form
+from catmem.plugins.page.formats import DIFF_LINES, Diff, diff_of
+from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.plugins.page.writing import Did, FormRefusal, Sent, bad_form
 from catmem.seeding.applying import file_is_due
-from catmem.seeding.plan import seed_order
-from catmem.seeding.slices import conflict_id
+from catmem.seeding.plan import SeedPlan, seed_order
+from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow, conflict_id
 from catmem.server.requests import bad_parameter
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from catmem.model.version import Conflict
-    from catmem.plugins.page.formats import Diff
-    from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.writing import FormRefusal, Sent
-    from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow
     from catmem.workspace.workspace import Workspace
 
 SIDES: tuple[Choice, ...] = ("target", "source", "both")

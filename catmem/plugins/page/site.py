@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from os import PathLike, stat_result
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from starlette.routing import Mount, Route
+from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from catmem.errors import RequestError
@@ -24,10 +25,7 @@ from catmem.plugins.page import (
 )
 
 if TYPE_CHECKING:
-    from os import PathLike, stat_result
-
     from starlette.responses import Response
-    from starlette.routing import BaseRoute
     from starlette.types import Scope
 
 view, change = page_view.reading, writing.writing

@@ -7,6 +7,7 @@ each entry that is still there keeps its tick and its choice.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import count
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,30 +18,21 @@ from catmem.errors import CatmemError, RequestError
 from catmem.names import DROP, SECRET, SPLIT, STAYS
 from catmem.plugins.page.entries_page import EntryDraft, choices, seen_document
 from catmem.plugins.page.formats import paged, with_query
-from catmem.plugins.page.page_view import Page, of_entity
-from catmem.plugins.page.writing import Did, Sent, bad_form, nothing_ticked, refuse_partly
-from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL, list_tidy
-from catmem.plugins.sorting.sort_files import apply_sort, plan_of
+from catmem.plugins.page.page_view import Page, PageRequest, of_entity
+from catmem.plugins.page.writing import Did, FormRefusal, Sent, bad_form, nothing_ticked, refuse_partly
+from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL, SortLine, list_tidy
+from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of
 from catmem.plugins.sorting.sort_list import ListRow, ReadList
-from catmem.proposals.promoting import promotable, promote_learned
+from catmem.proposals.promoting import Promoted, promotable, promote_learned
 from catmem.proposals.proposal import proposal
-from catmem.workspace.profile_memory import seen_file
-from catmem.workspace.root import configured_now
+from catmem.workspace.profile_memory import Reading, seen_file
+from catmem.workspace.root import Root, configured_now
 from catmem.writing.operation import Operation
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from catmem.model.document import Document
-    from catmem.plugins.page.page_view import PageRequest
-    from catmem.plugins.page.writing import FormRefusal
-    from catmem.plugins.sorting.proposals import SortLine
-    from catmem.plugins.sorting.sort_files import SortPlan
     from catmem.plugins.sorting.suggestions import Suggestion
-    from catmem.proposals.promoting import Promoted
-    from catmem.workspace.profile_memory import Reading
-    from catmem.workspace.root import Root
 
 
 _SIZE = 50

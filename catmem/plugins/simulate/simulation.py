@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -21,20 +22,16 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from catmem.config.config import load_config
+from catmem.config.config import Config, load_config
 from catmem.errors import BusyError, StaleError, StoreError
 from catmem.model.document import parse
-from catmem.store.contract import Change
+from catmem.store.contract import Change, Revision, Snapshot, Store
 from catmem.workspace.copying import store_at
 from catmem.workspace.root import Root
 from catmem.workspace.stores import merge_files, refuse_no_store, scratch, shown_store, store_file
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from multiprocessing.synchronize import Barrier
-
-    from catmem.config.config import Config
-    from catmem.store.contract import Revision, Snapshot, Store
 
 
 SUBJECTS = ("vendor", "invoice day", "budget", "contact", "cost centre", "currency", "approver", "office")

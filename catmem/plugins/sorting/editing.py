@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,6 @@ from catmem.errors import CatmemError, ConfigError, RefusedError
 from catmem.plugins.sorting.operations import KEPT, chosen, finish
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from catmem.ops.table import Call
     from catmem.plugins.sorting.sort_files import SortPlan
 

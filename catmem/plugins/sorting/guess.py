@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from math import log, sqrt
-from typing import TYPE_CHECKING
 
 from catmem.search.query import FUNCTION_WORDS, fold, language_of, stem
 from catmem.workspace.init import kits
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _WORD = re.compile(r"[^\W\d_][^\W_]*|[€$£%]|\d{1,2}:\d\d")
 _NAME = 2.0

@@ -7,21 +7,15 @@ import os
 import signal
 import subprocess
 import time
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from threading import Thread
-from typing import TYPE_CHECKING
 
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import UsageError
 from catmem.plugins.sorting.sort_list import read_answer, refuse_answer
-from catmem.plugins.sorting.suggestions import Suggestion, joined
+from catmem.plugins.sorting.suggestions import Kind, Suggestion, joined
 from catmem.text import decode
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from catmem.plugins.sorting.suggestions import Kind
-
 
 _ASKED = 2000
 """Characters of the longest entry that a model is asked about."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,21 +12,16 @@ from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
 from catmem.plugins.sorting.guess import Guesser
-from catmem.plugins.sorting.suggestions import TidyEntry, suggestions
-from catmem.threats import SECRETS, BuiltinScanner, scan, scan_each
+from catmem.plugins.sorting.suggestions import Suggestion, TidyEntry, suggestions
+from catmem.threats import SECRETS, BuiltinScanner, Threat, scan, scan_each
 from catmem.workspace.everywhere import list_everywhere
-from catmem.workspace.root import load_each
+from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import preview
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
     from catmem.config.config import Config
     from catmem.model.document import Document, Entry, TagValue
-    from catmem.plugins.sorting.suggestions import Suggestion
-    from catmem.threats import Threat
-    from catmem.workspace.root import Root
 
 
 ACTIONS = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ from catmem.files import read_bounded
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, slugify
-from catmem.plugins.sorting.proposals import ACTIONS, Described, Proposer
-from catmem.plugins.sorting.sort_list import Checker, as_text
+from catmem.plugins.sorting.proposals import ACTIONS, Described, Proposer, SortLine
+from catmem.plugins.sorting.sort_list import Checker, ReadList, as_text
 from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS, printable
@@ -32,15 +33,10 @@ from catmem.workspace.formatting import (
 from catmem.workspace.init import kits, starting_categories
 from catmem.workspace.migration import Migration, PlannedEntry, Proposed, tidied, with_one_title
 from catmem.workspace.profile_memory import parsed_at, read_document
-from catmem.workspace.root import configured_now, load_each
+from catmem.workspace.root import Root, configured_now, load_each
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from catmem.model.document import Document, Entry
-    from catmem.plugins.sorting.proposals import SortLine
-    from catmem.plugins.sorting.sort_list import ReadList
-    from catmem.workspace.root import Root
 
 
 def category_of(line: SortLine) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,8 +22,6 @@ from catmem.text import DEFAULT_LIMITS, counted, printable
 from catmem.threats import scan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from catmem.config.config import Config
 
 _BEGINNING = 72

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from calendar import day_name, month_name
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import combinations
@@ -18,8 +19,6 @@ from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
 from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from catmem.model.document import Entry
 
 

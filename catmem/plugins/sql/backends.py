@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.config.config import expand_user
+from catmem.config.config import Config, expand_user
 from catmem.errors import StoreError
 from catmem.resources import install_command
-from catmem.workspace.stores import Backend, tier_of
+from catmem.workspace.stores import Backend, Opening, tier_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from contextlib import AbstractContextManager
-
-    from catmem.config.config import Config
     from catmem.store.contract import Store
-    from catmem.workspace.stores import Opening
 
 _SQLITE = "sqlite:///"
 

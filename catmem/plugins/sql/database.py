@@ -6,6 +6,7 @@ import ipaddress
 import os
 import threading
 import weakref
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -13,22 +14,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from uuid import uuid4
 
-from sqlalchemy import create_engine, event
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from catmem.errors import StoreError
+from catmem.errors import CatmemError, StoreError
 from catmem.plugins.sql.link import DriverError, Link, TransientError, fault_in_commit, fault_of, is_read_only
 from catmem.plugins.sql.sqlite_file import Connection, DatabaseFile, Log
 from catmem.resources import install_command
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from sqlalchemy import Engine
     from sqlalchemy.pool import PoolProxiedConnection
 
-    from catmem.errors import CatmemError
 
 _ASKED = {"sslmode": ("verify-full", "PGSSLMODE"), "require_auth": ("scram-sha-256", "PGREQUIREAUTH")}
 """Each option of libpq with the value that is asked for, and the variable of libpq that says another one."""

@@ -7,23 +7,16 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import LargeBinary, Text, bindparam, cast, delete, insert, select, update
+from sqlalchemy import LargeBinary, Select, Text, bindparam, cast, delete, insert, select, update
 
-from catmem.plugins.sql.link import Statement
+from catmem.plugins.sql.link import Link, Statement
 from catmem.plugins.sql.tables import AT_THE_END, ENTRIES
-from catmem.store.codec import FoundRow, TableRow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from sqlalchemy import Select
-
-    from catmem.plugins.sql.link import Link
-    from catmem.store.codec import Changed
+from catmem.store.codec import Changed, FoundRow, TableRow
 
 GAP = 10**9
 """Between two positions in a row that was written at once."""

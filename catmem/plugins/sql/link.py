@@ -6,14 +6,13 @@ the time that a small statement takes would else be spent on making it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import BusyError, CatmemError, DamagedError, StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from sqlalchemy import ClauseElement, Dialect
     from sqlalchemy.pool import PoolProxiedConnection
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, func, insert, select, update
@@ -9,13 +10,10 @@ from sqlalchemy.dialects import postgresql
 
 from catmem.errors import StoreError
 from catmem.plugins.sql.database import GIVE_WAY
-from catmem.plugins.sql.link import Statement
+from catmem.plugins.sql.link import Link, Statement
 from catmem.plugins.sql.tables import AS_THEY_ARE, LOG, META, refuse_changed
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from catmem.plugins.sql.link import Link
     from catmem.store.contract import Revision
 
 _ENDS = ("revision", "sequence", "head", "depth", "digest", "chain")

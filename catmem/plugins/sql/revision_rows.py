@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select
@@ -15,16 +16,13 @@ from sqlalchemy import bindparam, delete, insert, select
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError
 from catmem.jsonable import jsonable
-from catmem.plugins.sql.link import Statement
+from catmem.plugins.sql.link import Link, Statement
 from catmem.plugins.sql.tables import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
 from catmem.store.changes import Splice, WholeText, change, whole
 from catmem.store.contract import Revision, Snapshot, unknown_revision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from catmem.plugins.sql.database import Database
-    from catmem.plugins.sql.link import Link
     from catmem.plugins.sql.meta import Meta
 
 DEPTH = 31

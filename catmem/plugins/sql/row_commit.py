@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -11,8 +13,8 @@ from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, meta, sql_upkeep
-from catmem.plugins.sql.link import DriverError
-from catmem.plugins.sql.revision_rows import Base, LogHistory, chain_start, columns_of, next_step
+from catmem.plugins.sql.link import DriverError, Link
+from catmem.plugins.sql.revision_rows import Base, Heads, LogHistory, chain_start, columns_of, next_step
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -20,6 +22,7 @@ from catmem.store.contract import (
     Revision,
     Rows,
     Snapshot,
+    Update,
     branch_number,
     next_branch,
     repeated,
@@ -30,14 +33,8 @@ from catmem.store.judgement import Ground, Point, complete, drifted, judge, last
 from catmem.store.row_copies import find_copy, keep_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from catmem.plugins.sql.link import Link
     from catmem.plugins.sql.meta import Meta
-    from catmem.plugins.sql.revision_rows import Heads
     from catmem.store.codec import Codec
-    from catmem.store.contract import Update
 
 
 LOG = logging.getLogger("catmem.plugins.sql")

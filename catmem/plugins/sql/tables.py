@@ -8,6 +8,7 @@ clause of its own: SQLite would put that of the outer statement in its place.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -15,6 +16,8 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     Column,
+    ColumnElement,
+    Dialect,
     Identity,
     Index,
     Integer,
@@ -31,15 +34,10 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from catmem.errors import BusyError, StoreError
-from catmem.plugins.sql.link import Statement, TransientError
+from catmem.plugins.sql.link import Link, Statement, TransientError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import ColumnElement, Dialect
-
     from catmem.plugins.sql.database import Database
-    from catmem.plugins.sql.link import Link
     from catmem.plugins.sql.sqlite_file import DatabaseFile
 
 SCHEMA_VERSION = 4

@@ -6,20 +6,18 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from catmem import __version__
 from catmem.envelopes.builder import FIELDS
 from catmem.ops.shared import ENTITY
 from catmem.resources import api_forms, schema
-from catmem.server.api.routes import endpoints, routes_of
+from catmem.server.api.routes import Endpoint, endpoints, routes_of
 from catmem.server.requests import JSON_TYPE, TEXT_TYPE, Field, is_known, refuse_query, tag_of, to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.routing import BaseRoute
 
-    from catmem.server.api.routes import Endpoint
 
 IF_MATCH = Field(
     "If-Match",

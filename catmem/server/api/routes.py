@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Route
 
 from catmem.config.json_schema import faults_by
 from catmem.config.yamlfile import key_text
 from catmem.envelopes.builder import WriteBase, is_plain
 from catmem.envelopes.parsing import fields_in, json_of
-from catmem.envelopes.tokens import caller_of
+from catmem.envelopes.tokens import Caller, caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
 from catmem.jsonable import jsonable
-from catmem.ops.table import OPERATIONS, Call, Outcome, UsageError, Wire, call, load_all, value_of
+from catmem.ops.table import (
+    OPERATIONS,
+    Call,
+    Http,
+    OperationRow,
+    Outcome,
+    Parameter,
+    Schema,
+    UsageError,
+    Wire,
+    call,
+    load_all,
+    value_of,
+)
 from catmem.server.guard import in_thread
 from catmem.server.requests import (
     JSON_TYPE,
     OF_THE_BODY,
     TEXT_TYPE,
     Field,
+    Place,
     answer_of,
     bad_parameter,
     is_known,
@@ -36,20 +51,13 @@ from catmem.server.requests import (
     unrecorded,
 )
 from catmem.workspace.root import discreet
-from catmem.writing.drift_guard import shown_in
+from catmem.writing.drift_guard import ToolSession, shown_in
 from catmem.writing.matching import is_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
-
     from starlette.datastructures import State
     from starlette.requests import Request
-    from starlette.routing import BaseRoute
 
-    from catmem.envelopes.tokens import Caller
-    from catmem.ops.table import Http, OperationRow, Parameter, Schema
-    from catmem.server.requests import Place
-    from catmem.writing.drift_guard import ToolSession
 
 CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _LIST: Schema = {"type": "string", "maxLength": 65_536}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from catmem.store.contract import (
     Current,
     Revision,
     Snapshot,
+    Update,
     branch_number,
     next_branch,
     repeated,
@@ -21,20 +23,15 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.files.external_changes import Outside
-from catmem.store.files.observed_file import look_at
-from catmem.store.files.records import RecordDraft, branch_name
+from catmem.store.files.observed_file import ObservedFile, look_at
+from catmem.store.files.records import Record, RecordDraft, branch_name
 from catmem.store.files.system import store_errors
 from catmem.store.judgement import NOTHING, Ground, Point, complete, drifted, judge, last_own, name_copy, unread
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from catmem.store.contract import Update
     from catmem.store.files.file_store import FileStore
     from catmem.store.files.folder import Folder
     from catmem.store.files.journal import Journal
-    from catmem.store.files.observed_file import ObservedFile
-    from catmem.store.files.records import Record
 
 
 _REAP_EVERY = 128

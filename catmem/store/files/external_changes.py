@@ -6,6 +6,7 @@ hold it, the two are joined by the merge that the store was given, as a revision
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -14,10 +15,12 @@ from typing import TYPE_CHECKING, Literal
 from catmem.clock import timestamp
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, Merge
 from catmem.store.files.observed_file import (
     TICK,
     WATCHED,
+    ObservedFile,
+    Superseded,
     is_damage,
     is_settled,
     look_at,
@@ -25,19 +28,14 @@ from catmem.store.files.observed_file import (
     retired_name,
     superseded,
 )
-from catmem.store.files.publication import Foreign, replaced_revision, state_of
-from catmem.store.files.records import RecordDraft
+from catmem.store.files.publication import Foreign, Publication, replaced_revision, state_of
+from catmem.store.files.records import Record, RecordDraft, Retired
 from catmem.store.files.system import opened, read_file, store_errors
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping, Sequence
 
-    from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
-    from catmem.store.files.observed_file import ObservedFile, Superseded
-    from catmem.store.files.publication import Publication
-    from catmem.store.files.records import Record, Retired
 
 _MOST_QUIET = 1024
 """Of so many files at most is known that no program wrote to them; then all are looked at anew."""

@@ -9,15 +9,31 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from errno import EACCES
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import SIDECAR, Change, Erasure, FolderReport, LastingStore, Revision, Snapshot
+from catmem.store.contract import (
+    SIDECAR,
+    Anchor,
+    Change,
+    Erased,
+    Erasure,
+    Fault,
+    FolderReport,
+    Kept,
+    LastingStore,
+    Merge,
+    Revision,
+    Snapshot,
+    Update,
+)
 from catmem.store.files.commit import FileCommit, recorded, revision_of
 from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
@@ -27,10 +43,6 @@ from catmem.store.files.system import System, in_doubt, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from catmem.store.contract import Anchor, Erased, Fault, Kept, Merge, Update
     from catmem.store.files.journal import Journal
     from catmem.store.files.records import Record
 

@@ -18,22 +18,28 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TypeAlias
 
 from catmem.errors import BusyError, DamagedError
 from catmem.names import HERMES_FOLDER
 from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
-from catmem.store.files.system import FOLDER, in_doubt, not_a_file, opened, stands_for, store_error, store_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from catmem.store.files.system import Features, System
+from catmem.store.files.system import (
+    FOLDER,
+    Features,
+    System,
+    in_doubt,
+    not_a_file,
+    opened,
+    stands_for,
+    store_error,
+    store_errors,
+)
 
 Identity: TypeAlias = tuple[int, int]
 """Which file or folder it is, whatever its name: the device and the inode."""

@@ -13,24 +13,29 @@ Methods raise ``OSError`` as the system does, and ``DamagedError`` for what is n
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
 from catmem.store.files.journal_disk import JournalFolder, OlderSegments, Tip
-from catmem.store.files.journal_lines import checkpoint_line, erase_journal, new_segments, record_line
+from catmem.store.files.journal_lines import (
+    Brought,
+    Redact,
+    RedactNoteOf,
+    checkpoint_line,
+    erase_journal,
+    new_segments,
+    record_line,
+)
 from catmem.store.files.segments import Segment, segment_name
-from catmem.store.files.system import write_whole
+from catmem.store.files.system import System, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
     from catmem.store.contract import Anchor, Fault
-    from catmem.store.files.journal_lines import Brought, Redact, RedactNoteOf
     from catmem.store.files.records import Record, RecordDraft
-    from catmem.store.files.system import System
 
 SEGMENT_RECORDS = 256
 SEGMENT_BYTES = 256 * 1024

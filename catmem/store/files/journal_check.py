@@ -11,26 +11,21 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import WholeText
+from catmem.store.changes import Change, WholeText
 from catmem.store.contract import Fault
-from catmem.store.files.journal_disk import MAX_SEGMENT
+from catmem.store.files.journal_disk import MAX_SEGMENT, JournalFolder
 from catmem.store.files.journal_lines import chain_start
-from catmem.store.files.records import MalformedError, decode, decode_checkpoint, recorded_name
-from catmem.store.files.segments import walk
+from catmem.store.files.records import MalformedError, Record, decode, decode_checkpoint, recorded_name
+from catmem.store.files.segments import Segment, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from catmem.store.changes import Change
     from catmem.store.files.folder import Folder
-    from catmem.store.files.journal_disk import JournalFolder
-    from catmem.store.files.records import Record
-    from catmem.store.files.segments import Segment
     from catmem.store.files.system import System
 
 _MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."

@@ -5,26 +5,21 @@ from __future__ import annotations
 import os
 import re
 from collections import OrderedDict
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.errors import DamagedError, StoreError
 from catmem.store.contract import is_branch, revision_number
-from catmem.store.files.records import branch_name, recorded_name
+from catmem.store.files.records import Record, branch_name, recorded_name
 from catmem.store.files.segments import (
     Segment,
     damaged,
     segment_name,
 )
-from catmem.store.files.system import opened, write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from catmem.store.files.records import Record
-    from catmem.store.files.system import System
+from catmem.store.files.system import System, opened, write_whole
 
 MAX_SEGMENT = 1024 * 1024 * 1024
 """Bytes of one segment; a larger file is none that this module wrote."""

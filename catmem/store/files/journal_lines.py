@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import TooLargeError
-from catmem.store.changes import WholeText, change, splice, whole
+from catmem.store.changes import Change, WholeText, change, splice, whole
 from catmem.store.files.records import (
     CHECKPOINT,
     MAX_DATA,
@@ -25,10 +26,6 @@ from catmem.store.files.records import (
 from catmem.store.files.segments import MAX_PAYLOAD, Segment, damaged, frame, segment_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from pathlib import Path
-
-    from catmem.store.changes import Change
     from catmem.store.files.journal_disk import JournalFolder
     from catmem.store.files.system import System
 

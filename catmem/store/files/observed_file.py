@@ -10,12 +10,14 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.contract import SIDECAR
 from catmem.store.files.system import (
+    System,
     link_in_place,
     mounted,
     not_a_file,
@@ -26,11 +28,8 @@ from catmem.store.files.system import (
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from catmem.store.files.folder import Folder
     from catmem.store.files.records import Record, Retired
-    from catmem.store.files.system import System
 
 LEASE_TRIES, LEASE_WAIT = 25, 0.0002
 """How often, and after how many seconds, a lease is asked for again while another program writes."""

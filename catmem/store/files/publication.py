@@ -15,14 +15,12 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError
-from catmem.store.files.observed_file import read_if_whole, retired_name
-from catmem.store.files.records import Retired
+from catmem.store.files.observed_file import ObservedFile, read_if_whole, retired_name
+from catmem.store.files.records import Record, RecordDraft, Retired
 from catmem.store.files.system import not_a_file, opened, read_file, store_errors, write_whole
 
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder
-    from catmem.store.files.observed_file import ObservedFile
-    from catmem.store.files.records import Record, RecordDraft
 
 LATE_WAIT, LATE_TRIES = 0.001, 250
 """Seconds between two looks, and how many, at a writer whom the lease made wait until after the swap."""

@@ -9,17 +9,13 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64decode, b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.digest import canonical_json
-from catmem.store.changes import Splice, WholeText
+from catmem.store.changes import Change, Splice, WholeText
 from catmem.store.contract import is_branch, revision_number
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from catmem.store.changes import Change
 
 
 def object_of(payload: bytes) -> dict[str, Any]:

@@ -13,14 +13,15 @@ writer's;
 from __future__ import annotations
 
 import stat
+from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, Merge
 from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside, file_time_note
-from catmem.store.files.observed_file import is_damage, look_at
+from catmem.store.files.observed_file import ObservedFile, is_damage, look_at
 from catmem.store.files.publication import (
     Foreign,
     Publication,
@@ -29,18 +30,13 @@ from catmem.store.files.publication import (
     state_of,
     temporary_name,
 )
-from catmem.store.files.records import RecordDraft
+from catmem.store.files.records import Record, RecordDraft
 from catmem.store.files.system import read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from catmem.store.contract import Merge
     from catmem.store.files.folder import Folder
     from catmem.store.files.journal import Journal
-    from catmem.store.files.observed_file import ObservedFile
-    from catmem.store.files.records import Record
 
 
 MAY_BE_LOST = 60.0

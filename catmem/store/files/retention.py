@@ -14,25 +14,21 @@ import stat
 import zlib
 from base64 import b64decode
 from collections import deque
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.contract import SIDECAR, Erased, Kept, Left
+from catmem.store.contract import SIDECAR, Erased, Erasure, Kept, Kind, Left, Redact
 from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal_disk import MAX_SEGMENT
 from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, WATCHED, leased
 from catmem.store.files.segments import Segment
 from catmem.store.files.system import FOLDER, System, new_file, opened, read_file, read_whole, store_errors
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-
-    from catmem.store.contract import Erasure, Kind, Redact
 
 KEPT = 10
 """How many copies of one file are kept."""

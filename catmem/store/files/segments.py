@@ -12,21 +12,24 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
+from collections.abc import Iterator
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 from zlib import crc32
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import Splice, WholeText
-from catmem.store.files.records import MalformedError, decode, decode_checkpoint, recorded_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from catmem.store.changes import Change
-    from catmem.store.files.records import Checkpoint, Head, Record
+from catmem.store.changes import Change, Splice, WholeText
+from catmem.store.files.records import (
+    Checkpoint,
+    Head,
+    MalformedError,
+    Record,
+    decode,
+    decode_checkpoint,
+    recorded_name,
+)
 
 START = b"\x1e"
 END = b"\n"

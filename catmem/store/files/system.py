@@ -14,18 +14,16 @@ import os
 import re
 import sys
 import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import StoreError
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 WITHOUT = "CATMEM_STORE_WITHOUT"
 """Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""

@@ -11,7 +11,6 @@ import pytest
 from catmem.config.access import visible
 from catmem.config.config import Category, Config, Taxonomy
 from catmem.config.profile import Profile
-from catmem.jsonable import jsonable
 from catmem.model.document import Entry, parse
 from catmem.prompt.prompt import build_prompt
 from tests.together import together
@@ -49,7 +48,7 @@ def test_only_the_named_categories():
     assert view.categories == ("talk",)
     assert bodies(view) == ["one", "two"]
     assert view.hidden == 4
-    assert jsonable(view)["problems"] == []  # one of a header is nobody's
+    assert view.form()["problems"] == []  # one of a header is nobody's
 
 
 def test_a_profile_that_names_nothing_sees_what_has_no_category():
@@ -67,7 +66,7 @@ def test_categories_stand_in_the_order_of_the_profile_and_entries_in_that_of_the
     view = see(user_memory_categories=("talk", "finance-*"), include_uncategorized=True)
     assert view.categories == ("talk", "finance-payroll", "finance-rules", "__uncategorized__")
     assert bodies(view) == ["Loose.", "rules", "payroll", "one", "two", "more rules"]
-    assert [entry["body"] for entry in jsonable(view)["categories"]["finance-rules"]] == ["rules", "more rules"]
+    assert [entry["body"] for entry in view.form()["categories"]["finance-rules"]] == ["rules", "more rules"]
 
 
 @together("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])
@@ -145,7 +144,7 @@ def test_an_alias_is_its_category_even_in_a_document_that_was_parsed_without_ali
 
 def test_the_json_form_holds_nothing_else():
     text = "# Title of the file\n\n## Secret\n[a: b, a: c] hidden\n§\n```\nopen\n\n## Talk\n[k: v, k: w] mine\n"
-    form = jsonable(see(text, user_memory_categories=("talk",)))
+    form = see(text, user_memory_categories=("talk",)).form()
     assert form["title"] is None
     assert list(form["categories"]) == ["talk"]
     assert {problem["line"] for problem in form["problems"]} == {10}
@@ -167,7 +166,7 @@ def test_a_prompt_counts_what_it_hides():
 def test_the_work_of_the_json_form_grows_with_the_document_alone(text, monkeypatch):
     view = see(text, user_memory_categories=("*",), include_uncategorized=True)
     looks = count_looks(monkeypatch)
-    form = jsonable(view)
+    form = view.form()
     assert sum(map(len, form["categories"].values())) == 400
     assert looks() < 40 * 400
 

@@ -128,7 +128,7 @@ def test_reads_change_no_byte_and_no_time(workspace, place):
     before = snapshot(place)
     workspace.profiles()
     workspace.list("neo")
-    jsonable(workspace.view("neo", "user"))
+    workspace.view("neo", "user").form()
     jsonable(workspace.prompt("neo", source="boss"))
     workspace.session("neo").refresh()
     workspace.missing_files("neo")

@@ -92,7 +92,7 @@ def shown_changes(html):
 @given(sides, st.lists(st.integers(0, 3), min_size=1, max_size=8), words)
 def test_the_page_merges_what_the_library_merges_and_shows_it_before(drawn, numbers, own):
     with branched(drawn) as root, branched(drawn) as twin:
-        chosen = chosen_of(twin.merge("neo", ["2a"], dry_run=True).plan.conflicts, numbers)
+        chosen = chosen_of(twin.merge("neo", ["2a"], dry_run=True).conflicts, numbers)
         twin.merge(
             "neo",
             ["2a"],

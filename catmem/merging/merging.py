@@ -23,7 +23,7 @@ from catmem.merging.branches import branches_of_all, content_merge, open_branche
 from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
-from catmem.store.contract import PERSON, Change, Revision, Snapshot, is_branch, repeated, sees, stale
+from catmem.store.contract import PERSON, Change, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
 from catmem.workspace.seen_entry import findings_in, texts_of
@@ -34,75 +34,61 @@ from catmem.writing.written import FileUsage, on_adoption, on_restoration, on_tw
 
 if TYPE_CHECKING:
     from catmem.config.config import DeclaredEntity
+    from catmem.store.contract import Revision
     from catmem.workspace.root import Root
     from catmem.writing.gate import Attempt
 
 
 @dataclass(frozen=True, slots=True)
 class MergePlan:
-    """What a merge would do to an entity. ``before`` and ``after`` are whole texts.
+    """What a merge would do to an entity, or did. ``before`` and ``after`` are whole texts.
 
     ``merged`` are the branches that it brings in, or closes if it is a ``drop``. With open ``conflicts`` nothing is
-    written; ``settled`` are the others, each with what was said.
+    written; ``settled`` are the others, each with what was said. ``head`` and ``seen`` (its digest) are what it was
+    planned on; until it is made ``revision`` is that too, if it is recorded, and ``digest`` that of the text to be.
+    ``repeated``: an ``op_id`` was seen before, and revision and digest are what became of it.
     """
 
     entity: str
     head: str
-    digest: str
+    seen: str
     merged: tuple[str, ...]
     before: str
     after: str
+    revision: str | None
+    digest: str
+    usage: FileUsage
     conflicts: tuple[Disagreement, ...] = ()
     settled: tuple[tuple[Disagreement, Answer], ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     drop: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Joined:
-    """What a merge did, or in a dry run would do; in that the revision is that of what is there, if it is recorded.
-
-    ``repeated``: an ``op_id`` was seen before, and this is what became of it; ``plan`` is what would be to do by now.
-    """
-
-    plan: MergePlan
-    revision: str | None
-    digest: str
-    usage: FileUsage
-    notes: tuple[str, ...]
     adopted: str | None = None
     repeated: bool = False
 
     @property
-    def entity(self) -> str:
-        """Whose branches these were."""
-        return self.plan.entity
-
-    @property
     def changed(self) -> bool:
         """Whether the text is another one now."""
-        return self.plan.before != self.plan.after
+        return self.before != self.after
 
     def __json__(self) -> dict[str, Any]:
-        """The result as JSON-ready data, without the whole texts."""
-        plan = self.plan
+        """The plan as JSON-ready data, without the whole texts."""
         settled = [
             {**jsonable(found), "taken": answer if isinstance(answer, str) else "edited"}
-            for found, answer in plan.settled
+            for found, answer in self.settled
         ]
         return {
             "entity": self.entity,
             "revision": self.revision,
             "digest": self.digest,
             "changed": self.changed,
-            "merged": plan.merged,
-            "dropped": plan.drop,
-            "conflicts": plan.conflicts,
+            "merged": self.merged,
+            "dropped": self.drop,
+            "conflicts": self.conflicts,
             "settled": settled,
             "usage": self.usage,
             "notes": self.notes,
-            "warnings": plan.warnings,
+            "warnings": self.warnings,
         }
 
 
@@ -132,8 +118,23 @@ class _Merging:
         ask = partial(self._checked, asking(self.workspace, past, self.how, to_agent=self.actor is not None))
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
-        plan = MergePlan(self.entity, past.head, past.digest, chosen, text, text, notes=notes, drop=self.drop)
+        plan = MergePlan(
+            entity=self.entity,
+            head=past.head,
+            seen=past.digest,
+            merged=chosen,
+            before=text,
+            after=text,
+            revision=None if past.head == NOW else past.head,
+            digest=past.digest,
+            usage=self._usage(text),
+            notes=notes,
+            drop=self.drop,
+        )
         return plan if self.drop or not chosen else self._joined(past, ask, plan)
+
+    def _usage(self, text: str) -> FileUsage:
+        return FileUsage(size_of(text), limit_of_entity(self.workspace, self.entity))
 
     def _checked(self, ask: Ask, found: Disagreement) -> Answer:
         """An answer; words that neither side has may be stored, as those of any write."""
@@ -190,7 +191,14 @@ class _Merging:
             head = joined
         warnings = () if declared else (*self._warnings(ours.text, text), *doubles)
         return replace(
-            plan, before=ours.text, after=text, conflicts=tuple(left), settled=tuple(settled), warnings=warnings
+            plan,
+            before=ours.text,
+            after=text,
+            digest=plan.digest if text == ours.text else bytes_digest(text.encode()),
+            usage=self._usage(text),
+            conflicts=tuple(left),
+            settled=tuple(settled),
+            warnings=warnings,
         )
 
     def _refuse_no_side(self, declared: DeclaredEntity, plan: MergePlan) -> None:
@@ -219,25 +227,24 @@ class _Merging:
 
     # --- the merge -------------------------------------------------------------------------------------------------
 
-    def run(self, trying: Attempt, expected: str | None, *, dry_run: bool) -> Joined:
+    def run(self, trying: Attempt, expected: str | None, *, dry_run: bool) -> MergePlan:
         """Merge, and begin again where another write came between."""
         attempts = _ATTEMPTS
         while True:
             plan = self.plan()
-            head = None if plan.head == NOW else plan.head
-            is_seen = expected is None or sees(expected, head, plan.digest)
+            is_seen = expected is None or sees(expected, plan.revision, plan.seen)
             first = None if dry_run or (is_seen and plan.merged) else self._made_before()
             if first is not None:
-                return replace(self._result(plan), revision=first.revision, digest=first.digest, repeated=True)
+                return replace(plan, revision=first.revision, digest=first.digest, repeated=True)
             if not is_seen:
-                raise stale(plan.entity, str(expected), head or plan.digest)
+                raise stale(plan.entity, str(expected), plan.revision or plan.seen)
             if dry_run or not plan.merged:
-                return self._result(plan)
+                return plan
             if plan.conflicts:
                 raise _undecided(plan, self.workspace.config.entities.get(self.entity))
             attempts -= 1
             try:
-                return self._result(plan, self._commit(trying, plan))
+                return self._commit(trying, plan)
             except (StaleError, DriftError) as error:
                 # What was written meanwhile is merged too. Strict roots refuse an external writer once.
                 strict = error.code == "drift" and self.workspace.config.on_drift == "refuse"
@@ -259,7 +266,7 @@ class _Merging:
         asked = ["drop" if self.drop else "merge", list(self.named), self.actor]
         return content_digest(asked) if self.op_id else None
 
-    def _commit(self, trying: Attempt, plan: MergePlan) -> Snapshot:
+    def _commit(self, trying: Attempt, plan: MergePlan) -> MergePlan:
         _, _, target = plan.entity.partition("/")
         done = "dropped" if plan.drop else "merged"
         change = Change(
@@ -272,19 +279,17 @@ class _Merging:
             on_drift="refuse" if self.workspace.config.on_drift == "refuse" else "adopt",
             merges=plan.merged,
         )
+        text = plan.after.encode()
         # What is in no record yet has no name but its digest.
-        prev = plan.digest if plan.head == NOW else plan.head
-        return trying.commit(prev, lambda current: current.data if plan.drop else plan.after.encode(), change)
-
-    def _result(self, plan: MergePlan, written: Snapshot | None = None) -> Joined:
-        usage = FileUsage(size_of(plan.after), limit_of_entity(self.workspace, self.entity))
-        if written is None:
-            revision = None if plan.head == NOW else plan.head
-            digest = bytes_digest(plan.after.encode()) if plan.before != plan.after else plan.digest
-            return Joined(plan, revision, digest, usage, plan.notes)
+        written = trying.commit(plan.revision or plan.seen, lambda now: now.data if plan.drop else text, change)
         adopted = (on_adoption(written.adopted),) if written.adopted else ()
-        notes = (*on_restoration(written), *plan.notes, *adopted)
-        return Joined(plan, written.revision, written.digest, usage, notes, written.adopted)
+        return replace(
+            plan,
+            revision=written.revision,
+            digest=written.digest,
+            notes=(*on_restoration(written), *plan.notes, *adopted),
+            adopted=written.adopted,
+        )
 
 
 def plan_merge(
@@ -306,7 +311,7 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     expected: str | int | None = None,
     op_id: str | None = None,
     allow_secret: bool = False,
-) -> Joined:
+) -> MergePlan:
     """Bring ``branches``, by default all, together with the head, as one revision that has them all as parents.
 
     ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
@@ -403,7 +408,7 @@ class JoinedAll:
     ``unreadable`` are the profiles and histories that could not be looked at.
     """
 
-    merged: tuple[Joined, ...]
+    merged: tuple[MergePlan, ...]
     left: tuple[LeftBranch, ...]
     unreadable: tuple[CatmemError, ...]
 
@@ -416,7 +421,7 @@ def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = No
     if actor is not None:
         refuse_bounded(workspace, actor, "merge branches")
     found, unreadable = branches_of_all(workspace)
-    merged: list[Joined] = []
+    merged: list[MergePlan] = []
     left: list[LeftBranch] = []
     for entity in dict.fromkeys(branch.entity for branch in found):
         free: list[str] = []

@@ -15,7 +15,7 @@ from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, o
 if TYPE_CHECKING:
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How
-    from catmem.merging.merging import Joined, JoinedAll
+    from catmem.merging.merging import JoinedAll, MergePlan
     from catmem.merging.reconciling import Difference, Reconciliation
     from catmem.writing.written import Written
 
@@ -75,7 +75,7 @@ def branches(
 class BranchMerge:
     """What a merge of one entity did; ``elsewhere`` is an entity that has branches, where this one has none."""
 
-    joined: "Joined"
+    joined: "MergePlan"
     dry_run: bool
     elsewhere: str | None = None
     __json__ = "*joined dry_run"
@@ -215,9 +215,9 @@ def merge(
         if call.actor is not None and not is_declared(entity):
             error.conflicts = tuple(map(without_texts, error.conflicts))
         raise
-    others = [] if joined.plan.merged or branches or call.for_program else branches_of_all(root)[0]
+    others = [] if joined.merged or branches or call.for_program else branches_of_all(root)[0]
     value = BranchMerge(joined, dry_run, others[0].entity if others else None)
-    status = CONFLICT if joined.plan.conflicts else 0
+    status = CONFLICT if joined.conflicts else 0
     data = jsonable(joined) if call.interface == "http" else None
     return Outcome(value, data, status=status, revision=joined.revision)
 

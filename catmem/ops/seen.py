@@ -110,7 +110,7 @@ def _merged(merged: BranchMerge, call: Call) -> dict[str, Any]:
         return said
     del said["digest"], said["warnings"]  # a warning may quote entries; this one does not:
     rights = Rights(call.root.profile(str(call.actor)), value.entity.partition("/")[2], call.root.config.taxonomy)
-    unmerged = rights.unmerged(value.entity, value.plan.after, call.root.parse)
+    unmerged = rights.unmerged(value.entity, value.after, call.root.parse)
     said |= {"warnings": list(unmerged)} if unmerged else {}
     return said | {name: [without_texts(each) for each in said[name]] for name in ("conflicts", "settled")}
 

@@ -152,33 +152,26 @@ class Answering(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def keeping(entry: Entry, as_of: date) -> Answering:
-    """The fact still holds: it is verified, and dates that say otherwise are put right."""
-    tags, notes = corrections(entry.tags, as_of)
+def answering_to(answer: str, entry: Entry, as_of: date, words: str = "") -> Answering:
+    """What ``keep``, ``edit``, ``expire`` and ``remove`` write of a fact. Raises ``EditError`` (``empty``).
+
+    What is kept, or says ``words`` from now on, is verified, and dates that say otherwise are put right. What is to
+    expire expired the day before, unless it is expired already.
+    """
     day = day_of(as_of)
-    if tags:
-        return Answering(_replacing(entry, None, {"verified_date": day.isoformat(), **tags}), notes)
-    return Answering(Operation("verify", old_text=entry.id, category=entry.category, as_of=day))
-
-
-def rewording(entry: Entry, content: str, as_of: date) -> Answering:
-    """The fact in new words, which are verified. Raises ``EditError`` (``empty``)."""
-    if not content.strip():
+    if answer == "remove":
+        return Answering(Operation("remove", old_text=entry.id, category=entry.category))
+    if answer == "expire":
+        if expired_on(entry.tags, as_of):
+            return Answering(None, ("it is expired already, and stays so",))
+        return Answering(_replacing(entry, None, {"expires": (day - timedelta(days=1)).isoformat()}))
+    if answer == "edit" and not words.strip():
         raise EditError("there are no new words", code="empty", hint="Give the words, or remove the fact.")
     tags, notes = corrections(entry.tags, as_of)
-    return Answering(_replacing(entry, content, {"verified_date": day_of(as_of).isoformat(), **tags}), notes)
-
-
-def expiring(entry: Entry, as_of: date) -> Answering:
-    """The fact no longer holds: it expired the day before. One that is expired already is left as it is."""
-    if expired_on(entry.tags, as_of):
-        return Answering(None, ("it is expired already, and stays so",))
-    return Answering(_replacing(entry, None, {"expires": (day_of(as_of) - timedelta(days=1)).isoformat()}))
-
-
-def removing(entry: Entry) -> Answering:
-    """The fact goes out of the file; the history keeps it."""
-    return Answering(Operation("remove", old_text=entry.id, category=entry.category))
+    if answer == "keep" and not tags:
+        return Answering(Operation("verify", old_text=entry.id, category=entry.category, as_of=day))
+    content = words if answer == "edit" else None
+    return Answering(_replacing(entry, content, {"verified_date": day.isoformat(), **tags}), notes)
 
 
 def corrections(tags: Mapping[str, TagValue], as_of: date) -> tuple[dict[str, str | list[str] | None], tuple[str, ...]]:

@@ -4,7 +4,7 @@
 
     review = Review.open(workspace)
     while (due := review.next()) is not None:
-        review.keep(due)            # or edit, expire, remove, skip
+        review.answer(due, "keep")  # or edit, expire, remove, skip
     review.finish()
 
 Each answer is one write, made at once, so a review can be stopped anywhere. It acts for a person: rights do not bound
@@ -33,11 +33,8 @@ from catmem.staleness.due import (
     Due,
     DueState,
     answered_elsewhere,
+    answering_to,
     due_facts,
-    expiring,
-    keeping,
-    removing,
-    rewording,
 )
 from catmem.store.contract import SIDECAR
 from catmem.workspace.history import restore
@@ -232,25 +229,11 @@ class Review:
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def keep(self, due: Due) -> Answered:
-        """The fact still holds: it is verified, and a date that says otherwise (``expires`` gone by) is dropped."""
-        return self._answer("keep", due, keeping(due.entry, self.as_of))
-
-    def edit(self, due: Due, content: str) -> Answered:
-        """The fact in new words, which are verified."""
-        return self._answer("edit", due, rewording(due.entry, content, self.as_of))
-
-    def expire(self, due: Due) -> Answered:
-        """The fact no longer holds: it expired the day before. One that is expired already is left as it is."""
-        return self._answer("expire", due, expiring(due.entry, self.as_of))
-
-    def remove(self, due: Due) -> Answered:
-        """The fact goes out of the file; the history keeps it."""
-        return self._answer("remove", due, removing(due.entry))
-
-    def skip(self, due: Due) -> Answered:
-        """Not now: it is asked about again in the next round."""
-        return self._pass("skip", due, ())
+    def answer(self, due: Due, answer: Answer, words: str = "") -> Answered:
+        """Do what a person says of a fact. ``words`` are those of ``edit``; ``skip`` asks again in the next round."""
+        if answer == "skip":
+            return self._pass(answer, due, ())
+        return self._answer(answer, due, answering_to(answer, due.entry, self.as_of, words))
 
     def undo(self) -> Answered:
         """Take the last answer back, of this run or the one before it; ``revision`` says what was there before."""

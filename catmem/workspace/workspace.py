@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from catmem.envelopes.papers import Sender
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How as HowMerged
-    from catmem.merging.merging import Joined, JoinedAll
+    from catmem.merging.merging import JoinedAll, MergePlan
     from catmem.proposals.deciding import Decided
     from catmem.proposals.proposal import Proposal
     from catmem.search.search import Narrowing, SearchHit
@@ -424,7 +424,7 @@ class Workspace(Root):
         expected: str | int | None = None,
         op_id: str | None = None,
         allow_secret: bool = False,
-    ) -> Joined:
+    ) -> MergePlan:
         """Bring ``branches`` (``["8a"]``), by default all, together with the head, as one revision.
 
         ``precedence`` says what becomes of conflicts: ``"ours"`` (the head), ``"theirs"``, ``"both"``, the names of

@@ -112,11 +112,11 @@ def judge_branches(workspace, name, drawn):
     """What is wrong with merging the branches of an entity, in the plan and in what is written."""
     oracle, entity = Oracle(drawn), f"{name}/user"
     before = text_of(workspace, entity)
-    plan = workspace.merge(name, dry_run=True).plan
+    plan = workspace.merge(name, dry_run=True)
     told = told_by(found.conflict for found in plan.conflicts)
     yield from wrong(oracle.judge_told(told))
     for winner in ("ours", "theirs"):
-        decided = workspace.merge(name, precedence=winner, dry_run=True).plan
+        decided = workspace.merge(name, precedence=winner, dry_run=True)
         yield from wrong(oracle.judge_decided(decided.after, decided.conflicts, told, winner))
     if told:
         with pytest.raises(MergeConflictError):

@@ -101,6 +101,6 @@ def test_a_side_settles_every_conflict(steps, side):
         root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
         play(root, steps)
         done = root.merge("neo", precedence=side)
-        assert (done.plan.conflicts, root.branches("neo")) == ((), [])
+        assert (done.conflicts, root.branches("neo")) == ((), [])
         again = root.merge("neo", precedence=side)
         assert not again.changed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.output import emit, in_json, print_error, printable, say, say_all
@@ -12,7 +12,7 @@ from catmem.errors import CatmemError
 
 if TYPE_CHECKING:
     from catmem.staleness.due import Due
-    from catmem.staleness.review import Answered, Review
+    from catmem.staleness.review import Answer, Answered, Review
 
 
 class ReviewDialogue(Dialogue):
@@ -118,15 +118,11 @@ class ReviewDialogue(Dialogue):
 
     def _act(self, due: Due, reply: Reply) -> Answered | None:
         """Do what was answered; ``None`` if nothing was changed."""
-        review = self._review
-        if reply.name != "edit":
-            plain = {"keep": review.keep, "expire": review.expire, "remove": review.remove, "skip": review.skip}
-            return plain[reply.name](due)
-        words = self.words(reply, due.entry.body)
-        if reply.rest or words not in {"", due.entry.body}:
-            return review.edit(due, words)
-        say("Nothing was changed.")
-        return None
+        words = self.words(reply, due.entry.body) if reply.name == "edit" else ""
+        if reply.name == "edit" and not reply.rest and words in {"", due.entry.body}:
+            say("Nothing was changed.")
+            return None
+        return self._review.answer(due, cast("Answer", reply.name), words)
 
     def _undo(self) -> None:
         undone = self._review.undo()

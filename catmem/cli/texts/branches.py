@@ -26,7 +26,8 @@ from catmem.text import counted
 if TYPE_CHECKING:
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import Disagreement
-    from catmem.merging.merging import Joined, LeftBranch
+    from catmem.merging.merging import LeftBranch, MergePlan
+    from catmem.merging.reconciling import Difference
     from catmem.ops.table import Call
 
 
@@ -74,21 +75,20 @@ def _merged(value: BranchMerge, _: Call) -> None:
         say(f"{value.elsewhere} has some: catmem merge {value.elsewhere}")
 
 
-def _show_merged(joined: Joined, *, dry_run: bool) -> None:
-    plan = joined.plan
+def _show_merged(plan: MergePlan, *, dry_run: bool) -> None:
     for warning in plan.warnings:
         say(f"warning: {warning}")
-    for note in joined.notes:
+    for note in plan.notes:
         say(note)
     if not plan.merged:
-        say(f"No branch of {joined.entity} is left to merge." if not joined.notes else "Nothing was written.")
+        say(f"No branch of {plan.entity} is left to merge." if not plan.notes else "Nothing was written.")
         return
     if dry_run:
-        _show_tried_out(joined)
+        _show_tried_out(plan)
         return
     done = "dropped" if plan.drop else "merged"
-    same = "" if joined.changed else ", and no byte of the file changed"
-    emit(printable(f"{done} {', '.join(plan.merged)} in {joined.entity} (revision {joined.revision}){same}\n"))
+    same = "" if plan.changed else ", and no byte of the file changed"
+    emit(printable(f"{done} {', '.join(plan.merged)} in {plan.entity} (revision {plan.revision}){same}\n"))
     if plan.settled:
         say(f"{counted(len(plan.settled), 'conflict')} decided:")
     for found, answer in plan.settled:
@@ -117,10 +117,10 @@ def _show_left(each: LeftBranch) -> None:
     emit(printable(f"left {each.branch} in {each.entity}: {why}\n"))
 
 
-def _show_tried_out(joined: Joined) -> None:
-    plan, said = joined.plan, jsonable(joined)
+def _show_tried_out(plan: MergePlan) -> None:
+    said = jsonable(plan)
     left = counted(len(plan.conflicts), "conflict")
-    emit(text_diff(plan.before, plan.after, f"a/{joined.entity}", f"b/{joined.entity}"))
+    emit(text_diff(plan.before, plan.after, f"a/{plan.entity}", f"b/{plan.entity}"))
     if plan.conflicts:
         say(f"{left} to decide, of which the text above holds what it can of both sides:")
         say("\n".join(conflict_lines(said["conflicts"])))

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
-from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.merging.branches import beside, branches_of_all, open_branches
 from catmem.merging.decisions import CHOICES, OWN, Answer, Ask, Disagreement, answer_to, in_words, key_of
 from catmem.merging.merging import MergePlan, plan_merge
-from catmem.merging.past import NOW
 from catmem.model.version import Conflict
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import diff_of
@@ -103,7 +101,7 @@ def one_branch(
         {
             **of_entity(entity),
             "beside": found,
-            "base": plan.digest if plan.head == NOW else plan.head,
+            "base": plan.revision or plan.seen,
             "possible": found.possible,
             "decisions": decisions,
             "undecided": undecided,
@@ -114,7 +112,7 @@ def one_branch(
             "otherwise": otherwise,
             "said": said is not None,
             "left": _left_over(given, decisions),
-            "watched": [(entity, plan.digest)],
+            "watched": [(entity, plan.seen)],
         },
     )
 
@@ -145,15 +143,11 @@ def _preview(asked: PageRequest, said: Mapping[str, str], *, is_refused: bool) -
         if not is_refused:
             raise
         return None
-    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings, "digest": _digest_of(plan)}
+    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings, "digest": plan.digest}
 
 
 def _decided(asked: PageRequest, said: Mapping[str, str]) -> MergePlan:
     return plan_merge(asked.workspace, asked.named, [asked.path["branch"]], precedence=_asking(said))
-
-
-def _digest_of(plan: MergePlan) -> str:
-    return bytes_digest(plan.after.encode())
 
 
 def _asking(said: Mapping[str, str]) -> Ask:
@@ -261,8 +255,8 @@ def again(sent: Sent, refusal: FormRefusal) -> Page:
 def _is_otherwise(sent: Sent) -> bool:
     """Whether a merge on the very head that was shown would write something else than what was shown."""
     plan = _decided(sent, sent.fields)
-    is_seen = sees(sent.seen, None if plan.head == NOW else plan.head, plan.digest)
-    return is_seen and bool(plan.merged) and _digest_of(plan) != sent.get("result")
+    is_seen = sees(sent.seen, plan.revision, plan.seen)
+    return is_seen and bool(plan.merged) and plan.digest != sent.get("result")
 
 
 def _merged(sent: Sent, *, precedence: Ask | None = None, drop: bool = False) -> Did:
@@ -270,4 +264,4 @@ def _merged(sent: Sent, *, precedence: Ask | None = None, drop: bool = False) ->
     joined = sent.workspace.merge(
         sent.named, branch, precedence=precedence, drop=drop, expected=sent.seen, op_id=sent.op_id
     )
-    return Did("/page/branches", [(joined.entity, joined.revision if joined.plan.merged or joined.repeated else None)])
+    return Did("/page/branches", [(joined.entity, joined.revision if joined.merged or joined.repeated else None)])

@@ -40,7 +40,7 @@ from catmem.plugins.page.writing import (
     put,
     seen_text,
 )
-from catmem.staleness.due import Answering, corrections, day_of, expiring, keeping, removing
+from catmem.staleness.due import Answering, answering_to, corrections, day_of
 from catmem.staleness.lineage import entry_in
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
@@ -231,7 +231,7 @@ def operations_for(entry: Entry, draft: EntryDraft, as_of: date) -> list[Operati
         category = draft.goes_to
     if draft.verified:
         if content is None and not tags and not operations:
-            verified = keeping(entry, as_of).operation
+            verified = answering_to("keep", entry, as_of).operation
             return [] if verified is None else [verified]
         # What the person said of a date goes before what follows from its being true today.
         tags = {"verified_date": day_of(as_of).isoformat(), **corrections(entry.tags, as_of)[0], **tags}
@@ -263,17 +263,17 @@ def _domain(text: str) -> str | list[str] | None:
 
 def verify(sent: Sent) -> Did:
     """The entry still holds."""
-    return _answered(sent, keeping(_meant(sent), clock.today()))
+    return _answered(sent, answering_to("keep", _meant(sent), clock.today()))
 
 
 def expire(sent: Sent) -> Did:
     """The entry no longer holds: it expired yesterday."""
-    return _answered(sent, expiring(_meant(sent), clock.today()))
+    return _answered(sent, answering_to("expire", _meant(sent), clock.today()))
 
 
 def remove(sent: Sent) -> Did:
     """The entry goes out of the file."""
-    return _answered(sent, removing(_meant(sent)))
+    return _answered(sent, answering_to("remove", _meant(sent), clock.today()))
 
 
 def edit(sent: Sent) -> Did:
@@ -397,10 +397,7 @@ def _operation(name: str, sent: Sent, entry: Entry) -> Operation | None:
         to = EntryDraft.sent(sent.fields).goes_to
         is_there = not to or to == entry.category
         return None if is_there else Operation("move", old_text=entry.id, category=entry.category, to_category=to)
-    today = clock.today()
-    if name == "remove":
-        return removing(entry).operation
-    return (keeping if name == "verify" else expiring)(entry, today).operation
+    return answering_to("keep" if name == "verify" else name, entry, clock.today()).operation
 
 
 def _ticked(sent: Sent) -> list[Entry]:

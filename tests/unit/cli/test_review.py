@@ -203,16 +203,16 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
     from catmem.staleness.review import Review
     from catmem.workspace.workspace import Workspace
 
-    keep = Review.keep
+    answer = Review.answer
 
-    def late(self, due):
+    def late(self, due, *said):
         if due.entry.body == "Likes tea.":
             workspace = Workspace.open(place)
             workspace.replace("neo", "Likes tea.", "Likes tea, others say.")
             workspace.store.close()
-        return keep(self, due)
+        return answer(self, due, *said)
 
-    monkeypatch.setattr(Review, "keep", late)
+    monkeypatch.setattr(Review, "answer", late)
     result = review(place, "k\nk\nk\nk\n")
     assert "error[changed_meanwhile]: " in result.stderr
     assert "Likes tea, others say." in result.stdout

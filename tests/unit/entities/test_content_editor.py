@@ -90,7 +90,7 @@ def test_a_write_a_branch_and_a_merge(any_root: Workspace) -> None:
     assert [each.state for each in ws.branches(ALPHA)] == ["merges"] == [each.state for each in ws.branches()]
     tried = ws.merge(ALPHA, dry_run=True)
     joined = ws.merge(ALPHA, actor="trinity")
-    assert (joined.revision, joined.plan.merged) == ("3", ("2a",))
+    assert (joined.revision, joined.merged) == ("3", ("2a",))
     assert tried.digest == joined.digest == ws.store.read(ALPHA).digest
     assert ws.content(ALPHA).value == {"b": 2, "a": [], "c": 0}
     assert ws.content(ALPHA, 1).value == {"b": 1, "a": [1.5, None]}
@@ -119,7 +119,7 @@ def test_what_both_changed_is_a_conflict_for_one_side_or_for_the_writer(any_root
     with pytest.raises(ConfigError, match="there is no agent 'noe'"):
         ws.merge(ALPHA, precedence=["noe"])
     # Of one agent the later change wins, of two that are not ranked none.
-    ((_, later),) = ws.merge(ALPHA, precedence=["neo"], dry_run=True).plan.settled
+    ((_, later),) = ws.merge(ALPHA, precedence=["neo"], dry_run=True).settled
     assert later == "theirs"
     with pytest.raises(UnknownRevisionError):
         ws.put(ALPHA, {"a": 5}, expected=2, merges=["2z"])
@@ -129,7 +129,7 @@ def test_what_both_changed_is_a_conflict_for_one_side_or_for_the_writer(any_root
     assert ws.merge(ALPHA, precedence="theirs").revision == "4"
     assert ws.content(ALPHA).value == {"a": 6}
     ws.put(ALPHA, {"a": 7}, expected=3, on_stale="branch")
-    assert ws.merge(ALPHA, drop=True).plan.drop
+    assert ws.merge(ALPHA, drop=True).drop
     assert ws.content(ALPHA).value == {"a": 6}
 
 

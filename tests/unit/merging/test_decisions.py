@@ -34,7 +34,7 @@ def workspace(tmp_path):
 
 
 def conflicts(workspace):
-    return [found.conflict for found in workspace.merge("neo", ["2a"], dry_run=True).plan.conflicts]
+    return [found.conflict for found in workspace.merge("neo", ["2a"], dry_run=True).conflicts]
 
 
 def merged(workspace, choice, words=""):

@@ -128,7 +128,7 @@ def test_what_agents_used_most_comes_before_all_others_of_its_state(place):
     stale = opened(place, states=["stale"])
     first = stale.next()
     assert first is not None
-    stale.keep(first)
+    stale.answer(first, "keep")
     second = stale.next()
     assert second is not None
     assert (first.entry.body, second.entry.body) == ("stale", "in memory")
@@ -201,7 +201,7 @@ def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch)
         assert "stale" not in bodies(review)
         assert [due.key for due in review.elsewhere()] == [stale.key]
         assert review.passed_over == 0
-        review.skip(at(review, "older"))
+        review.answer(at(review, "older"), "skip")
         assert review.passed_over == 1
         review.round.begin_anew()
 
@@ -211,7 +211,7 @@ def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch)
 
 def test_keep_verifies(place):
     review = opened(place)
-    done = review.keep(at(review, "stale"))
+    done = review.answer(at(review, "stale"), "keep")
     assert (done.answer, done.entity, done.revision) == ("keep", "neo/user", "2")
     assert "[verified_date: 2026-11-21] stale" in text(place)
     assert "stale" not in bodies(review)
@@ -220,7 +220,7 @@ def test_keep_verifies(place):
 
 def test_keep_drops_a_date_that_says_otherwise(place):
     review = opened(place)
-    done = review.keep(at(review, "gone by"))
+    done = review.answer(at(review, "gone by"), "keep")
     assert "its tag expires (2026-11-01) was dropped" in done.notes
     assert "[created: 2026-01-01, verified_date: 2026-11-21] gone by" in text(place)
 
@@ -228,7 +228,7 @@ def test_keep_drops_a_date_that_says_otherwise(place):
 def test_keep_mends_dates_of_the_future(place):
     put(place / "homes" / "neo" / "USER.md", "## Talk\n[verified_date: 2031-01-01, created: 2030-01-01] a fact\n")
     review = opened(place, profiles=["neo"], category="talk")
-    done = review.keep(at(review, "a fact"))
+    done = review.answer(at(review, "a fact"), "keep")
     assert "its tag created (2030-01-01) was in the future, and is 2026-11-21 now" in done.notes
     assert "[verified_date: 2026-11-21, created: 2026-11-21] a fact" in text(place)
     assert bodies(review) == []
@@ -236,7 +236,7 @@ def test_keep_mends_dates_of_the_future(place):
 
 def test_edit_verifies_the_new_words(place):
     review = opened(place)
-    review.edit(at(review, "gone by"), "in new words")
+    review.answer(at(review, "gone by"), "edit", "in new words")
     assert "[created: 2026-01-01, verified_date: 2026-11-21] in new words" in text(place)
     assert not {"gone by", "in new words"} & {*bodies(review)}
 
@@ -245,7 +245,7 @@ def test_edit_verifies_the_new_words(place):
 def test_edit_needs_words(place, words):
     review = opened(place)
     with pytest.raises(EditError, match="no new words"):
-        review.edit(at(review, "stale"), words)
+        review.answer(at(review, "stale"), "edit", words)
     assert text(place) == NEO
 
 
@@ -253,7 +253,7 @@ def test_edit_keeps_to_the_limits(place):
     (place / "catmem.yaml").write_text(CONFIG + "limits: {user: 350}\n", encoding="utf-8")
     review = opened(place)
     with pytest.raises(OverBudgetError):
-        review.edit(at(review, "stale"), "x" * 500)
+        review.answer(at(review, "stale"), "edit", "x" * 500)
     assert text(place) == NEO
     assert "stale" in bodies(review)
 
@@ -262,24 +262,24 @@ def test_a_file_at_its_limit_is_no_obstacle_to_who_verifies_but_to_who_writes(pl
     (place / "catmem.yaml").write_text(CONFIG + f"limits: {{user: {len(NEO)}}}\n", encoding="utf-8")
     review = opened(place)
     due = next(each for each in review.due() if "verified_date" not in each.entry.tags)
-    review.keep(due)
+    review.answer(due, "keep")
     assert len(text(place)) > len(NEO)
     with pytest.raises(OverBudgetError):
         workspace_of(place).add("neo", "One more.", category=due.entry.category)
     with pytest.raises(OverBudgetError):
-        review.edit(at(review, "stale"), "stale, and some more words")
+        review.answer(at(review, "stale"), "edit", "stale, and some more words")
 
 
 def test_expire(place):
     review = opened(place)
-    review.expire(at(review, "stale"))
+    review.answer(at(review, "stale"), "expire")
     assert "[verified_date: 2026-08-01, expires: 2026-11-20] stale" in text(place)
     assert "stale" not in bodies(review)
 
 
 def test_expire_leaves_what_is_expired(place):
     review = opened(place)
-    done = review.expire(at(review, "gone by"))
+    done = review.answer(at(review, "gone by"), "expire")
     assert done.revision is None
     assert text(place) == NEO
     assert "gone by" not in bodies(review)
@@ -288,16 +288,16 @@ def test_expire_leaves_what_is_expired(place):
 def test_of_two_that_say_the_same_one_is_skipped(place):
     put(place / "homes" / "neo" / "USER.md", "## Talk\n[created: 2026-01-01] twice\n§\n[created: 2026-01-01] twice\n")
     review = opened(place, profiles=["neo"], category="talk")
-    review.skip(review.due()[0])
+    review.answer(review.due()[0], "skip")
     assert bodies(review) == ["twice"]
-    review.keep(review.due()[0])
+    review.answer(review.due()[0], "keep")
     assert text(place).count("verified_date") == 1
 
 
 def test_a_review_of_a_day_to_come_writes_today_and_ends(place):
     review = opened(place, as_of=date(2028, 1, 1), profiles=["alf"])
     due = review.next()
-    review.keep(due)
+    review.answer(due, "keep")
     assert "verified_date: 2026-11-21" in text(place, "alf")
     assert review.next() is None
 
@@ -310,7 +310,7 @@ def test_a_fact_that_somebody_changed_meanwhile_is_refused_and_shown_as_it_is(pl
     shown = at(review, "older")
     workspace_of(place).replace("neo", "older", "older, as others have it")
     with pytest.raises(ChangedMeanwhileError, match="another writer changed this fact in neo/user meanwhile"):
-        review.keep(shown)
+        review.answer(shown, "keep")
     assert "verified_date: 2026-11-21" not in text(place)
     assert "older, as others have it" in bodies(review)
 
@@ -320,7 +320,7 @@ def test_a_fact_that_an_outsider_changed_is_refused(place):
     shown = at(review, "older")
     put(place / "homes" / "neo" / "USER.md", NEO.replace("older", "by hand"))
     with pytest.raises(ChangedMeanwhileError):
-        review.remove(shown)
+        review.answer(shown, "remove")
     assert "by hand" in text(place)
 
 
@@ -328,7 +328,7 @@ def test_what_others_do_elsewhere_in_the_file_is_no_hindrance(place):
     review = opened(place)
     shown = at(review, "stale")
     put(place / "homes" / "neo" / "USER.md", NEO.replace("## Talk\n", "## Talk\nby hand\n§\n"))
-    review.keep(shown)
+    review.answer(shown, "keep")
     assert "by hand" in text(place)
     assert "[verified_date: 2026-11-21] stale" in text(place)
 
@@ -338,7 +338,7 @@ def test_a_fact_that_another_program_wrote_is_answered_as_it_was_shown(place):
     put(place / "homes" / "neo" / "USER.md", text(place).replace("older", "by hand"))
     adopt(workspace_of(place), "neo/user")
     review = opened(place)
-    review.keep(at(review, "by hand"))
+    review.answer(at(review, "by hand"), "keep")
     assert "by hand" not in bodies(review)
 
 
@@ -354,21 +354,21 @@ def test_the_next_fact_is_shown_as_its_file_is_now(place):
 
 def test_a_review_that_was_stopped_goes_on_and_begins_again_when_it_is_over(place):
     review = opened(place)
-    review.skip(at(review, "stale"))
-    review.expire(at(review, "gone by"))
+    review.answer(at(review, "stale"), "skip")
+    review.answer(at(review, "gone by"), "expire")
     again = opened(place)
     assert not {"stale", "gone by"} & {*bodies(again)}
     assert again.passed_over == 2
     while (due := again.next()) is not None:
-        again.keep(due)
+        again.answer(due, "keep")
     again.finish()
     assert bodies(opened(place)) == ["gone by", "stale"]
 
 
 def test_the_end_of_one_part_leaves_the_others_as_they_were(place):
     review = opened(place)
-    review.skip(at(review, "stale"))
-    review.skip(at(review, "of the boss"))
+    review.answer(at(review, "stale"), "skip")
+    review.answer(at(review, "of the boss"), "skip")
     part = opened(place, profiles=["boss"])
     assert part.next() is None
     part.finish()
@@ -378,8 +378,8 @@ def test_the_end_of_one_part_leaves_the_others_as_they_were(place):
 
 def test_a_round_holds_no_text(place):
     review = opened(place)
-    review.skip(at(review, "stale"))
-    review.edit(at(review, "older"), "a leaked secret")
+    review.answer(at(review, "stale"), "skip")
+    review.answer(at(review, "older"), "edit", "a leaked secret")
     kept = (place / ".catmem" / "review.json").read_text(encoding="utf-8")
     assert "b2:" in kept
     assert not any(words in kept for words in ("stale", "older", "secret"))
@@ -403,7 +403,7 @@ def test_a_damaged_round_begins_anew_with_a_note(place, kept):
 def test_a_round_that_cannot_be_kept_is_told_and_answers_are_written(place):
     put(place / ".catmem", "no folder")
     review = opened(place)
-    review.keep(at(review, "stale"))
+    review.answer(at(review, "stale"), "keep")
     assert "cannot be kept" in review.round.note
     assert "[verified_date: 2026-11-21] stale" in text(place)
 
@@ -411,9 +411,9 @@ def test_a_round_that_cannot_be_kept_is_told_and_answers_are_written(place):
 @pytest.mark.parametrize(("answer", "in_another_run"), [("keep", False), ("expire", True), ("remove", True)])
 def test_undo_takes_one_write_back(place, answer, in_another_run):
     review = opened(place)
-    review.keep(at(review, "older"))
+    review.answer(at(review, "older"), "keep")
     before = text(place)
-    getattr(review, answer)(at(review, "stale"))
+    review.answer(at(review, "stale"), answer)
     assert text(place) != before
     undone = (opened(place) if in_another_run else review).undo()
     assert (undone.answer, undone.entity) == (answer, "neo/user")
@@ -424,7 +424,7 @@ def test_undo_takes_one_write_back(place, answer, in_another_run):
 
 def test_undo_of_a_skip(place):
     review = opened(place)
-    review.skip(at(review, "stale"))
+    review.answer(at(review, "stale"), "skip")
     assert review.undo().revision is None
     assert "stale" in bodies(review)
     assert text(place) == NEO
@@ -434,8 +434,8 @@ def test_only_the_last_answer_can_be_taken_back(place):
     review = opened(place)
     with pytest.raises(EditError, match="no answer to take back"):
         review.undo()
-    review.keep(at(review, "older"))
-    review.keep(at(review, "stale"))
+    review.answer(at(review, "older"), "keep")
+    review.answer(at(review, "stale"), "keep")
     review.undo()
     with pytest.raises(EditError, match="no answer to take back"):
         review.undo()
@@ -443,7 +443,7 @@ def test_only_the_last_answer_can_be_taken_back(place):
 
 def test_undo_is_refused_after_another_write(place):
     review = opened(place)
-    review.keep(at(review, "stale"))
+    review.answer(at(review, "stale"), "keep")
     workspace_of(place).add("neo", "something else", category="talk")
     now = text(place)
     with pytest.raises(StaleError) as caught:
@@ -454,7 +454,7 @@ def test_undo_is_refused_after_another_write(place):
 
 def test_undo_is_refused_after_a_change_by_hand(place):
     review = opened(place)
-    review.keep(at(review, "stale"))
+    review.answer(at(review, "stale"), "keep")
     now = text(place) + "§\nby hand\n"
     put(place / "homes" / "neo" / "USER.md", now)
     with pytest.raises(DriftError):
@@ -464,7 +464,7 @@ def test_undo_is_refused_after_a_change_by_hand(place):
 
 def test_undo_is_refused_in_a_new_history_with_the_same_number(place):
     review = opened(place)
-    review.keep(at(review, "stale"))
+    review.answer(at(review, "stale"), "keep")
     shutil.rmtree(place / "homes" / "neo" / ".catmem")
     written = workspace_of(place).add("neo", "somebody else's", category="talk")
     assert written.revision == "2"
@@ -475,7 +475,7 @@ def test_undo_is_refused_in_a_new_history_with_the_same_number(place):
 
 def test_also_where_the_file_says_again_what_the_answer_left(place):
     review = opened(place)
-    review.keep(at(review, "stale"))
+    review.answer(at(review, "stale"), "keep")
     left = text(place)
     shutil.rmtree(place / "homes" / "neo" / ".catmem")
     workspace = workspace_of(place)

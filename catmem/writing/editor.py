@@ -151,10 +151,11 @@ class OperationsEditor(Editor):
     def found_terms(self) -> Terms:
         """The terms of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
         a, asked = self.attempt, self.attempt.asked
-        name, _, target = asked.entity.rpartition("/")
+        name, target = asked.file
         in_file = partial(terms_of, a.workspace, name, actor=a.acting, allow_secret=asked.allow_secret)
-        if asked.is_open:
-            target = found_target(a.workspace, self.operations, in_file, asked.op_id)
+        if target is None:
+            is_open = asked.expected is None
+            target = found_target(a.workspace, self.operations, in_file, asked.op_id) if is_open else TARGETS[0]
         return in_file(known_target(target))
 
     def check(self) -> None:

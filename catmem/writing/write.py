@@ -67,8 +67,8 @@ class Request:
     """The profile that proposes it, where a person brings it up."""
     session: ToolSession | None = None
     """What an agent knows who writes in a conversation."""
-    is_open: bool = False
-    """Whether which file of the profile is meant is to be found by what the operations say."""
+    file: tuple[str, str | None] = ("", None)
+    """The profile and the target that operations name. Without a target and a view it is found by what they say."""
     papers: Papers | None = None
     editor: type[Editor] = OperationsEditor
 
@@ -84,7 +84,7 @@ class Request:
         placed, how["expected"] = placed_expected(operations, how.get("expected"))
         is_open = target is None and how["expected"] is None
         named = "*" if is_open and finds_its_file(placed) else TARGETS[0] if target is None else target
-        return cls(f"{name}/{named}", placed, is_open=is_open, **how)
+        return cls(f"{name}/{named}", placed, file=(name, target), **how)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -208,15 +208,10 @@ def test_what_is_wrong_is_told_and_the_server_lives_on(running, body, headers, s
 @pytest.mark.parametrize(
     "path",
     [
-        "/prompt/..%2f..%2fetc%2fpasswd",
-        "/prompt/%00",
-        "/mem/head?entity_id=../x/user",
-        "/mem/read?entity_id=%2e%2e%2f%2e%2e/user",
-        "/%2e%2e/%2e%2e/etc/passwd",
-        "/mem/../../etc/passwd",
-        "//etc",
+        "/prompt/..%2f..%2fetc%2fpasswd", "/prompt/%00", "/mem/head?entity_id=../x/user",
+        "/mem/read?entity_id=%2e%2e%2f%2e%2e/user", "/%2e%2e/%2e%2e/etc/passwd", "/mem/../../etc/passwd", "//etc",
     ],
-)
+)  # fmt: skip
 def test_a_path_leads_nowhere_else(running, path):
     status, told = running.ask("GET", path)
     assert status in ({400, 404, 422} if "entity_id" in path else {400, 404}), told

@@ -113,7 +113,7 @@ copying.copy_root(Workspace.open(root, search=False), source, target)
 """
 
 
-@pytest.mark.parametrize("after", at_length([0, 1, 2, 30, 46, 47, 90, 93], [0, 1, 46, 90]))
+@pytest.mark.parametrize("after", at_length([0, 1, 2, 30, 46, 47, 90, 93], [1, 46]))
 def test_a_copy_that_was_killed_goes_on_where_it_was(workspace, tmp_path, after):
     target = f"sqlite:///{tmp_path}/a.db"
     arguments = [str(workspace.root), "files", target, str(after)]

@@ -10,6 +10,7 @@ from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.http_root import plain, served
+from tests.together import together
 from tests.unit.server.page.forms import sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -26,15 +27,15 @@ Prefers long answers.
 Invoices are due on the 15th.
 """
 WRITES = {
-    "add": ["add", "-p", "neo", "-c", "talk", "Likes tea."],
-    "move": ["move", "-p", "neo", "Invoices", "-c", "talk"],
-    "verify": ["verify", "-p", "neo", "Invoices"],
-    "unchanged": ["add", "-p", "neo", "-c", "rules", "Invoices are due on the 15th."],
-    "dry run": ["add", "-p", "neo", "-c", "talk", "Likes tea.", "--dry-run"],
-    "fmt": ["fmt", "homes/neo/USER.md"],
-    "migrate": ["migrate", "homes/neo/USER.md", "--dry-run"],
     "prompt": ["prompt", "neo"],
     "explain": ["prompt", "neo", "--explain"],
+    "dry run": ["add", "-p", "neo", "-c", "talk", "Likes tea.", "--dry-run"],
+    "migrate": ["migrate", "homes/neo/USER.md", "--dry-run"],
+    "unchanged": ["add", "-p", "neo", "-c", "rules", "Invoices are due on the 15th."],
+    "add": ["add", "-p", "neo", "-c", "talk", "Likes tea."],
+    "verify": ["verify", "-p", "neo", "Invoices"],
+    "move": ["move", "-p", "neo", "Invoices", "-c", "talk"],
+    "fmt": ["fmt", "homes/neo/USER.md"],
 }
 
 
@@ -58,12 +59,12 @@ def server(workspace, tmp_path):
     yield from served(workspace, tmp_path / "tokens" / "tokens.json")
 
 
-@pytest.mark.parametrize("arguments", WRITES.values(), ids=WRITES)
+@together("arguments", WRITES.values(), ids=WRITES)
 def test_the_command_line_warns(place, arguments):
     assert SAID in run(*arguments).stderr
 
 
-@pytest.mark.parametrize("arguments", [WRITES[name] for name in ("add", "fmt", "explain")])
+@together("arguments", [WRITES[name] for name in ("add", "fmt", "explain")])
 def test_the_command_line_says_nothing_of_a_whole_file(place, arguments):
     (place / "homes/neo/USER.md").write_text("## Rules\nInvoices are due on the 15th.\n", encoding="utf-8")
     assert SAID not in run(*arguments).output

@@ -73,16 +73,10 @@ def turned_here_and_reworded_there(size):
 
 
 HARD = [
-    equal_in_any_order,
-    one_text,
-    near_duplicates,
-    near_duplicates_reworded_by_both,
-    short_ones_reworded_by_both,
-    all_words_changed_by_both,
-    more_and_fewer_of_other_words,
-    removed_here_and_reworded_there,
+    equal_in_any_order, one_text, near_duplicates, near_duplicates_reworded_by_both, short_ones_reworded_by_both,
+    all_words_changed_by_both, more_and_fewer_of_other_words, removed_here_and_reworded_there,
     turned_here_and_reworded_there,
-]
+]  # fmt: skip
 
 
 def moved_and_reworded(size):

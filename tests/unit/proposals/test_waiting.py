@@ -268,20 +268,11 @@ def test_a_forged_id_is_unknown(tmp_path, name):
 @together(
     "approval",
     [
-        "[]",
-        "{mode: later}",
-        "sometimes",
-        "true",
-        "{agents: sometimes}",
-        "{categories: rules}",
-        "{categories: ['!talk']}",
-        "{promote: ['!talk']}",
-        "{promote: [Big Talk]}",
-        "{days: 0}",
-        "{most: 0}",
+        "[]", "{mode: later}", "sometimes", "true", "{agents: sometimes}", "{categories: rules}",
+        "{categories: ['!talk']}", "{promote: ['!talk']}", "{promote: [Big Talk]}", "{days: 0}", "{most: 0}",
         "{unknown: 1}",
     ],
-)
+)  # fmt: skip
 def test_a_bad_policy_is_said_with_its_place(tmp_path, approval):
     with pytest.raises(ConfigError) as caught:
         root(tmp_path, approval)

@@ -103,15 +103,10 @@ def _another_verified(aging):
 @pytest.mark.parametrize(
     "work",
     [
-        _restored,
-        _emptied_and_put_back,
-        _moved,
-        _tagged,
-        _edited_by_hand_elsewhere,
-        _purged_elsewhere,
+        _restored, _emptied_and_put_back, _moved, _tagged, _edited_by_hand_elsewhere, _purged_elsewhere,
         _another_verified,
     ],
-)
+)  # fmt: skip
 def test_what_does_not_move_a_clock(legacy, work):
     legacy.on("2026-03-01").add("neo", "the first write", category="talk")
     work(legacy)

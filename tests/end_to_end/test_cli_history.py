@@ -46,9 +46,6 @@ def test_log_newest_first(user):
             ["1", "TIME", "external", "adopt", f"{first}", "bytes", f"+{first}", "Taken", "over", "from", "outside"],
         ]
     )
-
-
-def test_log_of_the_newest_alone_still_tells_the_change_of_size(user):
     assert rows("neo", "-n", "1") == rows("neo")[:1]
 
 
@@ -102,13 +99,10 @@ def test_diff_of_two_revisions(user):
     assert patched(USER, result.stdout) == user.read_text().replace("§\n[created: 2026-11-21] Vendor is Beta.\n", "")
 
 
-def test_diff_with_what_is_there_now(user):
+def test_diff_with_what_is_there_now_and_without_revisions_with_what_changed_last(user):
     result = run("diff", "neo", "1")
     assert "+++ b/neo/user\tnow\n" in result.stdout
     assert patched(USER, result.stdout) == user.read_text()
-
-
-def test_diff_without_revisions_is_what_changed_last(user):
     assert run("diff", "neo").stdout == run("diff", "neo", "2", "3").stdout
     user.write_text(user.read_text() + EDITED)
     result = run("diff", "neo")

@@ -341,12 +341,8 @@ def test_a_text_that_was_taken_for_an_option(user, arguments):
     said = run(*arguments, status=2).stderr
     assert "No such option" in said
     assert "A text that begins with - goes behind --, after the options." in said
+    assert "behind --" not in run("list", "-p", "neo", "--bogus", status=2).stderr  # it takes no text
     assert user.read_text() == USER
-
-
-def test_only_a_command_that_takes_a_text_says_so(user):
-    assert "behind --" not in run("list", "-p", "neo", "--bogus", status=2).stderr
-    assert "behind --" not in run("log", "neo", "--bogus", status=2).stderr
 
 
 # --- as a process --------------------------------------------------------------------------------------------------

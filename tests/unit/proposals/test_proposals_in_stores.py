@@ -27,6 +27,7 @@ PROFILES = {
 }
 STORES = ["files", "sqlite:///.catmem/memory.db", pytest.param("postgresql", marks=pytest.mark.postgresql)]
 NEW = "Deploys go out on Mondays."
+in_files = pytest.mark.parametrize("ws", ["files"], indirect=True)
 
 
 @pytest.fixture(params=STORES)
@@ -70,9 +71,8 @@ def test_another_process_finds_it(ws):
     assert ws.proposal(name).decision.reason == "No."
 
 
+@in_files
 def test_a_copy_has_it_and_approves_it(ws):
-    if ws.config.store != "files":
-        pytest.skip("one way is enough")
     name = propose(ws)
     rejected = propose(ws, "boss")
     ws.reject(rejected, reason="No.")
@@ -93,6 +93,7 @@ def test_a_replay_has_it(ws, tmp_path):
     assert not replay(ws, tmp_path / "again").damaged
 
 
+@in_files
 @pytest.mark.parametrize("form", ["operations", "text"])
 def test_an_envelope_waits(ws, form):
     content = (
@@ -108,6 +109,7 @@ def test_an_envelope_waits(ws, form):
     assert NEW.encode() in ws.store.peek("boss/user")
 
 
+@in_files
 def test_an_envelope_cannot_merge_one_in(ws):
     name = propose(ws, "boss")
     leaf = ws.proposal(name).revision
@@ -118,6 +120,7 @@ def test_an_envelope_cannot_merge_one_in(ws):
     assert ws.proposal(name).state == "waiting"
 
 
+@in_files
 def test_a_proposal_of_a_person_waits_as_any_other(ws):
     done = ws.write("neo", [Operation("remove", old_text="Fridays")], proposes=True, reason="Look at it.")
     assert ws.proposal(done.waiting).agent == "person"
@@ -125,6 +128,7 @@ def test_a_proposal_of_a_person_waits_as_any_other(ws):
     assert ws.list("neo") == []
 
 
+@in_files
 def test_one_whose_day_is_over_cannot_be_approved_and_is_closed(ws):
     name = propose(ws)
     late = today() + timedelta(days=31)

@@ -154,7 +154,6 @@ def test_a_new_importer_imports(change, tmp_path):
 @on("an operation")
 def test_a_new_operation_has_every_door(change):
     assert change.run("count", "neo/user") == "entity: neo/user\nentries: 4\n"
-    assert json.loads(change.run("count", "neo/user", "--format", "json"))["entries"] == 4
     ask = "import json; from catmem.server.api.openapi import document; print(json.dumps(document()['paths']['/mem/count']))"
     path = json.loads(change.python("-c", ask))
     assert [each["name"] for each in path["get"]["parameters"]] == ["entity_id", "If-None-Match"]

@@ -48,6 +48,9 @@ def test_the_name_of_the_environment(user, monkeypatch):
     assert "  Ada Lovelace (person)  " in run("audit").stdout
     assert run_json("audit")["lines"][0]["person"] == "Ada Lovelace"
     assert run("audit", "--agent", "Ada Lovelace").stdout == run("audit").stdout
+    run("remove", "-p", "neo", "short", "--as", "boss")  # what a profile writes has no name
+    assert whose() == ("boss", None)
+    assert run_json("audit")["lines"][-1].get("person") is None
 
 
 def test_the_names_in_their_order(user, git_home, monkeypatch):
@@ -71,13 +74,6 @@ def test_the_repository_of_the_root_has_its_own_name(user, git_home, tmp_path):
     subprocess.run(["git", "-C", tmp_path, "config", "user.name", "Ada at work"], check=True)
     run("remove", "-p", "neo", "15th")
     assert whose() == ("person", "Ada at work")
-
-
-def test_what_a_profile_writes_has_no_name(user, monkeypatch):
-    monkeypatch.setenv("CATMEM_PERSON", "Ada")
-    run("remove", "-p", "neo", "15th", "--as", "neo")
-    assert whose() == ("neo", None)
-    assert run_json("audit")["lines"][0].get("person") is None
 
 
 def test_a_branch_and_an_event_tell_the_name_to_people_alone(user, monkeypatch):

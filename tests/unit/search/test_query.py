@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from datetime import date
 
 import pytest
 
@@ -274,8 +275,6 @@ def test_the_index_has_the_entries_of_the_document():
     ],
 )
 def test_the_days_that_tags_give(entry, days):
-    from datetime import date
-
     for text in (entry, entry.replace("\n", "\r\n")):
         known = Index(parse(text)).facts(0).days
         assert [date.fromordinal(day).isoformat() for day in known] == days

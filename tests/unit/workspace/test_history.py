@@ -13,9 +13,9 @@ TEXT = "## Talk\none\n"
 BY_HAND = "## Talk\none\n§\nby hand\n"
 
 
-@pytest.fixture(params=["files", "sqlite:///memory.db"])
-def workspace(tmp_path, request):
-    put(tmp_path / "catmem.yaml", f"store: {request.param}\n")
+@pytest.fixture
+def workspace(tmp_path):
+    put(tmp_path / "catmem.yaml", "store: sqlite:///memory.db\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     opened = Workspace.open(tmp_path, search=False)
     opened.store.commit("neo/user", None, lambda _: TEXT.encode(), history.Change())  # type: ignore[attr-defined]

@@ -28,16 +28,22 @@ def copies(path):
     return sorted(path.parent.glob(f"{path.name}.bak.*"))
 
 
-@pytest.fixture(params=TARGETS)
-def target(request):
+@pytest.fixture(params=[("user", True), ("memory", False)], ids=["USER.md of catmem", "MEMORY.md by hand"])
+def begun(request):
+    """Which file, and whether catmem wrote it."""
     return request.param
 
 
-@pytest.fixture(params=[True, False], ids=["of catmem", "by hand"])
-def old(made, target, request):
+@pytest.fixture
+def target(begun):
+    return begun[0]
+
+
+@pytest.fixture
+def old(made, target, begun):
     """A file of one entry that catmem wrote, or that it never saw; an agent's conversation began with it."""
     path = made.file(f"orchestrator/{target}")
-    if request.param:
+    if begun[1]:
         made.run("add", FACT, "-p", "orchestrator", "-t", target, "-c", "projects")
     else:
         path.write_text(f"## Projects\n{FACT}\n", encoding="utf-8")

@@ -126,20 +126,6 @@ def test_another_name_of_a_hidden_category_does_not_tell_its_own(tool, command):
     assert said.replace("hush", "zzzz") == refused(tool, command, path="/memories/user/zzzz.md", **COMMANDS[command])
 
 
-def test_another_name_is_the_same_file(tool, workspace):
-    do(tool, "view", path="/memories/user/money.md")
-    workspace.add("neo", "Paid by card.", category="finance")
-    line = {"insert_line": 0, "insert_text": "x"}
-    assert "/memories/user/finance.md was changed" in refused(tool, "insert", path=FINANCE, **line)
-    do(tool, "view", path=FINANCE)
-    done = do(tool, "insert", path="/memories/user/money.md", **line)
-    assert done.startswith("The file /memories/user/money.md has been edited.")
-    assert "finance.md" not in done
-    do(tool, "str_replace", path="/memories/user/money.md", old_str="Acme is", new_str="Bolt is")
-    do(tool, "rename", old_path="/memories/user/money.md", new_path="/memories/user/inbox.md")
-    assert "Bolt is the vendor." in [body for category, body in stands(workspace) if category == "inbox"]
-
-
 @pytest.mark.parametrize(
     ("cut", "new"),
     [

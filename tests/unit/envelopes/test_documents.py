@@ -148,17 +148,6 @@ def test_the_verification_of_one_fact_is_not_moved_to_another(workspace):
     assert isinstance(refused(workspace, partly(talk=swapped)), ForbiddenError)
 
 
-def test_words_that_come_back_are_as_old_as_they_were(workspace):
-    aged = CALLS | {"tags": {"created": "2025-01-01"}}
-    submit(workspace, partly(talk=[SHORT, aged]), "boss")
-    submit(workspace, partly(talk=[SHORT]))
-    submit(workspace, partly(talk=[SHORT, CALLS]))
-    assert "[created: 2025-01-01] no calls" in text_of(workspace)
-    submit(workspace, partly(talk=[SHORT]))
-    young = text_of(workspace) + "\n## Other\n[created: 2026-05-01] " + CALLS["body"] + "\n"
-    assert refused(workspace, young, "careful").code == "bad_date"
-
-
 # --- the content itself --------------------------------------------------------------------------------------------
 
 

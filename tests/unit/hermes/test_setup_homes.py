@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.plugins.hermes.setup_homes import chosen_homes, find_home, home_at, read_config, refuse_other_version
+from catmem.plugins.hermes.setup_homes import chosen_homes, find_home, home_at, read_config
 from tests.unit.hermes.homes import make_homes
 
 
@@ -63,16 +63,3 @@ def test_a_configuration_that_cannot_be_read_names_its_file(tmp_path, data):
         read_config(home)
     assert caught.value.code in {"hermes_config", "not_utf8"}
     assert caught.value.path == str(home.config)
-
-
-@pytest.mark.parametrize(
-    ("version", "is_known"), [("1", True), ("33", True), ("34", False), ("new", False), ("true", False)]
-)
-def test_a_newer_version_is_refused(tmp_path, version, is_known):
-    home = make_homes(tmp_path, config=f"_config_version: {version}\n")["default"]
-    if is_known:
-        refuse_other_version(home, read_config(home))
-        return
-    with pytest.raises(CatmemError) as caught:
-        refuse_other_version(home, read_config(home))
-    assert caught.value.code == "hermes_version"

@@ -430,25 +430,6 @@ def test_an_answer_shows_so_many_entries(call, workspace):
     assert answer["entries_note"] == "10 more are not shown here; list with offset 50 shows them."
 
 
-@pytest.mark.parametrize(
-    ("offset", "numbers", "message"),
-    [
-        (0, range(50), "50 of 60 entries; offset 50 for the rest."),
-        (5, range(5, 55), "50 of 60 entries from offset 5; offset 55 for the rest."),
-        (50, range(50, 60), "10 of 60 entries from offset 50."),
-        (50.0, range(50, 60), "10 of 60 entries from offset 50."),
-        (60, (), "0 of 60 entries from offset 60."),
-        (10**9, (), "0 of 60 entries from offset 1000000000."),
-    ],
-)
-def test_a_list_goes_on_at_an_offset(call, workspace, offset, numbers, message):
-    put_bytes(workspace, "neo/user", "## Talk\n" + "\n§\n".join(f"e{n}" for n in range(60)) + "\n\n## Pay\nhidden\n")
-    for category in (None, "talk"):
-        answer = call(action="list", offset=offset, category=category)
-        assert (bodies(answer), answer["total"]) == ([f"e{number}" for number in numbers], 60)
-        assert answer["message"] == message
-
-
 def test_every_entry_can_be_reached_however_long_they_are(call, workspace):
     texts = [f"{n} {letter * 4000}" for n in range(9) for letter in 'x"']
     put_bytes(workspace, "boss/user", "## Talk\n" + "\n§\n".join(texts) + "\n")
@@ -480,22 +461,6 @@ def test_a_session_changes_what_it_knows(call, workspace):
         assert refused["entry"]["text"].endswith("by a person")
     assert call(session, action="search", query="person")["total"] == 1
     assert call(session, action="replace", old_text="by a person", content="by an agent")["success"]
-
-
-@pytest.mark.parametrize(
-    ("expected", "reason"),
-    [
-        ("b2:" + "0" * 32, "drift"),  # of no entry, or older than the change
-        ("b2:12", "bad_expected"),
-        ("B2:" + "0" * 32, "bad_expected"),
-        ("7", "unknown_revision"),
-    ],
-)
-def test_an_expected_that_names_nothing_is_refused(call, workspace, expected, reason):
-    before = workspace.read("neo").digest
-    refused = call(ToolSession(), action="remove", old_text="short", expected=expected)
-    assert (refused["success"], refused["reason"]) == (False, reason)
-    assert workspace.read("neo").digest == before
 
 
 def test_the_digest_of_another_entry_and_of_an_older_text_is_refused(call, workspace):
@@ -580,28 +545,6 @@ def test_a_write_that_works_ends_the_row(call):
         call(session, action="remove", old_text="zebra")
     call(session, action="add", content="x")
     assert "done" not in call(session, action="remove", old_text="zebra")
-
-
-def test_a_file_changed_from_outside(tmp_path):
-    put(tmp_path / "profiles" / "neo.yaml", PROFILES["neo"])
-    put(tmp_path / "homes" / "neo" / "USER.md", TEXT)
-    workspace = Workspace.open(tmp_path, search=False)
-    session = ToolSession()
-    try:
-        assert memory_tool(workspace, "neo", {"action": "add", "content": "x"}, session=session)["success"]
-        file = workspace.path("neo", "user")
-        file.write_text(file.read_text(encoding="utf-8").replace("no calls", "calls"), encoding="utf-8")
-        refused = memory_tool(workspace, "neo", {"action": "remove", "old_text": "calls"}, session=session)
-        assert (refused["reason"], refused["found"][:3]) == ("drift", "b2:")
-        assert refused["drift_backup"].startswith(str(file))
-        assert refused["entry"]["text"] == "calls"
-        again = memory_tool(workspace, "neo", {"action": "remove", "old_text": "calls"}, session=session)
-        kept = "reason", "found", "drift_backup", "entry"
-        assert [again[name] for name in kept] == [refused[name] for name in kept]
-        assert memory_tool(workspace, "neo", {"action": "list"}, session=session)["success"]
-        assert memory_tool(workspace, "neo", {"action": "remove", "old_text": "calls"}, session=session)["success"]
-    finally:
-        workspace.store.close()
 
 
 @pytest.mark.parametrize("meanwhile", [0, 2])

@@ -148,7 +148,6 @@ def spoil_the_profile(root):
 TO_FILES = [
     write_here,
     write_through_another_store,
-    write_in_another_process,
     change_it_directly,
     remove_it_directly,
 ]
@@ -162,7 +161,7 @@ TO_PROFILES = [
 ]
 """These are files, whatever the store is."""
 CASES = [(store, change) for store in (FILES, SQLITE) for change in TO_FILES]
-CASES += [(FILES, change) for change in TO_PROFILES]
+CASES += [(FILES, change) for change in (write_in_another_process, *TO_PROFILES)]
 
 
 @pytest.mark.parametrize(("root", "change"), CASES, indirect=["root"], ids=lambda each: getattr(each, "__name__", None))

@@ -75,10 +75,26 @@ def test_every_address_is_looked_at():
 
 
 @together("address", PAGES)
-def test_a_page_is_well_made(client, address):
+def test_a_page_is_well_made_needs_nothing_that_its_policy_forbids_and_names_each_field(client, address):
     answer = client.get(address)
     made = Markup(answer.text)
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
+    assert_well_made(made)
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert made.foreign_scripts == []
+    for tag, attributes in made.tags:
+        assert tag not in {"style", "iframe", "img", "base", "object", "embed"}
+        assert not {name for name in attributes if name == "style" or name.startswith("on")}
+        for name in ("href", "src", "action"):
+            assert (attributes.get(name) or "/")[0] in "/?#"
+            assert not (attributes.get(name) or "").startswith("//")
+    labelled = {each["for"] for each in made.all("label") if "for" in each}
+    inside_labels = len([each for each in made.all("label") if "for" not in each])
+    fields = [each for each in made.all("input", "select", "textarea") if each.get("type") != "hidden"]
+    assert len([each for each in fields if each.get("id") not in labelled]) == inside_labels
+
+
+def assert_well_made(made):
     assert made.unbalanced == []
     assert made.headings[0] == 1
     assert made.headings.count(1) == 1
@@ -89,29 +105,6 @@ def test_a_page_is_well_made(client, address):
     assert len(ids) == len(set(ids))
     assert {each["href"] for each in made.all("a") if each["href"].startswith("#")} <= {f"#{each}" for each in ids}
     assert len(made.all("table")) == len(made.all("caption"))
-
-
-@together("address", PAGES)
-def test_a_page_needs_nothing_that_its_policy_forbids(client, address):
-    answer = client.get(address)
-    assert "default-src 'self'" in answer.headers["content-security-policy"]
-    made = Markup(answer.text)
-    assert made.foreign_scripts == []
-    for tag, attributes in made.tags:
-        assert tag not in {"style", "iframe", "img", "base", "object", "embed"}
-        assert not {name for name in attributes if name == "style" or name.startswith("on")}
-        for name in ("href", "src", "action"):
-            assert (attributes.get(name) or "/")[0] in "/?#"
-            assert not (attributes.get(name) or "").startswith("//")
-
-
-@together("address", PAGES)
-def test_every_field_has_a_name(client, address):
-    made = Markup(client.get(address).text)
-    labelled = {each["for"] for each in made.all("label") if "for" in each}
-    inside_labels = len([each for each in made.all("label") if "for" not in each])
-    fields = [each for each in made.all("input", "select", "textarea") if each.get("type") != "hidden"]
-    assert len([each for each in fields if each.get("id") not in labelled]) == inside_labels
 
 
 @together("address", ["/", "/page/queue", "/page/files/neo/user", "/page/search?q=calls"])

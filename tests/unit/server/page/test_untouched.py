@@ -63,19 +63,14 @@ TEXTS = [
 
 @pytest.mark.parametrize("config", [OPEN, CLOSED], ids=["open", "closed"])
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_form_that_nobody_touched_writes_nothing(made, text, config):
-    workspace, client = made(text, config)
-    before = text_of(workspace)
-    answer = sent(client, editing(client, entry(workspace, "Mine.")))
-    assert answer.headers["location"].endswith("did=nothing"), answer.text
-    assert text_of(workspace) == before
-
-
-@pytest.mark.parametrize("config", [OPEN, CLOSED], ids=["open", "closed"])
-@pytest.mark.parametrize("text", TEXTS[:-2])
-def test_other_words_change_the_words_alone(made, text, config):
+def test_a_form_that_nobody_touched_writes_nothing_and_other_words_change_the_words_alone(made, text, config):
     workspace, client = made(text, config)
     before, found = text_of(workspace), entry(workspace, "Mine.")
+    answer = sent(client, editing(client, found))
+    assert answer.headers["location"].endswith("did=nothing"), answer.text
+    assert text_of(workspace) == before
+    if "\r" in text:  # a browser sends other line ends
+        return
     answer = sent(client, editing(client, found), content="Ours.")
     assert answer.status_code == 303, answer.text
     after = entry(workspace, "Ours.")

@@ -8,16 +8,13 @@ import signal
 import socket
 import subprocess
 import sys
-from datetime import UTC, datetime
-from typing import ClassVar
 
 import pytest
 
-from catmem.errors import BusyError, CatmemError, DriftError, StoreError, UnknownRevisionError
+from catmem.errors import BusyError, CatmemError, StoreError, UnknownRevisionError
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.system import System
 from tests.merges import merge_appended
 
 TEXT = b"One.\n"
@@ -269,22 +266,3 @@ def test_a_record_that_was_cut_short_before_its_file_was_in_place_is_cut_off(fol
     before = file.read_bytes()
     assert add(opened()).data == before + b"Added.\n"
     assert [fault.code for fault in opened().verify()] == ["journal_leftover"]
-
-
-def test_a_clock_that_goes_backwards(file, opened):
-    class Clock(System):
-        moments: ClassVar = [datetime(2026, 11, 21, tzinfo=UTC), datetime(2020, 1, 1, tzinfo=UTC)]
-
-        def now(self):
-            return self.moments[-1] if len(self.moments) == 1 else self.moments.pop(0)
-
-    store = opened(system=Clock())
-    for number in range(3):
-        add(store, b"%d\n" % number)
-    assert [revision.revision for revision in store.log("USER")] == ["4", "3", "2", "1"]
-    assert [fault for fault in store.verify() if fault.damage] == []
-    for backup in range(2):
-        file.write_bytes(b"outside %d\n" % backup)
-        with pytest.raises(DriftError):
-            add(store, expected="4")
-    assert len(list(file.parent.glob("USER.md.bak.*"))) == 2

@@ -7,11 +7,9 @@ import json
 import pytest
 
 from catmem.errors import DriftError, StaleError
-from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import EXTERNAL, Change
-from catmem.store.row_copies import copy_digest
 from catmem.workspace.rows import RowCodec
 from tests.unit.store.sql.clients import shell
 
@@ -112,54 +110,6 @@ def test_a_caller_with_a_view_is_refused_once_with_a_copy_of_the_rows(store, cli
     assert copy["generation_actual"] == copy["generation_observed"] + 1
     assert copy["timestamp"].endswith("Z")
     assert add(store, b"mine\n", error.found).revision == "3"
-
-
-def test_a_refusal_names_the_generations_and_the_copy_and_the_log_warns(store, client, folder, caplog):
-    seen = put(store)
-    put(store, b"## Rules\nhers\n", OTHER)
-    ((known, _),) = [each for entity, each in store.generations().items() if entity == USER]
-    client.run(INSERT)
-    client.run("UPDATE user_memories SET content = 'new' WHERE content = 'two'")
-    with pytest.raises(DriftError) as caught:
-        add(store, b"mine\n", seen.revision)
-    error = jsonable(caught.value)
-    path = error["drift_backup"]
-    assert (error["generation_observed"], error["generation_actual"]) == (known, known + 2)
-    assert f"(expected generation {known}, found {known + 2}, snapshot at {path})" in error["message"]
-    assert str(caught.value).endswith(error["message"])
-    (record,) = [each for each in caplog.records if each.levelname == "WARNING"]
-    assert record.name.startswith("catmem")
-    assert path in record.getMessage()
-    # The next one, after the change was recorded, says the same.
-    with pytest.raises(DriftError) as caught:
-        add(store, b"mine\n", seen.revision)
-    assert jsonable(caught.value) == error
-
-
-def test_a_copy_holds_all_rows_of_all_entities_as_they_were(store, client, folder):
-    put(store)
-    put(store, b"## Rules\nhers\n", OTHER)
-    client.run(INSERT)
-    client.run("UPDATE user_memories SET tier = 4 WHERE content = 'hers'")
-    columns = "id, entity, position, category, title, tier, content, tags, created_at, mark"
-    found = client.run(f"SELECT {columns} FROM user_memories ORDER BY entity, position, id")  # noqa: S608 - a test
-    add(store, b"")
-    (copy,) = copies(folder)
-    names = columns.split(", ")
-    entries = [[row["tags"] if name == "tags" else row[name] for name in names] for row in copy["entries"]]
-    tags = names.index("tags")
-    for row in entries:
-        row[tags] = json.dumps(row[tags])
-    assert entries == [
-        [*row[:tags], row[tags] if isinstance(row[tags], str) else json.dumps(row[tags]), *row[tags + 1 :]]
-        for row in found
-    ]
-    assert copy["entities"] == {entity: list(both) for entity, both in copy["entities"].items()}
-    assert copy["entities"][USER] == [copy["generation_observed"], copy["generation_actual"]]
-    assert set(copy["entities"]) == {USER, OTHER}
-    assert copy["digest"] == copy_digest(copy)
-    copy["entries"][0]["content"] += "!"
-    assert copy["digest"] != copy_digest(copy)
 
 
 SET_BACK = {

@@ -18,6 +18,7 @@ from catmem.mcp.server import make_server
 from catmem.workspace.workspace import Workspace
 from tests.days import stand_still
 from tests.http_root import served
+from tests.together import together
 
 DAY = date(2026, 11, 21)
 OFFICE = "The office is in Lyon."
@@ -153,7 +154,7 @@ def test_who_may_not_verify_makes_no_fact_young_by_adding_its_words_again(memory
 # --- the states ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@together(
     ("tags", "state"),
     [
         ({}, "unverified"),

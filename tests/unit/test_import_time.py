@@ -59,21 +59,17 @@ def test_version_loads_neither_yaml_nor_jsonschema_nor_mistune():
     assert within(found, PARSERS | {"rich", "hypothesis"}) == set()
 
 
-def test_a_prompt_loads_nothing_that_speaks_with_the_network(tmp_path):
-    command = str(Path(sysconfig.get_path("scripts")) / "catmem")
-    subprocess.run([command, "init", "--example", tmp_path], check=True, capture_output=True)
-    found, printed = loaded(command, "prompt", "trinity", "--root", str(tmp_path))
-    assert printed
-    assert within(found, {"http", "socket", "ssl", "urllib.request"}) == set()
-
-
-def test_what_was_read_once_loads_neither_yaml_nor_jsonschema(tmp_path, monkeypatch):
+def test_a_prompt_loads_nothing_of_the_network_and_neither_yaml_nor_jsonschema_for_what_was_read_once(
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     command = str(Path(sysconfig.get_path("scripts")) / "catmem")
     root = tmp_path / "root"
     subprocess.run([command, "init", "--example", root], check=True, capture_output=True)
     asked = [command, "prompt", "trinity", "--root", str(root)]
-    first, again = loaded(*asked)[0], loaded(*asked)[0]
+    (first, printed), (again, _) = loaded(*asked), loaded(*asked)
+    assert printed
+    assert within(first, {"http", "socket", "ssl", "urllib.request"}) == set()
     assert {"jsonschema", "yaml"} <= first
     assert within(again, {"jsonschema", "yaml"}) == set()
     with (root / "profiles" / "trinity.yaml").open("a") as file:

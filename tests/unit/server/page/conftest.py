@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 from starlette.testclient import TestClient
 
@@ -38,10 +40,10 @@ The safe is behind the picture.
 BOSS = "## Talk\n[created: 2026-11-01] Likes tables.\n\n## Vault\nNobody else sees this.\n"
 
 
-@pytest.fixture
-def workspace(tmp_path):
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
     """neo has a history with two branches, one in conflict, and an edit from outside; pupil waits for its first seed."""
-    folder = tmp_path / "root"
+    folder = tmp_path_factory.mktemp("page") / "root"
     put(folder / "catmem.yaml", CONFIG)
     for name, text in PROFILES.items():
         put(folder / "profiles" / f"{name}.yaml", text)
@@ -55,8 +57,17 @@ def workspace(tmp_path):
     )
     workspace.add("neo", "Likes green charts.", category="talk", expected=seen, on_stale="branch")
     workspace.add("neo", "A note.", target="memory", category="notes")
+    workspace.store.close()
     memory = folder / "homes" / "neo" / "MEMORY.md"
     memory.write_text(memory.read_text(encoding="utf-8") + "§\nTyped by hand.\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def workspace(built, tmp_path):
+    """A copy of that root of its own."""
+    shutil.copytree(built, tmp_path / "root")
+    workspace = Workspace.open(tmp_path / "root", search=False)
     yield workspace
     workspace.store.close()
 

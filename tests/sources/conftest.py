@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -63,18 +64,28 @@ class Root:
         (self.folder / "profiles" / f"{name}.yaml").write_text(f"name: {name}\n{text}", encoding="utf-8")
 
 
+@pytest.fixture(scope="session")
+def initialised(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """What ``catmem init`` makes, and the worked example."""
+    folder = tmp_path_factory.mktemp("sources")
+    roots = {"bare": folder / "bare", "example": folder / "example"}
+    for name, root in roots.items():
+        root.mkdir()
+        Root(root).run("init", *(["--example"] if name == "example" else []))
+    return roots
+
+
 @pytest.fixture
-def made(tmp_path: Path) -> Root:
+def made(initialised: dict[str, Path], tmp_path: Path) -> Root:
     """What ``catmem init`` makes, but that no change of an agent waits for a person."""
+    shutil.copytree(initialised["bare"], tmp_path, dirs_exist_ok=True)
     root = Root(tmp_path)
-    root.run("init")
     root.configure("approval: others\n", "approval: off\n")
     return root
 
 
 @pytest.fixture
-def example(tmp_path: Path) -> Root:
+def example(initialised: dict[str, Path], tmp_path: Path) -> Root:
     """The worked example: an orchestrator, and neo, morpheus, trinity and scout."""
-    root = Root(tmp_path)
-    root.run("init", "--example")
-    return root
+    shutil.copytree(initialised["example"], tmp_path, dirs_exist_ok=True)
+    return Root(tmp_path)

@@ -80,13 +80,6 @@ def key_list(call: Call, *, agent: _AnyAgent = None) -> Keys:
     return Keys(keys_folder(config), keys, {key.agent: key for key in keys})
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedKeys:
-    """Keys that are gone."""
-
-    removed: Sequence["Key"]
-
-
 @operation(
     "key remove",
     examples=("catmem key remove trinity 20261121t120000", "catmem key remove trinity --all"),
@@ -98,13 +91,14 @@ def key_remove(
     agent: _Agent,
     key_id: _Id = None,
     every: Annotated[bool, P("All keys of the agent.", "--all")] = False,
-) -> RemovedKeys:
+) -> Outcome:
     """Remove a key of AGENT: KEY_ID, or the only one. What it signed and is not written yet is refused from now on."""
     from catmem.envelopes.agents import remove_keys
 
     if every and key_id is not None:
         raise UsageError("KEY_ID and --all exclude each other.")
-    return RemovedKeys(remove_keys(call.root.config, agent, key_id, every=every))
+    removed = remove_keys(call.root.config, agent, key_id, every=every)
+    return Outcome(removed, {"removed": jsonable(removed)})
 
 
 family(

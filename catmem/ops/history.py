@@ -275,13 +275,6 @@ class RevisionDiff:
     __json__ = "entity from=old to=new changed diff"
 
 
-@dataclass(frozen=True, slots=True)
-class GitText:
-    """A memory file as text that git compares."""
-
-    text: str
-
-
 @operation(
     "diff",
     examples=(
@@ -301,7 +294,7 @@ def diff(
         bool,
         P("Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).", "--git"),
     ] = False,
-) -> RevisionDiff | GitText:
+) -> RevisionDiff | str:
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
     Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
@@ -313,7 +306,7 @@ def diff(
         from catmem.ops.git import git_text
 
         # git compares larger files than catmem reads; how far is for git to say.
-        return GitText(git_text(read_bounded(entity, _GIT_LIMIT)))
+        return git_text(read_bounded(entity, _GIT_LIMIT))
     from catmem.workspace import history
 
     workspace, entity, store = found_file(call, entity)

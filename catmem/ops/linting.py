@@ -211,32 +211,6 @@ def rule(
 # --- operations on schemas: print those of what catmem reads and prints ----------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Schemas:
-    """The schemas that there are, as data."""
-
-    found: Sequence[dict[str, str]]
-    __json__ = "schemas=found"
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaText:
-    """The text of a schema."""
-
-    text: str
-
-    def __json__(self) -> Any:  # noqa: ANN401 - JSON-ready data
-        """The schema itself."""
-        return json.loads(self.text)
-
-
-@dataclass(frozen=True, slots=True)
-class SchemaPlace:
-    """A file or a folder."""
-
-    path: str
-
-
 @operation(
     "schema",
     rooted=False,
@@ -247,7 +221,7 @@ def schema(
     *,
     name: Annotated[str | None, P(argument=True)] = None,
     where: Annotated[bool, P("Print the folder of the schemas, or the file of one.", "--path")] = False,
-) -> Any:  # noqa: ANN401 - one of the above
+) -> Outcome:
     """Print a JSON schema of what catmem reads and prints, for editors and other programs.
 
     NAME is profile, config, tags and so on; without it the schemas are listed, with their $id and what they describe.
@@ -256,12 +230,13 @@ def schema(
     from catmem.resources import schema as parsed
 
     if where:
-        return SchemaPlace(str(schemas_folder() if name is None else schema_path(name)))
+        place = str(schemas_folder() if name is None else schema_path(name))
+        return Outcome(f"{place}\n", {"path": place})
     if name is not None:
-        return Outcome(SchemaText(schema_text(name)), STREAMED)
+        return Outcome(schema_text(name), STREAMED)
     rows = []
     for each in SCHEMA_NAMES:
         said = parsed(each)
         more = {key: said[key] for key in ("title", "description")}
         rows.append({"name": each, "id": said["$id"], **more, "path": str(schema_path(each))})
-    return Schemas(rows)
+    return Outcome(rows, {"schemas": rows})

@@ -97,7 +97,7 @@ def searched(
     from catmem.search.search import search
 
     skipped, day = offset or 0, clock.today()
-    found, total = search(
+    found, total, _ = search(
         call.root,
         str(call.actor),
         query,

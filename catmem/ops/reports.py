@@ -2,23 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from catmem.config.profile import refuse_no_root
 from catmem.jsonable import jsonable
-from catmem.ops.shared import AsOf, OneFile
+from catmem.ops.shared import AsOf, ExternalChange, OneFile
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 
 if TYPE_CHECKING:
     from catmem.workspace.everywhere import Access, Why
-
-
-class Adopted(NamedTuple):
-    """What another program changed in an entity, and the revision that it is now."""
-
-    entity: str
-    revision: str
-    diff: str
 
 
 @operation(
@@ -64,7 +56,7 @@ def status(
     return Outcome(found, {**jsonable(found), **more}, problems=found.unreadable, status=status)
 
 
-def _adopt(call: Call, entities: Sequence[str]) -> list[Adopted]:
+def _adopt(call: Call, entities: Sequence[str]) -> list[ExternalChange]:
     """Show what another program changed in each, and take it into its history as seen."""
     from catmem.store.contract import EXTERNAL
     from catmem.text import text_diff
@@ -77,7 +69,7 @@ def _adopt(call: Call, entities: Sequence[str]) -> list[Adopted]:
         before = store.read(entity, next((each.revision for each in own), "0"))
         old, new = (shown_text(call.root, entity, each.data) for each in (before, now))
         difference = text_diff(old, new, f"a/{entity}", f"b/{entity}")
-        adopted.append(Adopted(entity, adopt(call.root, entity, expected=now.digest, seen=True), difference))
+        adopted.append(ExternalChange(entity, adopt(call.root, entity, expected=now.digest, seen=True), difference))
         call.show(adopted[-1])
     return adopted
 

@@ -1,7 +1,7 @@
 """Operations between profiles: seed slices of one to others, and promote what these learned."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
@@ -11,7 +11,18 @@ from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.memory import WRITES
-from catmem.ops.shared import CATEGORY, PROFILE, AllowSecret, AsOf, DryRun, Interactive, OneFile, Reason, Target
+from catmem.ops.shared import (
+    CATEGORY,
+    PROFILE,
+    AllowSecret,
+    AsOf,
+    DryRun,
+    ExternalChange,
+    Interactive,
+    OneFile,
+    Reason,
+    Target,
+)
 from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, ONLY_TOOL, Call, Http, Outcome, P, Tool, UsageError, operation
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
@@ -422,15 +433,6 @@ def seed_plan(
 
 
 @dataclass(frozen=True, slots=True)
-class External:
-    """What another program changed in a file, which is in the history now as ``revision``, unless it is a dry run."""
-
-    entity: str
-    revision: str | None
-    diff: str
-
-
-@dataclass(frozen=True, slots=True)
 class Promotions:
     """What became of each; what a person rejected before is no failure."""
 
@@ -529,7 +531,7 @@ def _external(call: Call, sides: "Iterable[tuple[Profile, Profile]]", *, dry_run
             continue
         before, after = (shown_text(call.root, entity, each.data) for each in (store.read(entity, head.revision), now))
         difference = text_diff(before, after, f"a/{entity}", f"b/{entity}")
-        changed = External(entity, None if dry_run else adopt(call.root, entity), difference)
-        found.append(asdict(changed))
+        changed = ExternalChange(entity, None if dry_run else adopt(call.root, entity), difference)
+        found.append(changed._asdict())
         call.show(changed)
     return found

@@ -1,7 +1,7 @@
 """Parameters that several operations share, and what several of them tell."""
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias, TypedDict
 
 from catmem.errors import UnknownNameError
 from catmem.ops.table import NO_COMMAND, NO_TOOL, ONLY_COMMAND, Call, P
@@ -96,6 +96,14 @@ Expected = Annotated[
         brief="Revision you saw; old: refused.",
     ),
 ]
+
+
+class ExternalChange(NamedTuple):
+    """What another program changed in a file, and the revision that it is now, unless it is a dry run."""
+
+    entity: str
+    revision: str | None
+    diff: str
 
 
 class WriteOptions(TypedDict, total=False):

@@ -209,7 +209,8 @@ def _named(
     document = documents[chosen]
     among = [each for each in document.entries if slug in {None, each.category}]
     entity = f"{profile.name}/{chosen}"
-    return chosen, find_entry(document, old_text, among, document.entries, entity=entity, to_agent=False).entry
+    entry, _ = find_entry(document, old_text, among, document.entries, entity=entity, to_agent=False)
+    return chosen, entry
 
 
 class _Learned:

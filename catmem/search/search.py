@@ -56,21 +56,14 @@ class SearchHit(SeenEntry):
 
 
 class Searched(NamedTuple):
-    """What a search shows, and how many entries it found in all."""
+    """What a search shows, the best first, and how many entries it found in all.
 
-    found: list[SearchHit]
-    total: int
-
-
-class Everywhere(NamedTuple):
-    """What a search over all profiles shows, the best first, and how many entries it found in all.
-
-    ``unreadable`` are the profiles and files that could not be searched.
+    ``unreadable`` are the profiles and files that could not be searched, where all were.
     """
 
     found: list[SearchHit]
     total: int
-    unreadable: tuple[CatmemError, ...]
+    unreadable: tuple[CatmemError, ...] = ()
 
 
 class Narrowing(TypedDict, total=False):
@@ -133,7 +126,7 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     return Searched(looked.shown(shown), len(found))
 
 
-def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing]) -> Everywhere:
+def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing]) -> Searched:
     """What the profiles of a root find in their own files; ``Narrowing`` holds for each, ``limit`` for all together."""
     # What cannot be read is reported beside what was found, and hides none.
     parse_query(query)  # also where nothing can be searched
@@ -145,7 +138,7 @@ def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing
             total += searched.total
             found += searched.found
     found.sort(key=lambda hit: -hit.score)
-    return Everywhere(found[: narrowing.get("limit")], total, tuple(unreadable))
+    return Searched(found[: narrowing.get("limit")], total, tuple(unreadable))
 
 
 def _parts(
@@ -301,25 +294,18 @@ class EntryUse(NamedTuple):
     times: int
 
 
-class EntryUsage(NamedTuple):
-    """The uses of an entity's entries by ``usage_key``, and why nothing is known of them, if so."""
-
-    uses: dict[str, EntryUse]
-    note: str | None = None
-
-
 def usage_key(entry: Entry) -> str:
     """What usage knows an entry by: a digest of its body, so that new tags and another category change nothing."""
     return content_digest(entry.body)
 
 
-def read_usage(workspace: Root, entity: str) -> EntryUsage:
-    """How the entries of an entity were used; those that never were are left out. Never fails."""
+def read_usage(workspace: Root, entity: str) -> tuple[dict[str, EntryUse], str | None]:
+    """How the entries of an entity were used, by ``usage_key``, or why nothing is known of them. Never fails."""
     try:
         found = _read(_folder(workspace))
     except (OSError, UnreadableError) as error:
-        return EntryUsage({}, _note("read", error))
-    return EntryUsage({key: use for (of, key), use in found.items() if of == entity})
+        return {}, _note("read", error)
+    return {key: use for (of, key), use in found.items() if of == entity}, None
 
 
 def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) -> str | None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.config.json_schema import suggestion
 from catmem.config.profile import Profile, memory_dir, named_entities, profile_names, refuse_no_root
@@ -80,30 +80,20 @@ NOT_CHECKED = "not_checked"
 """The code of an anchor that may be of a history which could not be looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class JournalAnchor:
-    """The end of one folder's journal: kept elsewhere, it reveals that a journal was rolled back."""
-
-    folder: str
-    store: str
-    sequence: int
-    line: str
-
-
 class Anchors(NamedTuple):
-    """The ends of journals. ``unreadable`` is what is wrong with the profiles that hide where others are."""
+    """The ends of journals, each with its folder: kept elsewhere, they reveal that a journal was rolled back.
 
-    ends: list[JournalAnchor]
+    ``unreadable`` is what is wrong with the profiles that hide where others are.
+    """
+
+    ends: list[dict[str, Any]]
     unreadable: tuple[CatmemError, ...]
 
 
 def anchors(workspace: Root) -> Anchors:
     """The ends of all journals of the root. Folders are paths from the root."""
     store = lasting_store(workspace)
-    ends = [
-        JournalAnchor(path_from(workspace.root, folder), end["store"], end["sequence"], end["line"])
-        for folder, end in store.anchors()
-    ]
+    ends = [{"folder": path_from(workspace.root, folder), **end} for folder, end in store.anchors()]
     # A store with a catalog knows its own journals; else profiles tell where they are.
     return Anchors(ends, () if store.has_catalog else entities_of_each(workspace).unreadable)
 

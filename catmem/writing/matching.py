@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from catmem.config.json_schema import shown
 from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, NotUtf8Error, RefusedError, TooLargeError
@@ -136,17 +136,10 @@ _COMPARED_CHARACTERS = 400
 _ALIKE = 0.4
 
 
-class MatchedEntry(NamedTuple):
-    """The entry that is meant, and how many say the same (category, body and tags), itself counted."""
-
-    entry: Entry
-    alike: int
-
-
 def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks of them
     document: Document, old_text: str, among: Sequence[Entry], in_sight: Sequence[Entry], *, entity: str, to_agent: bool
-) -> MatchedEntry:
-    """The one entry of ``among`` whose body holds ``old_text``, or whose id it is.
+) -> tuple[Entry, int]:
+    """The one entry of ``among`` whose body holds ``old_text``, or whose id it is; and how many say the same as it.
 
     Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
     Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of
@@ -158,7 +151,7 @@ def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks 
     exact = [entry for entry in found if entry.body == whole]
     for meant in (found, exact):
         if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
-            return MatchedEntry(meant[0], len(meant))
+            return meant[0], len(meant)
     if found:
         raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
     raise no_match(old_text, in_sight, entity, to_agent=to_agent)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from catmem.cli.output import columns, emit, printable, printable_json, say, show_written, shown_path
 from catmem.envelopes.agents import Key
 from catmem.jsonable import jsonable
-from catmem.ops.credentials import CredentialList, Keys, NewToken, RemovedKeys, RemovedTokens
+from catmem.ops.credentials import CredentialList, Keys, NewToken, RemovedTokens
 from catmem.store.envelope import Envelope
 from catmem.writing.written import Written
 
@@ -41,9 +41,9 @@ def _keys(value: Keys, call: Call) -> None:
     emit(printable(columns(rows)))
 
 
-def _removed_keys(value: RemovedKeys, call: Call) -> None:
+def _removed_keys(removed: list[Key], call: Call) -> None:
     del call
-    for key in value.removed:
+    for key in removed:
         emit(printable(f"removed the key {key.key_id} of {key.agent}\n"))
 
 
@@ -106,7 +106,7 @@ def _digest(digest: str, call: Call) -> None:
 TEXTS = {
     Key: _new_key,
     Keys: _keys,
-    RemovedKeys: _removed_keys,
+    list: _removed_keys,
     NewToken: _new_token,
     CredentialList: _tokens,
     RemovedTokens: _removed_tokens,

@@ -24,7 +24,7 @@ from catmem.cli.output import (
     shown_path,
 )
 from catmem.jsonable import jsonable
-from catmem.ops.history import BlamedFiles, GitText, Logged, LoggedFile, RevisionDiff, Watched
+from catmem.ops.history import BlamedFiles, Logged, LoggedFile, RevisionDiff, Watched
 from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted
 from catmem.writing.written import Written
@@ -234,7 +234,7 @@ TEXTS = {
     Logged: _logged,
     BlamedFiles: _blamed,
     RevisionDiff: _difference,
-    GitText: lambda value, _: emit(value.text),
+    str: lambda value, _: emit(value),
     Written: _written,
     Replay: _replayed,
     Watched: _watched,

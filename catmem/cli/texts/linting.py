@@ -10,7 +10,7 @@ from catmem import __version__
 from catmem.cli.output import columns, emit, emit_text, print_unreadable, say, shown_path, text_diff
 from catmem.errors import ConfigError
 from catmem.files import os_errors
-from catmem.ops.linting import FixesMade, Linted, Rules, SchemaPlace, Schemas, SchemaText
+from catmem.ops.linting import FixesMade, Linted, Rules
 from catmem.text import plural
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def _rules(value: Rules, _: Call) -> None:
 # --- schemas, as people read them ------------------------------------------------------------------------------------
 
 
-def _schemas(value: Schemas, _: Call) -> None:
-    rows = ((each["name"], each["id"], each["description"].partition(". ")[0].rstrip(".")) for each in value.found)
+def _schemas(value: list[dict[str, str]], _: Call) -> None:
+    rows = ((each["name"], each["id"], each["description"].partition(". ")[0].rstrip(".")) for each in value)
     emit(columns(rows))
 
 
@@ -95,7 +95,6 @@ TEXTS = {
     FixesMade: _fixed,
     Linted: _linted,
     Rules: _rules,
-    Schemas: _schemas,
-    SchemaText: lambda value, _: emit_text(value.text),
-    SchemaPlace: lambda value, _: emit(f"{value.path}\n"),
+    list: _schemas,
+    str: lambda value, _: emit_text(value),
 }

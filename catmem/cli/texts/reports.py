@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
 from catmem.cli.texts.prompts import LEFT_OUT
 from catmem.names import FILE_NAMES
-from catmem.ops.reports import AccessRead, Adopted
+from catmem.ops.reports import AccessRead
+from catmem.ops.shared import ExternalChange
 from catmem.text import counted
 from catmem.workspace.everywhere import Measured, Stats, Why
 from catmem.workspace.overview import NextSteps
@@ -36,7 +37,7 @@ def _status(value: NextSteps, _: Call) -> None:
     say_all([] if value.steps else ["Nothing waits for you."])
 
 
-def _adopted(value: Adopted, _: Call) -> None:
+def _adopted(value: ExternalChange, _: Call) -> None:
     emit(value.diff)
     say(f"what is there now is revision {value.revision} of {value.entity}")
 
@@ -249,4 +250,4 @@ def _use(what: str, use: Use) -> str:
     return f"{what} {use.name} {share}"
 
 
-TEXTS = {NextSteps: _status, Adopted: _adopted, AccessRead: _access, Why: _why, Stats: _stats}
+TEXTS = {NextSteps: _status, ExternalChange: _adopted, AccessRead: _access, Why: _why, Stats: _stats}

@@ -18,7 +18,8 @@ from catmem.cli.output import (
     show_written,
     text_diff,
 )
-from catmem.ops.seeding import External, Promotions, Seeds
+from catmem.ops.seeding import Promotions, Seeds
+from catmem.ops.shared import ExternalChange
 from catmem.seeding.slices import FilePlan, State, conflict_id
 from catmem.text import counted
 from catmem.writing.written import Written
@@ -197,7 +198,7 @@ def _text(side: Version, reason: Reason) -> str:
 _PROMOTED_WIDTH = 72
 
 
-def _external(changed: External, call: Call) -> None:
+def _external(changed: ExternalChange, call: Call) -> None:
     del call
     say(f"another program changed {changed.entity}{f' (revision {changed.revision})' if changed.revision else ''}:")
     emit(changed.diff)
@@ -233,7 +234,7 @@ def _written(written: Written, call: Call) -> None:
 TEXTS = {
     str: lambda text, _: emit_text(text),
     Seeds: _seeds,
-    External: _external,
+    ExternalChange: _external,
     Promotions: _promoted,
     Written: _written,
 }

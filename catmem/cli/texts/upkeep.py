@@ -17,7 +17,6 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
-from catmem.jsonable import jsonable
 from catmem.ops.upkeep import Copied, Doctored, Repaired, StoreInfo
 from catmem.registry import unloaded
 from catmem.text import counted, plural
@@ -77,7 +76,7 @@ def _lines(folder: FolderReport) -> Iterator[str]:
 
 def _anchors(found: Anchors, call: Call) -> None:
     del call
-    emit("".join(f"{printable_json(jsonable(anchor))}\n" for anchor in found.ends))
+    emit("".join(f"{printable_json(anchor)}\n" for anchor in found.ends))
 
 
 def _checked(checked: CheckedAnchors, call: Call) -> None:

@@ -15,17 +15,12 @@ from typing import Any, NamedTuple
 import yaml
 
 from catmem.errors import ConfigError
+from catmem.model.edit import TextEdit
 from catmem.plugins.hermes.setup_homes import parse_config
 
 SECTION = "memory"
 _INDENT = "  "
 _COMMENT_LINES = re.compile(r"(?:[ \t]+#[^\n]*(?:\n|\Z))*")
-
-
-class _Edit(NamedTuple):
-    start: int
-    end: int
-    text: str
 
 
 def with_memory(text: str, settings: Mapping[str, str], path: Path) -> tuple[str, dict[str, str | None]]:
@@ -99,7 +94,7 @@ class _Memory(NamedTuple):
     keys: dict[str, yaml.Node]
     values: dict[str, yaml.Node]
 
-    def set(self, settings: Mapping[str, str], text: str) -> list[_Edit]:
+    def set(self, settings: Mapping[str, str], text: str) -> list[TextEdit]:
         """The edits that set these keys; what cannot be edited is left, and seen when the text is parsed again."""
         newline = "\r\n" if "\r\n" in text else "\n"
         edits = [_replaced(self.values[key], text, said) for key, said in settings.items() if key in self.values]
@@ -109,7 +104,7 @@ class _Memory(NamedTuple):
         if isinstance(self.value, yaml.MappingNode) and self.value.flow_style:
             more = ", ".join(f"{key}: {said}" for key, said in new.items())
             place = self.value.start_mark.index + 1
-            return [*edits, _Edit(place, place, f"{more}, " if self.values else more)]
+            return [*edits, TextEdit(place, place, f"{more}, " if self.values else more)]
         if self.values:
             first = next(iter(self.keys.values())).start_mark
             place = first.index - first.column
@@ -124,9 +119,9 @@ class _Memory(NamedTuple):
             lines = [f"{SECTION}:{newline}", *(f"{_INDENT}{key}: {said}{newline}" for key, said in new.items())]
             if place and not text[:place].endswith("\n"):
                 lines.insert(0, newline)
-        return [*edits, _Edit(place, place, "".join(lines))]
+        return [*edits, TextEdit(place, place, "".join(lines))]
 
-    def remove(self, key: str, text: str) -> _Edit:
+    def remove(self, key: str, text: str) -> TextEdit:
         """The edit that takes out one key: its line, but for a comment, or its part of a mapping in braces."""
         start, end = self.keys[key].start_mark.index, self.values[key].end_mark.index
         if isinstance(self.value, yaml.MappingNode) and self.value.flow_style:
@@ -134,12 +129,12 @@ class _Memory(NamedTuple):
             if rest.lstrip().startswith(","):
                 end += rest.index(",") + 1
                 end += len(text[end:]) - len(text[end:].lstrip(" "))
-            return _Edit(start, end, "")
+            return TextEdit(start, end, "")
         column = self.keys[key].start_mark.column
         start, end = start - column, _line_end(text, end)
-        return _Edit(start, end, _comments(text, start, end, [self.keys[key], self.values[key]], " " * column))
+        return TextEdit(start, end, _comments(text, start, end, [self.keys[key], self.values[key]], " " * column))
 
-    def remove_section(self, text: str) -> list[_Edit]:
+    def remove_section(self, text: str) -> list[TextEdit]:
         """The edit that takes out the whole section. Comments in it are a person's: they stay, at the left edge."""
         if self.key is None or self.value is None:
             return []
@@ -147,7 +142,7 @@ class _Memory(NamedTuple):
         start = self.key.start_mark.index - self.key.start_mark.column
         behind = _COMMENT_LINES.match(text, _line_end(text, last))
         end = len(text) if behind is None else behind.end()
-        return [_Edit(start, end, _comments(text, start, end, [*self.keys.values(), *self.values.values()], ""))]
+        return [TextEdit(start, end, _comments(text, start, end, [*self.keys.values(), *self.values.values()], ""))]
 
     def _end(self, text: str) -> int:
         """Where a new section goes: behind everything, but before a line that ends the document."""
@@ -173,11 +168,11 @@ def _memory(text: str) -> _Memory:
     return _Memory(root, None, None, {}, {})
 
 
-def _replaced(value: yaml.Node, text: str, said: str) -> _Edit:
+def _replaced(value: yaml.Node, text: str, said: str) -> TextEdit:
     start, end = value.start_mark.index, value.end_mark.index
     if start == end and not text[:start].endswith(" "):
         said = f" {said}"
-    return _Edit(start, end, said)
+    return TextEdit(start, end, said)
 
 
 def _comments(text: str, start: int, end: int, nodes: Iterable[yaml.Node], indent: str) -> str:
@@ -207,7 +202,7 @@ def _line_end(text: str, place: int) -> int:
     return len(text) if found < 0 else found + 1
 
 
-def _applied(text: str, edits: list[_Edit]) -> str:
+def _applied(text: str, edits: list[TextEdit]) -> str:
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text

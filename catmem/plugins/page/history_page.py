@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.plugins.page.formats import beginning, diff_of, text_of
@@ -31,17 +31,6 @@ NOW = "now"
 """The address of what is there and in no revision yet."""
 
 
-class HistoryRow(NamedTuple):
-    """A revision, and how many bytes it added (``None``: unknown).
-
-    ``about`` is the beginning of the entry that it was on, empty where there are several.
-    """
-
-    revision: Revision
-    about: str
-    change: int | None
-
-
 def history(asked: PageRequest) -> Page:
     """The revisions of a file, the newest first."""
     workspace, entity = asked.workspace, asked.named
@@ -56,7 +45,12 @@ def history(asked: PageRequest) -> Page:
         {
             **of_entity(entity),
             "rows": [
-                HistoryRow(each, beginning(words.get(each.revision, ""), _WORDS), _change(each, sizes)) for each in some
+                {
+                    "revision": each,
+                    "about": beginning(words.get(each.revision, ""), _WORDS),
+                    "change": _change(each, sizes),
+                }
+                for each in some
             ],
             "compared": _compared(some),
             "page": asked.page,

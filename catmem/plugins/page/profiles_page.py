@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from catmem import clock
 from catmem.config.access import visible
@@ -132,16 +132,6 @@ QUESTIONS = {
 }
 
 
-class AccessRow(NamedTuple):
-    """A category: how many entries it has, what each profile may do in it, and the names by right, rarer ones first."""
-
-    category: str
-    declared: bool
-    entries: int
-    marks: tuple[tuple[str, str], ...]
-    named: tuple[tuple[str, list[str]], ...]
-
-
 def access(asked: PageRequest) -> Page:
     """The matrix of categories and profiles; the query may name a ``target``."""
     found = read_access(asked.workspace)
@@ -163,11 +153,18 @@ def access(asked: PageRequest) -> Page:
     )
 
 
-def _row(fleet: Fleet, category: str, names: list[str], target: str | None) -> AccessRow:
+def _row(fleet: Fleet, category: str, names: list[str], target: str | None) -> dict[str, Any]:
+    """A category, what each profile may do in it, and the names by right, rarer ones first."""
     marks = tuple((name, fleet.cells[category][name].mark(target)) for name in names)
     named = ((mark, [name for name, each in marks if each == mark]) for mark in ("rw", "rw?", "d", "r", "r?"))
     declared = fleet.is_declared(category) or category.startswith("_")
-    return AccessRow(category, declared, fleet.count(category, target), marks, tuple(each for each in named if each[1]))
+    return {
+        "category": category,
+        "declared": declared,
+        "entries": fleet.count(category, target),
+        "marks": marks,
+        "named": tuple(each for each in named if each[1]),
+    }
 
 
 def explained(asked: PageRequest) -> Page:

@@ -159,17 +159,6 @@ class Waiting(NamedTuple):
     elsewhere: bool
 
 
-class QueueGroup(NamedTuple):
-    """Facts of one profile that follow each other.
-
-    ``many`` are the entities of which several can be ticked, each with its base.
-    """
-
-    name: str
-    facts: list[Waiting]
-    many: dict[str, str]
-
-
 def queue(asked: PageRequest) -> Page:
     """What is due, in the order of a review; the query may name a ``profile``, a ``state`` and an ``entry``.
 
@@ -205,8 +194,8 @@ def queue(asked: PageRequest) -> Page:
     )
 
 
-def _grouped(review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]) -> Iterator[QueueGroup]:
-    """The facts in their order.
+def _grouped(review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """The facts of each profile in their order, with the entities of which several can be ticked, each with its base.
 
     ``elsewhere`` has the keys of those answered at their sources.
     """
@@ -228,7 +217,8 @@ def _grouped(review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str
     for name, some in groupby(rows, key=lambda row: row.due.entity.partition("/")[0]):
         facts = list(some)
         answered = Counter((each.due.entity, each.base) for each in facts if each.base and not each.elsewhere)
-        yield QueueGroup(name, facts, {entity: base for (entity, base), count in answered.items() if count > 1})
+        many = {entity: base for (entity, base), count in answered.items() if count > 1}
+        yield {"name": name, "facts": facts, "many": many}
 
 
 def _followed(review: Review, due: Due) -> Iterator[tuple[str, str | None]]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.config.access import visible
@@ -16,7 +15,7 @@ from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
 from catmem.plugins.page.formats import paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
-from catmem.search.search import Everywhere, SearchHit, search_everywhere
+from catmem.search.search import Searched, search_everywhere
 from catmem.search.search import search as search_one
 from catmem.staleness.freshness import State, dated_ahead
 from catmem.workspace.root import agent_names, load_each
@@ -33,25 +32,12 @@ _LONGEST = 400
 STATES: dict[State, str] = {"fresh": "Fresh", "stale": "Stale", "expired": "Expired", "unverified": "Unverified"}
 
 
-class PageHit(NamedTuple):
-    """An entry that was found, and the piece that shows why: texts, each looked for or not.
-
-    ``ahead`` are its tags that hold a date in the future, ``in_sight`` says whether its profile sees it.
-    """
-
-    name: str
-    found: SearchHit
-    pieces: tuple[tuple[str, bool], ...]
-    ahead: tuple[tuple[str, date], ...]
-    in_sight: bool
-
-
 def search(asked: PageRequest) -> Page:
     """The entries that a query finds, the best first; the query may name a ``profile`` and a ``state``."""
     profiles = agent_names(asked.workspace)
     query = asked.query.get("q", "").strip()[:_LONGEST]
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
-    searched, problem = Everywhere([], 0, ()), None
+    searched, problem = Searched([], 0), None
     if query:
         try:
             searched = _searched(asked, name, query, state)
@@ -64,13 +50,13 @@ def search(asked: PageRequest) -> Page:
         return frozenset(visible(document, target, profile, asked.workspace.config.taxonomy).categories)
 
     hits = [
-        PageHit(
-            owner := hit.entity.partition("/")[0],
-            hit,
-            tuple(_pieces(hit.snippet)),
-            dated_ahead(hit.entry.tags, clock.today()),
-            hit.entry.category in seen(owner, hit.target),
-        )
+        {
+            "name": (owner := hit.entity.partition("/")[0]),
+            "found": hit,
+            "pieces": tuple(_pieces(hit.snippet)),
+            "ahead": dated_ahead(hit.entry.tags, clock.today()),
+            "in_sight": hit.entry.category in seen(owner, hit.target),
+        }
         for hit in searched.found
     ]
     return Page(
@@ -90,12 +76,11 @@ def search(asked: PageRequest) -> Page:
     )
 
 
-def _searched(asked: PageRequest, name: str | None, query: str, state: State | None) -> Everywhere:
+def _searched(asked: PageRequest, name: str | None, query: str, state: State | None) -> Searched:
     states = [state] if state else None
     if name is None:
         return search_everywhere(asked.workspace, query, limit=_MOST, state=states, whole=True)
-    found = search_one(asked.workspace, name, query, limit=_MOST, state=states, whole=True)
-    return Everywhere(found.found, found.total, ())
+    return search_one(asked.workspace, name, query, limit=_MOST, state=states, whole=True)
 
 
 def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:
@@ -134,18 +119,6 @@ class About(NamedTuple):
     copies: tuple[str, ...] = ()
 
 
-class FileFindings(NamedTuple):
-    """A file with what was found in it, and the page that shows it, if there is one; ``None`` for settings of the root.
-
-    ``is_memory``: it is a memory file of a profile, whose page has a place for each entry.
-    """
-
-    path: str
-    address: str | None
-    is_memory: bool
-    findings: list[About]
-
-
 def lint(asked: PageRequest) -> Page:
     """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
     linter = Linter.open(asked.workspace.root, search=False)
@@ -159,15 +132,16 @@ def lint(asked: PageRequest) -> Page:
     finally:
         linter.close()
     some = paged(listed, asked.page, _SIZE)
-    files: list[FileFindings] = []
+    files: list[dict[str, Any]] = []
     profiles = [each.name for each in load_each(asked.workspace)[0]]
     for each in some.rows:
         path = each.finding.path
-        if not files or files[-1].path != path:
+        if not files or files[-1]["path"] != path:
             of_profile = (f"/page/profiles/{name}" for name in profiles if path == f"profiles/{name}.yaml")
             address = next(of_profile, None) if each.entity is None else f"/page/files/{each.entity}"
-            files.append(FileFindings(path, address, each.entity is not None, []))
-        files[-1].findings.append(each)
+            is_memory = each.entity is not None
+            files.append({"path": path, "address": address, "is_memory": is_memory, "findings": []})
+        files[-1]["findings"].append(each)
     names = {each.code: each.name for each in counted}
     rules = Counter(each.code for each in counted)
     return Page(

@@ -51,7 +51,7 @@ def kept(place):
 
 def used(workspace, entity=ENTITY):
     """How often each entry was used, by its body."""
-    uses = read_usage(workspace, entity).uses
+    uses = read_usage(workspace, entity)[0]
     document = workspace.view("neo", entity.partition("/")[2]).document
     return {entry.body: uses[usage_key(entry)].times for entry in document.entries if usage_key(entry) in uses}
 
@@ -74,7 +74,7 @@ def test_what_the_tool_shows_counts_as_used(workspace, monkeypatch):
     search(workspace)
     search(workspace, "acme calls")
     assert used(workspace) == {BODY: 2, "Calls are bad": 1}
-    assert {use.last for use in read_usage(workspace, ENTITY).uses.values()} == {DAY}
+    assert {use.last for use in read_usage(workspace, ENTITY)[0].values()} == {DAY}
 
 
 def test_what_a_person_does_counts_for_nothing(workspace, kept):
@@ -157,7 +157,7 @@ def test_what_is_no_file_harms_nothing(workspace, kept, tmp_path, kind):
     {"link": lambda: kept.symlink_to(other), "folder": kept.mkdir, "fifo": lambda: os.mkfifo(kept)}[kind]()
     assert search(workspace)["total"] == 1
     assert used(workspace) == {}
-    assert read_usage(workspace, ENTITY).note is not None
+    assert read_usage(workspace, ENTITY)[1] is not None
     assert other.read_text(encoding="utf-8") == "[]"
 
 
@@ -203,7 +203,7 @@ def test_nothing_is_lost_where_several_count_at_once(workspace):
 def test_a_clock_that_went_back_takes_no_day_back(workspace):
     count(workspace)
     count(workspace, day=date(2026, 11, 1))
-    assert list(read_usage(workspace, ENTITY).uses.values()) == [EntryUse(DAY, 2)]
+    assert list(read_usage(workspace, ENTITY)[0].values()) == [EntryUse(DAY, 2)]
 
 
 @in_each_store

@@ -194,7 +194,9 @@ def queue(asked: PageRequest) -> Page:
     )
 
 
-def _grouped(review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+def _grouped(
+    review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]
+) -> Iterator[tuple[str, list[Waiting], dict[str, str]]]:
     """The facts of each profile in their order, with the entities of which several can be ticked, each with its base.
 
     ``elsewhere`` has the keys of those answered at their sources.
@@ -218,7 +220,7 @@ def _grouped(review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str
         facts = list(some)
         answered = Counter((each.due.entity, each.base) for each in facts if each.base and not each.elsewhere)
         many = {entity: base for (entity, base), count in answered.items() if count > 1}
-        yield {"name": name, "facts": facts, "many": many}
+        yield name, facts, many
 
 
 def _followed(review: Review, due: Due) -> Iterator[tuple[str, str | None]]:

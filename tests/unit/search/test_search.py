@@ -219,6 +219,7 @@ def test_an_agent_is_shown_the_same_in_the_same_order(workspace, narrowing, offs
     assert search(workspace, "neo", "tea", offset=offset, fit=lambda entries: len(list(entries)), **kept) == (
         found,
         total,
+        (),
     )
     assert search(workspace, "neo", "tea", offset=offset, fit=lambda _: 1, **kept) == (found[:1], total, ())
 

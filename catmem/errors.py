@@ -137,12 +137,6 @@ class TooLargeError(UnreadableError):
 _TOO_LARGE = 413
 
 
-class SourceError(UnreadableError):
-    """What an import is given is not what the other program writes, or cannot be read now."""
-
-    code = "other_schema"
-
-
 class ConfigError(CatmemError):
     """A ``catmem.yaml``, a profile or a schema that is not right, with file, line and key where they are known."""
 
@@ -368,12 +362,6 @@ class WouldOverwriteError(CatmemError):
             hint=f"Nothing was written. {hint}",
         )
         self.paths = tuple(paths)
-
-
-class GitError(CatmemError):
-    """git is not there or refuses."""
-
-    code = "git"
 
 
 class RequestError(CatmemError):

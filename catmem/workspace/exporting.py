@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from catmem.config.profile import profile_names
-from catmem.errors import EditError, SourceError, WouldOverwriteError
+from catmem.errors import EditError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import Document, Entry, parse
 from catmem.model.splice import composed
@@ -172,7 +172,7 @@ def _rows_of_files(workspace: Root) -> Rows:
 
 
 def read_snapshot(path: Path) -> dict[str, Any]:
-    """What a snapshot says. Raises ``UnreadableError``, and ``SourceError`` for another file or an edited one."""
+    """What a snapshot says. Raises ``UnreadableError``, also for another file or an edited one."""
     data = read_bounded(path, MOST_BYTES)
     try:
         said = json.loads(data)
@@ -183,13 +183,14 @@ def read_snapshot(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError, TypeError, KeyError):
         is_one = False
     if not is_one:
-        raise SourceError(
+        raise UnreadableError(
             "is no snapshot of rows, or one that was cut",
+            code="other_schema",
             path=path,
             hint="Nothing was changed. Name a memory.bak.*.json, or what 'catmem export --snapshot' wrote.",
         )
     if known != whole:
-        raise SourceError(
+        raise UnreadableError(
             f"the snapshot was edited: it says the digest {known[:19]}…, and what it holds has {whole[:19]}…",
             code="edited",
             path=path,

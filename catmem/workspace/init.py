@@ -23,7 +23,7 @@ from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import parse_yaml
-from catmem.errors import CatmemError, ConfigError, GitError, UnknownNameError, UnreadableError, WouldOverwriteError
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
 from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
@@ -424,7 +424,7 @@ def find_repository(folder: str | Path) -> Path:
     done = _git(nearest, "rev-parse", "--show-toplevel")
     if done.returncode:
         hint = "Nothing was written. Run 'git init' first, or leave --git out."
-        raise GitError("is in no git repository", code="no_repository", path=folder, hint=hint)
+        raise ConfigError("is in no git repository", code="no_repository", path=folder, hint=hint)
     return Path(done.stdout.rstrip("\n"))
 
 
@@ -473,7 +473,7 @@ def _must(folder: Path, *arguments: str) -> str:
     done = _git(folder, *arguments)
     if done.returncode:
         said = done.stderr.strip() or f"git {arguments[0]} ended with status {done.returncode}"
-        raise GitError(said, path=folder, hint="See to what git says, then run this again.")
+        raise ConfigError(said, code="git", path=folder, hint="See to what git says, then run this again.")
     return done.stdout
 
 
@@ -481,7 +481,7 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     try:
         return run_git("-C", str(folder), *arguments)
     except FileNotFoundError:
-        raise GitError(
+        raise ConfigError(
             "there is no git on PATH", code="no_git", hint="Nothing was written. Install git, or leave --git out."
         ) from None
 

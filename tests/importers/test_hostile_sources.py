@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, TooLargeError, UnreadableError
 from catmem.plugins.importers import SOURCES, read, source_files
 from catmem.plugins.importers.importing import MOST_AT_ONCE, carry_out, plan_import
 from catmem.plugins.importers.source_files import Imported, ImportedEntry
@@ -105,7 +105,7 @@ def test_depth_up_to_where_it_ends(tmp_path, kind):
         text = f'{{"type":"{kind}","name":"A","observations":[],"from":{nested}}}'
         try:
             read("mcp-memory", put(tmp_path / "memory.jsonl", text))
-        except SourceError as error:
+        except UnreadableError as error:
             assert error.code == "damaged"  # where the depth ends is Python's
 
 

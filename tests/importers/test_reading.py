@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import CatmemError, NotUtf8Error, SourceError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, NotUtf8Error, TooLargeError, UnreadableError
 from catmem.plugins.importers import SOURCES, read, source_files
 from tests.golden.case import put
 from tests.together import together
@@ -159,7 +159,7 @@ def test_the_sample_is_what_the_memory_server_writes(tmp_path):
 )
 def test_a_graph_that_is_none(tmp_path, text, code):
     file = put(tmp_path / "memory.jsonl", '{"type":"entity","name":"B","entityType":"x","observations":["y"]}\n' + text)
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         read("mcp-memory", file)
     assert (caught.value.code, caught.value.path) == (code, str(file))
     assert "Nothing was changed" in caught.value.hint
@@ -347,7 +347,7 @@ def test_a_folder_of_too_many_files(tmp_path, monkeypatch):
     monkeypatch.setattr(source_files, "MOST_FILES", 3)
     for number in range(4):
         put(tmp_path / f"{number}.md", "x\n")
-    with pytest.raises(SourceError) as caught:
+    with pytest.raises(UnreadableError) as caught:
         read("basic-memory", tmp_path)
     assert caught.value.code == "too_many"
 

@@ -38,11 +38,9 @@ ERRORS = {
     "DamagedError": "StoreError",
 }
 OF_ONE_FEATURE = {
-    "SourceError": "UnreadableError",
     "ChangedMeanwhileError": "RefusedError",
     "ApprovalError": "ForbiddenError",
     "WouldOverwriteError": "CatmemError",
-    "GitError": "CatmemError",
     "RequestError": "CatmemError",
 }
 """Errors of one command each; they stand in `catmem.errors` alone."""

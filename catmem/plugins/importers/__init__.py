@@ -9,7 +9,7 @@ What an importer keeps to:
 - It knows nothing of the root. ``kind`` is the other program's own word, and what has no tag goes to ``fields``;
   ``bringing`` finds the category and the tags, and leaves out what has none.
 - A source of a form of its own, such as a graph, that is broken or of another program raises
-  ``SourceError``. Nothing is guessed, and no half of it is read.
+  ``UnreadableError``. Nothing is guessed, and no half of it is read.
 - What is read is bounded: files go through ``read_text``, ``read_data`` or ``markdown_files``, which hold to the limits
   of ``source_files``.
 - Dates that the program gives are tags (``dated``). ``day`` is for an entry without any: the day of its file
@@ -58,7 +58,7 @@ def register(registry: Registry) -> None:
 def read(source: str, path: str | Path) -> Imported:
     """What the program ``source``, whose importer a plugin adds, keeps in the file or folder ``path``.
 
-    Raises ``UnreadableError`` and its kinds, ``SourceError`` for what is there and not what that program writes.
+    Raises ``UnreadableError`` and its kinds, also for what is there and not what that program writes.
     """
     from pathlib import Path
 

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from catmem.errors import SourceError
+from catmem.errors import UnreadableError
 from catmem.plugins.importers.source_files import (
     Imported,
     ImportedEntry,
@@ -111,8 +111,8 @@ def _refuse(name: str) -> None:
     raise ValueError(name)  # NaN and infinities are no JSON
 
 
-def _damaged(path: Path, number: int) -> SourceError:
-    return SourceError(
+def _damaged(path: Path, number: int) -> UnreadableError:
+    return UnreadableError(
         f"line {number} is no JSON: the file may have been cut",
         code="damaged",
         path=path,
@@ -121,7 +121,10 @@ def _damaged(path: Path, number: int) -> SourceError:
     )
 
 
-def _other(path: Path, why: str) -> SourceError:
-    return SourceError(
-        f"is no graph of the memory server: {why}", path=path, hint="Nothing was changed. Name its memory.jsonl."
+def _other(path: Path, why: str) -> UnreadableError:
+    return UnreadableError(
+        f"is no graph of the memory server: {why}",
+        code="other_schema",
+        path=path,
+        hint="Nothing was changed. Name its memory.jsonl.",
     )

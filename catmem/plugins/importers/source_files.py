@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
-from catmem.errors import CatmemError, SourceError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, TooLargeError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.text import BOM, decode, unify_newlines
 
@@ -160,9 +160,9 @@ def _refuse_lines(lines: int, path: Path) -> None:
 
 
 def refuse_too_many(count: int, path: Path) -> None:
-    """Raise ``SourceError`` for more entries than a memory holds."""
+    """Raise ``UnreadableError`` for more entries than a memory holds."""
     if count > MOST_ENTRIES:
-        raise SourceError(
+        raise UnreadableError(
             f"there are more than {MOST_ENTRIES:,} entries",
             code="too_many",
             path=path,
@@ -208,7 +208,7 @@ def markdown_files(folder: Path, left_out: list[LeftOut], *, below: bool = False
     """The ``*.md`` files of a folder in order of their names; with ``below`` those of its folders too.
 
     Hidden files and folders and links are passed over; a file that is no text, or is too large, is left out. Raises
-    ``SourceError`` (``too_many``) and ``TooLargeError`` for a folder that is out of all measure.
+    ``UnreadableError`` (``too_many``) and ``TooLargeError`` for a folder that is out of all measure.
     """
     total = lines = 0
     for path in _found(folder, below=below):
@@ -241,7 +241,7 @@ def _found(folder: Path, *, below: bool) -> list[Path]:
             elif below and entry.is_dir() and depth < _DEPTH:
                 waiting.append((here / entry.name, depth + 1))
             if len(found) > MOST_FILES or looked_at > _MOST_LOOKED_AT:
-                raise SourceError(
+                raise UnreadableError(
                     f"the folder has more than {MOST_FILES:,} Markdown files or {_MOST_LOOKED_AT:,} files in all",
                     code="too_many",
                     path=folder,

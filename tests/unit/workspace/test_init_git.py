@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from catmem.errors import GitError, UnreadableError
+from catmem.errors import ConfigError, UnreadableError
 from catmem.workspace.init import CONFIG, find_repository, set_up_git
 from tests.golden.case import put
 
@@ -97,7 +97,7 @@ def test_no_catmem_on_path_is_told(repository, monkeypatch):
 def test_no_repository(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     for folder in (tmp_path, tmp_path / "not" / "there"):
-        with pytest.raises(GitError) as caught:
+        with pytest.raises(ConfigError) as caught:
             set_up_git(folder)
         assert (caught.value.code, caught.value.path) == ("no_repository", str(folder))
     assert not list(tmp_path.iterdir())
@@ -105,7 +105,7 @@ def test_no_repository(tmp_path, monkeypatch):
 
 def test_no_git(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(GitError) as caught:
+    with pytest.raises(ConfigError) as caught:
         find_repository(tmp_path)
     assert caught.value.code == "no_git"
 
@@ -200,7 +200,7 @@ def test_a_linked_file_is_not_written_through(repository):
 
 def test_a_configuration_that_git_cannot_write_is_told(repository):
     put(repository / ".git" / "config.lock", "")
-    with pytest.raises(GitError) as caught:
+    with pytest.raises(ConfigError) as caught:
         set_up_git(repository)
     assert caught.value.code == "git"
     assert not (repository / ".gitattributes").exists()

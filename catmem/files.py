@@ -14,13 +14,11 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from catmem.errors import CatmemError, ChangedMeanwhileError, TooLargeError, UnreadableError
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _READ_SIZE = 1 << 20
 _PAUSE = 0.01

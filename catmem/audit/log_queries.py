@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
@@ -22,11 +22,9 @@ from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
 from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
+from catmem.workspace.root import Root
 from catmem.writing.gate import audit_log
 from catmem.writing.operation import Action
-
-if TYPE_CHECKING:
-    from catmem.workspace.root import Root
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from catmem.config.config import Config, DeclaredEntity, Taxonomy
 from catmem.config.json_schema import nearest, shown, tag_faults
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.config.selector import Selectors, is_pattern
@@ -27,9 +28,6 @@ from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.model.document import Document, Entry, Problem, Section
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.text import unmerged_warnings
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config, DeclaredEntity, Taxonomy
 
 
 class View(NamedTuple):

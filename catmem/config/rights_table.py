@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from catmem.config.access import Rights, visible_categories
+from catmem.config.config import Taxonomy
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-
-if TYPE_CHECKING:
-    from catmem.config.config import Taxonomy
 
 Sight = Literal["yes", "no"]
 """Whether entries are seen."""

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from catmem.config.config import DeclaredEntity
 from catmem.digest import canonical_json
 from catmem.entities.contents import content_of
 from catmem.errors import EditError, UnreadableError
 from catmem.model.document import parse
 from catmem.text import unify_newlines
 from catmem.workspace.redaction import PURGED, Redaction
-
-if TYPE_CHECKING:
-    from catmem.config.config import DeclaredEntity
 
 
 class _Redacted(NamedTuple):

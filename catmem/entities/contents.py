@@ -7,16 +7,14 @@ have equal digests. What a person wrote into the file stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import canonical_json
 from catmem.envelopes.parsing import fields_of, json_of
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError, UnreadableError
 from catmem.text import decode, equal_ends
-
-if TYPE_CHECKING:
-    from catmem.config.config import DeclaredEntity
 
 MOST_BYTES = 1_000_000
 """Of a content, as it is kept."""

@@ -10,12 +10,13 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.clock import read_date
 from catmem.config.access import all_problems, visible_categories
 from catmem.envelopes.parsing import refuse_unseen_category
 from catmem.errors import EditError, ForbiddenError, TooLargeError
+from catmem.model.document import Document, Entry, TagValue
 from catmem.model.layout import is_shared
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
@@ -27,9 +28,6 @@ from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.planning import Plan, ended
 from catmem.writing.terms import Terms, body_of
 from catmem.writing.written import on_tags, on_title, refuse_over_budget
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry, TagValue
 
 _WORD = re.compile(r"\w+")
 _PASSED_OVER = frozenset({"bad-tag"})

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem import clock
 from catmem.config.access import Rights
+from catmem.config.profile import Profile
 from catmem.envelopes.agents import agents_of, bound_profile, fits, keys_of, role_drift
 from catmem.envelopes.document_editor import DocumentEditor
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of
@@ -20,15 +21,12 @@ from catmem.errors import EnvelopeError, ForbiddenError, RefusedError
 from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.store.envelope import Envelope
+from catmem.workspace.root import Root
 from catmem.writing import gate
+from catmem.writing.editor import Editor
 from catmem.writing.operation import asked_by
 from catmem.writing.write import Request, WriteAttempt, write
-
-if TYPE_CHECKING:
-    from catmem.config.profile import Profile
-    from catmem.workspace.root import Root
-    from catmem.writing.editor import Editor
-    from catmem.writing.written import Written
+from catmem.writing.written import Written
 
 _LARGEST = 10**18
 

@@ -11,8 +11,9 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from catmem.config.access import Rights
 from catmem.config.json_schema import shown, validate
 from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.yamlfile import KeyPath, key_text
@@ -23,9 +24,6 @@ from catmem.store.contract import PERSON, revision_number
 from catmem.store.envelope import Content, Envelope, content_hash, from_fields
 from catmem.writing.operation import Operation
 from catmem.writing.terms import Terms, check_beforehand
-
-if TYPE_CHECKING:
-    from catmem.config.access import Rights
 
 MOST_BYTES = 40 << 20
 """Of an envelope as JSON: a file of the largest size still fits, escapes included."""

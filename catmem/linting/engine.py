@@ -9,18 +9,14 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from itertools import pairwise
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from catmem.config.config import NO_ROOT, Config
 from catmem.digest import content_digest
 from catmem.linting.diagnostic import Diagnostic, Finding
 from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, entry_at
 from catmem.linting.rule import LintSettings, Rule, all_rules, read_settings
+from catmem.model.document import Document, Entry
 from catmem.model.edit import TextEdit, apply_edits
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry
-
 
 _DIGESTED = 4096
 

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from catmem.config.config import DeclaredEntity
 from catmem.config.profile import refuse_no_root
 from catmem.entities.contents import MergedContent, Settle, merge_contents
 from catmem.errors import CatmemError, DriftError, EditError, UnreadableError
 from catmem.merging.past import MergeHistory
+from catmem.model.document import Document
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES
 from catmem.store.contract import Revision, unknown_revision, who
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import Root, load_each
-
-if TYPE_CHECKING:
-    from catmem.config.config import DeclaredEntity
-    from catmem.model.document import Document
-
 
 State = Literal["merges", "conflicts", "nothing new", "unreadable"]
 

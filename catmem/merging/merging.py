@@ -12,9 +12,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.access import writes_entity
+from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
@@ -26,17 +27,13 @@ from catmem.model.version import Version
 from catmem.store.contract import PERSON, Change, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
+from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
+from catmem.writing.gate import Attempt
 from catmem.writing.matching import checked_expected
 from catmem.writing.terms import check_threats
 from catmem.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
-
-if TYPE_CHECKING:
-    from catmem.config.config import DeclaredEntity
-    from catmem.store.contract import Revision
-    from catmem.workspace.root import Root
-    from catmem.writing.gate import Attempt
 
 
 @dataclass(frozen=True, slots=True)

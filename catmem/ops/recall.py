@@ -5,24 +5,22 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem import clock
 from catmem.config.access import Rights, View, visible
 from catmem.config.json_schema import nearest
 from catmem.config.profile import limit_of
 from catmem.jsonable import jsonable
+from catmem.model.document import Entry
 from catmem.names import TARGETS, slugify
 from catmem.ops.shared import Target
 from catmem.ops.table import Call, P, Tool, operation
 from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import size_of
+from catmem.workspace.profile_memory import Reading
 from catmem.workspace.seen_entry import SeenEntry, entry_dict
 from catmem.writing.written import FileUsage
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.workspace.profile_memory import Reading
 
 MOST_ENTRIES = 50
 MOST_CHARACTERS = 8_000

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.config.access import View, visible
+from catmem.config.config import Config
+from catmem.config.profile import Profile
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
+from catmem.model.document import Document, Entry
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import (
     BETWEEN,
@@ -34,11 +37,6 @@ from catmem.prompt.styles import (
 )
 from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
 from catmem.threats import BuiltinScanner, Candidates, Scanner, Threat, scan_each
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry
 
 _PREVIEW = 80
 _OWN = BuiltinScanner()

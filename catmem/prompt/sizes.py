@@ -15,18 +15,16 @@ from datetime import date
 from functools import cached_property
 from math import ceil
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from catmem.config.config import Config
 from catmem.config.profile import Profile, limit_of
+from catmem.model.document import Document, Entry
 from catmem.names import TARGETS
 from catmem.prompt.prompt import Prompt, Row, build_prompt, changed_from
 from catmem.staleness.freshness import freshness
 from catmem.text import size_of
 from catmem.threats import SECRETS, BuiltinScanner, Threat, scan_each
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.model.document import Document, Entry
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")

@@ -9,11 +9,12 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, EditError, ForbiddenError, OperationCollisionError, ProposalError
+from catmem.model.document import Entry
 from catmem.model.edit import Edited, replace_entry, retag_entry
 from catmem.model.merge import merge
 from catmem.model.version import Version
@@ -39,9 +40,6 @@ from catmem.writing.operation import Operation
 from catmem.writing.terms import body_of, check_threats, checked_reason
 from catmem.writing.write import write_operations
 from catmem.writing.written import over_budget
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
 
 
 @dataclass(frozen=True, slots=True)

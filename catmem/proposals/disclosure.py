@@ -7,19 +7,17 @@ all. Of its own it is shown the texts that it may see now, without what a prompt
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.access import visible_categories
+from catmem.config.profile import Profile
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
+from catmem.model.version import Version
 from catmem.prompt.styles import blocked_line
 from catmem.proposals.proposal import Proposal, ProposedChange, past_proposals, proposal, proposals, unknown_proposal
+from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import rules_in, tag_texts
-
-if TYPE_CHECKING:
-    from catmem.config.profile import Profile
-    from catmem.model.version import Version
-    from catmem.workspace.root import Root
 
 MOST_PAST = 20
 """Of its own that wait no more, a profile is shown so many."""

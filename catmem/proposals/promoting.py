@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.clock import read_date
 from catmem.config.json_schema import suggestion
@@ -17,6 +17,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.config.selector import Selectors
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, EditError
+from catmem.model.document import Entry
 from catmem.model.pairing import nearly_same, pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS, known_target
@@ -25,15 +26,12 @@ from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.slices import named_of
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.profile_memory import read_document
+from catmem.workspace.root import Root
 from catmem.writing.matching import entries_holding, find_entry
 from catmem.writing.operation import Operation
 from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.workspace.root import Root
-    from catmem.writing.written import Written
+from catmem.writing.written import Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, refuse_no_root
 from catmem.errors import CatmemError, UnknownNameError
+from catmem.model.document import Document
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS
@@ -22,9 +23,6 @@ from catmem.workspace.history import entity_of, parent_of
 from catmem.workspace.redaction import PURGED
 from catmem.workspace.root import Root, load_each
 from catmem.writing.matching import legible
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
 
 State: TypeAlias = Literal[
     "waiting", "stale", "expired", "done", "approved", "undone", "rejected", "withdrawn", "replaced"

@@ -6,23 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from uuid import uuid4
 
 from catmem import clock
 from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
+from catmem.model.document import Document
+from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.proposals.proposal import ProposalReader, ProposedChange, State, changes_of
 from catmem.store.contract import PERSON, PROPOSAL, Change, Current, repeated, writer_of
+from catmem.workspace.root import Root
 from catmem.writing import gate
+from catmem.writing.gate import Attempt
 from catmem.writing.matching import legible
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-    from catmem.model.version import Version
-    from catmem.workspace.root import Root
-    from catmem.writing.gate import Attempt
 
 _LOOKED_AT = 50
 """So many ended proposals of an agent are held against a new one at most."""

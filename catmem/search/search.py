@@ -10,7 +10,8 @@ import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, Unpack, get_args
+from pathlib import Path
+from typing import NamedTuple, TypedDict, Unpack, get_args
 
 from catmem import clock
 from catmem.config.access import visible_categories
@@ -18,6 +19,7 @@ from catmem.config.json_schema import suggestion
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError
 from catmem.files import locked_folder, read_bounded, replace_json
+from catmem.model.document import Document, Entry, TagValue
 from catmem.names import TARGETS, known_target
 from catmem.search.query import Query, parse_query
 from catmem.search.ranking import Match, SearchSource, Snippet, matches, ranked, snippet
@@ -28,12 +30,6 @@ from catmem.threats import BuiltinScanner, scan_each
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import SeenEntry, texts_of
 from catmem.workspace.stores import places
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.model.document import Document, Entry, TagValue
-
 
 LIMIT = 20
 """Entries that a search shows by default."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem import clock
 from catmem.config.profile import one_reading
@@ -24,13 +24,10 @@ from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change, Current, OnDrift
 from catmem.text import plural
+from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.matching import legible
 from catmem.writing.written import on_adoption, on_restoration, on_title
-
-if TYPE_CHECKING:
-    from catmem.workspace.root import Root
-
 
 UNREAD = "\ufffd"
 """What a file is taken to have held that could not be read: it is planned anew if it can be read by now."""

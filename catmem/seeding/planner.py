@@ -14,7 +14,6 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.config.access import Rights
@@ -29,6 +28,7 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
+from catmem.model.document import Document
 from catmem.model.layout import shared_within
 from catmem.model.splice import composed
 from catmem.model.version import Version
@@ -56,15 +56,12 @@ from catmem.seeding.slices import (
 )
 from catmem.staleness.freshness import DATED_BY
 from catmem.staleness.lineage import clocks_of
+from catmem.store.contract import Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
 from catmem.writing.written import could_go, over_budget
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-    from catmem.store.contract import Snapshot
 
 _LISTED = 20
 """Categories that a refusal names at most."""

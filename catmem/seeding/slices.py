@@ -15,10 +15,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import visible
+from catmem.config.config import Taxonomy
+from catmem.config.profile import Profile
 from catmem.digest import content_digest
+from catmem.model.document import Document, Entry
 from catmem.model.edit import remove_entry
 from catmem.model.merge import links_of, merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
@@ -29,11 +32,6 @@ from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on
 from catmem.text import counted
 from catmem.threats import BuiltinScanner, scan_each
-
-if TYPE_CHECKING:
-    from catmem.config.config import Taxonomy
-    from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry
 
 
 class Offered(NamedTuple):

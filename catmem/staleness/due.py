@@ -9,31 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, Unpack
+from typing import Literal, NamedTuple, TypeAlias, Unpack
 
 from catmem import clock
 from catmem.config.access import Rights, visible_categories
 from catmem.config.json_schema import shown
+from catmem.config.profile import Profile
 from catmem.errors import EditError, NoMatchError
+from catmem.model.document import Document, Entry, TagValue
 from catmem.names import TARGETS
 from catmem.search.search import EntryUse, read_usage, usage_key
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
 from catmem.staleness.lineage import freshness_of
 from catmem.store.contract import PERSON
 from catmem.text import counted
+from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.writing import gate
 from catmem.writing.matching import refuse_empty
 from catmem.writing.operation import Operation
 from catmem.writing.terms import undeclared
 from catmem.writing.write import write_operations
-
-if TYPE_CHECKING:
-    from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry, TagValue
-    from catmem.workspace.root import Root
-    from catmem.writing.written import How, Written
-
+from catmem.writing.written import How, Written
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
 _ORDER: tuple[DueState, ...] = ("expired", "future", "unverified", "stale")

@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
@@ -41,11 +42,7 @@ from catmem.workspace.history import restore
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Root, load_each
 from catmem.writing.write import write_operations
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.writing.written import Written
+from catmem.writing.written import Written
 
 __all__ = ["Answer", "Answered", "Due", "DueState", "Review"]
 

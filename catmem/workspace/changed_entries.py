@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import CatmemError
+from catmem.model.document import Document
 from catmem.names import DROP, SECRET, SPLIT, STAYS, category_name
 from catmem.staleness.lineage import found_by
 from catmem.store.contract import DECISION, PROPOSAL, Revision, Store
 from catmem.workspace.history import parent_of
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-    from catmem.workspace.root import Root
-
+from catmem.workspace.root import Root
 
 MOST_READ = 1_000_000
 """Bytes of old texts that are read for the words of a list of revisions."""

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from catmem import clock
 from catmem.config.profile import profile_names, refuse_no_root
@@ -24,10 +24,8 @@ from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.contract import EXTERNAL, Change, Revision, Store
 from catmem.workspace.history import all_entities
+from catmem.workspace.root import Root
 from catmem.workspace.stores import open_store, refuse_no_store, store_file
-
-if TYPE_CHECKING:
-    from catmem.workspace.root import Root
 
 Outcome: TypeAlias = Literal["copied", "already there", "would be copied"]
 

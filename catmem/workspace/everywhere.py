@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from catmem import clock
 from catmem.config.json_schema import nearest, shown, suggestion
@@ -21,6 +21,7 @@ from catmem.config.selector import is_pattern
 from catmem.entities.contents import content_of
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.jsonable import jsonable
+from catmem.model.document import Document
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
 from catmem.proposals.proposal import ProposalReader
@@ -29,10 +30,6 @@ from catmem.store.contract import revision_number
 from catmem.workspace.profile_memory import missing_of, read_document
 from catmem.workspace.root import Root, agent_names, load_each
 from catmem.workspace.seen_entry import SeenEntry
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-
 
 E = TypeVar("E", bound=SeenEntry)
 

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from catmem.config.profile import profile_names
 from catmem.errors import EditError, UnreadableError, WouldOverwriteError
@@ -28,10 +28,7 @@ from catmem.workspace.seen_entry import texts_of, value_texts
 from catmem.workspace.stores import tier_of
 from catmem.writing import gate
 from catmem.writing.terms import check_threats
-
-if TYPE_CHECKING:
-    from catmem.writing.written import Written
-
+from catmem.writing.written import Written
 
 Form = Literal["json", "hermes", "markdown"]
 

@@ -6,7 +6,6 @@ import os
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
@@ -14,11 +13,9 @@ from catmem.files import read_bounded, rewrite_file
 from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.retention import keep_copy
 from catmem.text import DEFAULT_LIMITS
+from catmem.workspace.root import Root
 from catmem.workspace.stores import store_of_file
 from catmem.writing import gate
-
-if TYPE_CHECKING:
-    from catmem.workspace.root import Root
 
 
 @dataclass(frozen=True, slots=True)

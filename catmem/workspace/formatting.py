@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.config.access import visible, visible_categories
 from catmem.config.config import CONFIG_NAME, Config, config_of, find_root
@@ -18,6 +18,7 @@ from catmem.config.yamlfile import YAML_LIMIT
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.files import read_bounded, rewrite_file, shown_path
 from catmem.jsonable import jsonable
+from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import Change
@@ -26,10 +27,6 @@ from catmem.workspace.file_change import FileChange, has_journal, write_file
 from catmem.workspace.migration import Migration, Proposed, plan_migration
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import backend_of
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-
 
 _SUFFIXES = (".md", ".markdown")
 _TWICE = "stands more than once; stock Hermes Agent keeps only the first"

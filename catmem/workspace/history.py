@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from shlex import quote
-from typing import TYPE_CHECKING
 
 from catmem.config.access import Rights, reads_entity
+from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, refuse_no_root
 from catmem.digest import bytes_digest, content_digest
@@ -18,13 +18,10 @@ from catmem.errors import DriftError, EditError, ForbiddenError, StaleError, Unk
 from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
 from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, Current, Revision, Snapshot, Store, sees, stale
 from catmem.text import size_of, unmerged_warnings
+from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.matching import checked_expected
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
-
-if TYPE_CHECKING:
-    from catmem.config.config import DeclaredEntity
-    from catmem.workspace.root import Root
 
 
 def entity_of(workspace: Root, name: str) -> str:

@@ -16,10 +16,11 @@ from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, profile_names
+from catmem.config.rights_table import Fleet
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
@@ -31,6 +32,8 @@ from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.plan import seed_order
 from catmem.seeding.planner import plan_seed
+from catmem.seeding.seed_lock import SeedLock
+from catmem.seeding.slices import State
 from catmem.staleness.due import answered_elsewhere, due_facts
 from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL, Revision
@@ -39,12 +42,6 @@ from catmem.workspace.everywhere import read_access
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import places
-
-if TYPE_CHECKING:
-    from catmem.config.rights_table import Fleet
-    from catmem.seeding.seed_lock import SeedLock
-    from catmem.seeding.slices import State
-
 
 T = TypeVar("T")
 

@@ -14,18 +14,20 @@ from functools import cached_property, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
 from catmem.files import read_bounded
+from catmem.model.document import Entry
 from catmem.model.version import Version
 from catmem.search.search import USAGE_NAME, drop_gone
 from catmem.seeding.lockfile import LOCK_LIMIT, SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import PERSON, SIDECAR, Change, Erasure, Kept, LastingStore
+from catmem.store.files.folder import Place
 from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
@@ -35,11 +37,6 @@ from catmem.workspace.stores import CONTENT_FILES, backend_of, locate, store_of_
 from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.store.files.folder import Place
-
 
 _ROUNDS = 5
 """How often it is begun again, where another writer keeps writing or puts the text back."""

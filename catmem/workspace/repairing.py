@@ -10,23 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from catmem.config.config import DeclaredEntity
 from catmem.entities.contents import content_of
 from catmem.errors import DriftError, EditError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import os_errors
+from catmem.model.document import Document, Entry
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.store.contract import PERSON, Change, Current
 from catmem.workspace.history import entity_of, limit_of_entity, written_bytes
+from catmem.workspace.root import Root
 from catmem.workspace.stores import memory_files
 from catmem.workspace.upkeep import lasting_store
 from catmem.writing import gate
 from catmem.writing.written import Written, crowded_out
-
-if TYPE_CHECKING:
-    from catmem.config.config import DeclaredEntity
-    from catmem.model.document import Document, Entry
-    from catmem.workspace.root import Root
 
 Remedy: TypeAlias = Literal["split", "move", "keep"]
 """``split`` an entry over the limit into several; ``move`` what does not fit to a file beside; ``keep`` all the text

@@ -11,19 +11,17 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
+from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited as EntryEdit
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.names import UNCATEGORIZED, is_declared, slugify
 from catmem.staleness.lineage import differing_stretches
 from catmem.store.codec import Changed, EditedRows, FoundRow, TableRow
 from catmem.text import equal_ends
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry, TagValue
 
 _CREATED = "created"
 

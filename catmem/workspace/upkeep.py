@@ -9,8 +9,9 @@ from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from catmem.config.config import Config
 from catmem.config.json_schema import suggestion
 from catmem.config.profile import Profile, memory_dir, named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
@@ -21,9 +22,6 @@ from catmem.store.contract import Anchor, Fault, FolderReport, LastingStore, Sto
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
 
 
 def lasting_store(workspace: Root) -> LastingStore:

@@ -21,9 +21,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from catmem import clock
+from catmem.config.config import Rollout
 from catmem.config.profile import is_root
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
@@ -46,10 +47,6 @@ from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.terms import check_threats
 from catmem.writing.waiting import has_to_wait
-
-if TYPE_CHECKING:
-    from catmem.config.config import Rollout
-
 
 T = TypeVar("T", bound="Attempt")
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.json_schema import shown
 from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, NotUtf8Error, RefusedError, TooLargeError
+from catmem.model.document import Document, Entry
 from catmem.text import unify_newlines
 from catmem.workspace.seen_entry import preview
 from catmem.writing.operation import refuse_surrogates
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry
-
 
 _DIGEST = "sha256:"
 _FORM = re.compile(r"[0-9]+[a-z]*|sha256:[0-9a-f]{64}")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.clock import read_date
 from catmem.config.json_schema import nearest
@@ -27,6 +27,7 @@ from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import ToolSession, text_digest
 from catmem.writing.matching import Says, WriterView, find_entry, says
+from catmem.writing.operation import Operation
 from catmem.writing.terms import Terms, body_of, each_of
 from catmem.writing.written import (
     on_alike,
@@ -41,9 +42,6 @@ from catmem.writing.written import (
     on_verification,
     refuse_over_budget,
 )
-
-if TYPE_CHECKING:
-    from catmem.writing.operation import Operation
 
 
 class Plan(NamedTuple):

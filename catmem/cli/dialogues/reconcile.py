@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.dialogue import Dialogue
 from catmem.cli.output import emit
 from catmem.cli.questions import RECONCILE
 from catmem.cli.texts.branches import lines_of
-
-if TYPE_CHECKING:
-    from catmem.merging.reconciling import Difference
+from catmem.merging.reconciling import Difference
 
 
 class ChoiceDialogue(Dialogue):

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.output import emit, in_json, print_error, printable, say, say_all
 from catmem.cli.questions import REVIEW
 from catmem.cli.texts.review import DONE, are, revision, say_passed, taken_back
 from catmem.errors import CatmemError
-
-if TYPE_CHECKING:
-    from catmem.staleness.due import Due
-    from catmem.staleness.review import Answer, Answered, Review
+from catmem.staleness.due import Due
+from catmem.staleness.review import Answer, Answered, Review
 
 
 class ReviewDialogue(Dialogue):

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from catmem.audit.log_queries import Audit, Counts
 from catmem.audit.rollout import Bypass, RolloutReport, RolloutState
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_moment
 from catmem.jsonable import jsonable
 from catmem.ops.audit import Following, Switched, damage_notes
+from catmem.ops.table import Call
 from catmem.store.audit_log import AuditLine, Damage
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
 
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from catmem.cli.output import columns, emit, printable, printable_json, say, show_written, shown_path
 from catmem.envelopes.agents import Key
+from catmem.envelopes.tokens import Token
 from catmem.jsonable import jsonable
 from catmem.ops.credentials import CredentialList, Keys, NewToken, RemovedTokens
+from catmem.ops.table import Call
 from catmem.store.envelope import Envelope
 from catmem.writing.written import Written
-
-if TYPE_CHECKING:
-    from catmem.envelopes.tokens import Token
-    from catmem.ops.table import Call
-
 
 _NOT_SERVED = (
     "'catmem serve' will not start without any: make another, or say --no-tokens there (this once), or "

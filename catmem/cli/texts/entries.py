@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from catmem.cli.output import emit, first_line, printable, say, say_all, show_waiting, show_written
 from catmem.ops.entries import Verified
+from catmem.ops.table import Call
 from catmem.text import counted
 from catmem.writing.written import How, Written
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
 
 _WIDTH = 72
 _DONE = {

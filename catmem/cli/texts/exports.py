@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit_json, emit_text, printable, say, shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.exports import ExportedSnapshot, Exports
+from catmem.ops.table import Call
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
 
 
 def _snapshot(value: ExportedSnapshot, call: Call) -> None:

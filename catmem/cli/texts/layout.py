@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, emit_text, first_line, printable, say, say_all, shown_path, text_diff
 from catmem.names import UNCATEGORIZED
 from catmem.ops.layout import Declared, Formatted
+from catmem.ops.table import Call
 from catmem.text import counted, plural
 from catmem.workspace.file_change import FileChange
 from catmem.workspace.formatting import MigratedFile
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.workspace.migration import Migration, Proposed
+from catmem.workspace.migration import Migration, Proposed
 
 _ENTRY_WIDTH = 48
 _MOST_LABELS = 8

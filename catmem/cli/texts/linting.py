@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem import __version__
 from catmem.cli.output import columns, emit, emit_text, print_unreadable, say, shown_path, text_diff
 from catmem.errors import ConfigError
 from catmem.files import os_errors
 from catmem.ops.linting import FixesMade, Linted, Rules
+from catmem.ops.table import Call
 from catmem.text import plural
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
 
 
 def _fixed(value: FixesMade, call: Call) -> None:

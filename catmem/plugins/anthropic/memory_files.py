@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from catmem.config.config import Taxonomy
 from catmem.config.json_schema import shown
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry, parse
@@ -24,9 +25,6 @@ from catmem.prompt.styles import blocked_line
 from catmem.threats import BuiltinScanner, scan_each
 from catmem.workspace.seen_entry import texts_of
 from catmem.writing.operation import Operation
-
-if TYPE_CHECKING:
-    from catmem.config.config import Taxonomy
 
 ROOT = "/memories"
 _PATH = re.compile(rf"{ROOT}(?:/({'|'.join(TARGETS)})(?:/([^/]+)\.md)?)?/?")

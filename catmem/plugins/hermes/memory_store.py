@@ -14,10 +14,11 @@ import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import CatmemError, NotUtf8Error, RefusedError, StoreError
 from catmem.plugins.hermes import store_answers as answers
+from catmem.plugins.hermes.store_answers import Answer
 from catmem.plugins.hermes.store_scan import (
     GuardedFiles,
     first_threat,
@@ -42,9 +43,6 @@ from catmem.plugins.hermes.store_text import (
     size_of,
 )
 from catmem.text import unmerged_warnings
-
-if TYPE_CHECKING:
-    from catmem.plugins.hermes.store_answers import Answer
 
 logger = logging.getLogger(__name__)
 

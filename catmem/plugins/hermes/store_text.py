@@ -12,16 +12,14 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.model.document import Document, parse
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.plugins.hermes import store_answers as answers
+from catmem.plugins.hermes.store_answers import Answer
 from catmem.text import decode, unify_newlines
-
-if TYPE_CHECKING:
-    from catmem.plugins.hermes.store_answers import Answer
 
 DELIMITER = "\n§\n"
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, first_line, printable, say, say_all, text_diff
+from catmem.ops.table import Call
 from catmem.plugins.importers.importing import ImportPlan, remarks_on, sort_command
 from catmem.plugins.importers.operations import FinishedImport
+from catmem.plugins.importers.source_files import LeftOut
 from catmem.workspace.exporting import BroughtBack
 from catmem.workspace.init import on_uncategorized
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.plugins.importers.source_files import LeftOut
 
 _SHOWN = 5
 _WIDTH = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem import clock
 from catmem.config.access import visible
@@ -13,17 +13,14 @@ from catmem.errors import QueryError
 from catmem.linting.diagnostic import SEVERITIES, Diagnostic
 from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
+from catmem.model.document import Entry
 from catmem.plugins.page.formats import paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.search.ranking import Snippet
 from catmem.search.search import Searched, search_everywhere
 from catmem.search.search import search as search_one
 from catmem.staleness.freshness import State, dated_ahead
 from catmem.workspace.root import agent_names, load_each
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.search.ranking import Snippet
-
 
 _MOST = 50
 _LONGEST = 400

@@ -10,11 +10,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import count
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from catmem.config.access import visible_categories
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, RequestError
+from catmem.model.document import Document
 from catmem.names import DROP, SECRET, SPLIT, STAYS
 from catmem.plugins.page.entries_page import EntryDraft, choices, seen_document
 from catmem.plugins.page.formats import paged, with_query
@@ -23,17 +24,13 @@ from catmem.plugins.page.writing import Did, FormRefusal, Sent, bad_form, nothin
 from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL, SortLine, list_tidy
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of
 from catmem.plugins.sorting.sort_list import ListRow, ReadList
+from catmem.plugins.sorting.suggestions import Suggestion
 from catmem.proposals.promoting import Promoted, promotable, promote_learned
 from catmem.proposals.proposal import proposal
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.root import Root, configured_now
 from catmem.writing.operation import Operation
 from catmem.writing.write import write_operations
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-    from catmem.plugins.sorting.suggestions import Suggestion
-
 
 _SIZE = 50
 _GUESSES = 3

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from catmem.config.config import Config
 from catmem.config.labels import Meanings, read_labels
 from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError
+from catmem.model.document import Document, Entry, TagValue
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
 from catmem.plugins.sorting.guess import Guesser
 from catmem.plugins.sorting.suggestions import Suggestion, TidyEntry, suggestions
@@ -18,11 +20,6 @@ from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import preview
 from catmem.writing.write import write_operations
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.model.document import Document, Entry, TagValue
-
 
 ACTIONS = {
     STAYS: "stays without a category",

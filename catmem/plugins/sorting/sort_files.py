@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
+from catmem.model.document import Document, Entry
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, slugify
@@ -34,9 +35,6 @@ from catmem.workspace.init import kits, starting_categories
 from catmem.workspace.migration import Migration, PlannedEntry, Proposed, tidied, with_one_title
 from catmem.workspace.profile_memory import parsed_at, read_document
 from catmem.workspace.root import Root, configured_now, load_each
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry
 
 
 def category_of(line: SortLine) -> str:

@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from catmem.config.config import Config
 from catmem.config.json_schema import known_tags, nearest, tag_faults
 from catmem.errors import ConfigError
 from catmem.names import SECRET, SPLIT, STAYS, slugify
@@ -20,9 +21,6 @@ from catmem.plugins.sorting.proposals import ACTIONS, Described, SortLine, in_on
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS, counted, printable
 from catmem.threats import scan
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
 
 _BEGINNING = 72
 _WIDTH, _NARROWEST = 110, 40

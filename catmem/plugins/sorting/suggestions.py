@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from heapq import nlargest
 from itertools import combinations
 from math import log, sqrt
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from unicodedata import normalize
 
 from catmem.linting.linted import LintedEntry
+from catmem.model.document import Entry
 from catmem.names import UNCATEGORIZED
 from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
 from catmem.writing.operation import Operation
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-
 
 WordKind: TypeAlias = Literal["word", "number", "time", "date"]
 

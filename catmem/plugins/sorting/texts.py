@@ -5,21 +5,18 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path
 from catmem.cli.texts.layout import diff_of, taking_back
 from catmem.names import STAYS, category_name
+from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import SortedFile
 from catmem.plugins.sorting.proposals import ProposedTidying, TidyList
 from catmem.plugins.sorting.sort_files import SortPlan
 from catmem.plugins.sorting.sort_list import beginning
 from catmem.plugins.sorting.sort_list import shown as shown_text
+from catmem.plugins.sorting.suggestions import Suggestion
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.plugins.sorting.suggestions import Suggestion
 
 _WIDTH = 300
 _TITLES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql
@@ -12,9 +12,7 @@ from catmem.errors import StoreError
 from catmem.plugins.sql.database import GIVE_WAY
 from catmem.plugins.sql.link import Link, Statement
 from catmem.plugins.sql.tables import AS_THEY_ARE, LOG, META, refuse_changed
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Revision
+from catmem.store.contract import Revision
 
 _ENDS = ("revision", "sequence", "head", "depth", "digest", "chain")
 """The columns that say where the log ends."""

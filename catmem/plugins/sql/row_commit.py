@@ -6,7 +6,7 @@ import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from catmem import clock
@@ -14,7 +14,9 @@ from catmem.digest import bytes_digest
 from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, meta, sql_upkeep
 from catmem.plugins.sql.link import DriverError, Link
+from catmem.plugins.sql.meta import Meta
 from catmem.plugins.sql.revision_rows import Base, Heads, LogHistory, chain_start, columns_of, next_step
+from catmem.store.codec import Codec
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -31,11 +33,6 @@ from catmem.store.contract import (
 )
 from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, unread
 from catmem.store.row_copies import find_copy, keep_rows
-
-if TYPE_CHECKING:
-    from catmem.plugins.sql.meta import Meta
-    from catmem.store.codec import Codec
-
 
 LOG = logging.getLogger("catmem.plugins.sql")
 

@@ -13,16 +13,18 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
 from catmem.plugins.sql import entry_rows, meta, revision_rows, sql_upkeep
 from catmem.plugins.sql.database import Database
 from catmem.plugins.sql.link import Link, TransientError
+from catmem.plugins.sql.meta import Meta
 from catmem.plugins.sql.revision_rows import Base, Heads, LogHistory, Rebuilding, chain_start
 from catmem.plugins.sql.row_commit import SqlCommit
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
+from catmem.store.codec import Codec
 from catmem.store.contract import (
     Anchor,
     Change,
@@ -41,10 +43,6 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.row_copies import keep_rows
-
-if TYPE_CHECKING:
-    from catmem.plugins.sql.meta import Meta
-    from catmem.store.codec import Codec
 
 TIMEOUT = 10.0
 """Seconds that a write waits for others, and is begun again where the database asks for it."""

@@ -13,14 +13,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sqlalchemy import bindparam, func, select, update
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, RefusedError
 from catmem.plugins.sql import entry_rows, meta, revision_rows
+from catmem.plugins.sql.database import Database
 from catmem.plugins.sql.link import Link, Statement
+from catmem.plugins.sql.meta import Meta
 from catmem.plugins.sql.revision_rows import LogHistory, LogStep, Rebuilding, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import ENTRIES, LOG, is_counted, version_of
 from catmem.store.changes import Change, WholeText, splice, whole
@@ -28,10 +29,6 @@ from catmem.store.codec import Codec, FoundRow
 from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Redact, Revision, Rows
 from catmem.store.graph import tips
 from catmem.store.row_copies import copies, read_copy, rows_of
-
-if TYPE_CHECKING:
-    from catmem.plugins.sql.database import Database
-    from catmem.plugins.sql.meta import Meta
 
 _LOCKS = "writers of one entity wait for each other"
 _OPEN_TO_ALL = (

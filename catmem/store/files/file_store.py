@@ -14,7 +14,6 @@ from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from errno import EACCES
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, ConfigError, StoreError, UnreadableError
@@ -37,14 +36,12 @@ from catmem.store.contract import (
 from catmem.store.files.commit import FileCommit, recorded, revision_of
 from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place
+from catmem.store.files.journal import Journal
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
+from catmem.store.files.records import Record
 from catmem.store.files.recovery import recover
 from catmem.store.files.system import System, in_doubt, store_errors
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from catmem.store.files.journal import Journal
-    from catmem.store.files.records import Record
 
 MOST_OPEN = 32
 """Folders that are kept open, each with a few descriptors."""

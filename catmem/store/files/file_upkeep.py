@@ -15,7 +15,6 @@ from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
@@ -24,17 +23,15 @@ from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, Merge
 from catmem.store.files.external_changes import Outside
 from catmem.store.files.folder import Folder, Place, acknowledged
 from catmem.store.files.history_import import is_half_brought
+from catmem.store.files.journal import Journal
 from catmem.store.files.journal_check import Readable
 from catmem.store.files.journal_lines import Brought
 from catmem.store.files.observed_file import WATCHED
+from catmem.store.files.publication import Publication
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
 from catmem.store.files.system import FOLDER, System, lines_of, opened, read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from catmem.store.files.journal import Journal
-    from catmem.store.files.publication import Publication
 
 _LEASES = (
     "a write sees whether a program has the file open for writing, and makes it wait",

@@ -14,20 +14,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.store.contract import Revision, not_empty
 from catmem.store.files.commit import revision_of
+from catmem.store.files.external_changes import Outside
 from catmem.store.files.journal_lines import Brought
 from catmem.store.files.observed_file import ObservedFile, look_at
 from catmem.store.files.publication import state_of
 from catmem.store.files.records import Record, RecordDraft, Retired, is_revision, recorded_name
 from catmem.store.files.system import store_errors
-
-if TYPE_CHECKING:
-    from catmem.store.files.external_changes import Outside
 
 _NOTHING = "Nothing was copied. Verify the store that it comes from."
 

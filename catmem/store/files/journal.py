@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, StoreError
+from catmem.store.contract import Anchor, Fault
 from catmem.store.files.journal_disk import JournalFolder, OlderSegments, Tip
 from catmem.store.files.journal_lines import (
     Brought,
@@ -30,12 +30,9 @@ from catmem.store.files.journal_lines import (
     new_segments,
     record_line,
 )
+from catmem.store.files.records import Record, RecordDraft
 from catmem.store.files.segments import Segment, segment_name
 from catmem.store.files.system import System, write_whole
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Anchor, Fault
-    from catmem.store.files.records import Record, RecordDraft
 
 SEGMENT_RECORDS = 256
 SEGMENT_BYTES = 256 * 1024

@@ -6,19 +6,16 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import click
 
 from catmem.cli.output import first_line, printable, say, shown_path
+from catmem.config.config import Config
 from catmem.errors import ConfigError, EditError, NotUtf8Error, UnreadableError
+from catmem.model.version import Conflict, Version
 from catmem.text import DEFAULT_LIMITS, decode
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.model.version import Conflict, Version
-    from catmem.writing.written import How
-
+from catmem.writing.written import How
 
 _WIDTH = 72
 _NARROWEST = len("e WORDS")

@@ -8,19 +8,17 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit_json, say
+from catmem.config.config import Config
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.shared import Profile
 from catmem.ops.table import Call, P, UsageError, operation
 from catmem.resources import install_command
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.server.guard import ServerSettings
-    from catmem.workspace.workspace import Workspace
+from catmem.server.guard import ServerSettings
+from catmem.workspace.workspace import Workspace
 
 _SHARED = frozenset({"anyio", "starlette", "uvicorn"})
 _SERVER_LIBRARIES = _SHARED | {"h11", "jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.access import writes_entity
+from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.entities.contents import content_bytes, merge_contents, plain_content
@@ -32,10 +33,7 @@ from catmem.workspace.history import declared_of
 from catmem.writing.editor import Editor
 from catmem.writing.matching import checked_expected
 from catmem.writing.terms import check_threats
-
-if TYPE_CHECKING:
-    from catmem.config.config import DeclaredEntity
-    from catmem.writing.write import WriteAttempt
+from catmem.writing.write import WriteAttempt
 
 
 class ContentEditor(Editor):

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.config.config import Config, expand_user
@@ -30,10 +29,8 @@ from catmem.errors import ConfigError, RefusedError, UnknownNameError
 from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
 from catmem.store.contract import PERSON
-
-if TYPE_CHECKING:
-    from catmem.store.envelope import Envelope
-    from catmem.workspace.root import Root
+from catmem.store.envelope import Envelope
+from catmem.workspace.root import Root
 
 
 def role_hash(profile: Profile) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.profile import Profile
 from catmem.envelopes.agents import agents_of, profile_of, role_hash, signing_key
+from catmem.envelopes.papers import Sender
 from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
 from catmem.jsonable import jsonable
@@ -23,13 +25,9 @@ from catmem.names import DECLARED_RULE, is_declared, is_entity, is_name, is_revi
 from catmem.store.contract import PERSON, Change, Snapshot
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
+from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.operation import Operation
-
-if TYPE_CHECKING:
-    from catmem.config.profile import Profile
-    from catmem.envelopes.papers import Sender
-    from catmem.workspace.root import Root
 
 FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id", "alert")
 """What a plain write may have; the first two it must. ``parents`` may stand in the place of ``prev_rev``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.access import Rights
 from catmem.config.json_schema import shown
@@ -20,20 +20,18 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
+from catmem.model.document import Document
 from catmem.store.contract import EXTERNAL, Current, stale
+from catmem.store.envelope import Envelope
+from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.drift_guard import gone_entries
 from catmem.writing.editor import OperationsEditor
 from catmem.writing.matching import hide_digests
+from catmem.writing.operation import Operation
 from catmem.writing.planning import Plan, unseen
 from catmem.writing.terms import Terms, check_beforehand, terms_of
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-    from catmem.store.envelope import Envelope
-    from catmem.workspace.root import Root
-    from catmem.writing.operation import Operation
-    from catmem.writing.write import WriteAttempt
+from catmem.writing.write import WriteAttempt
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
 ALIKE = 0.6

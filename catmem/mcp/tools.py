@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcp_types import Tool, ToolAnnotations
 
@@ -23,11 +23,8 @@ from catmem.tools.memory_tool import ACTIONS, GIVEN_TAGS, memory_tool, refusal
 from catmem.workspace.init import kits
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import preview, rules_in, texts_of
+from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession, words_of_entry
-
-if TYPE_CHECKING:
-    from catmem.workspace.workspace import Workspace
-
 
 _SHOWN = frozenset({"type", "enum", "items", "additionalProperties"})
 """What a schema says of an argument. Its limits are not repeated: every call pays for what a model is shown."""

@@ -9,23 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
+from catmem.entities.contents import ContentConflict
 from catmem.errors import ConfigError, EditError
 from catmem.merging.past import MergeHistory, is_so
+from catmem.model.document import Document
 from catmem.model.version import Conflict, Reason, Side, Version
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import EXTERNAL, PERSON, Revision
 from catmem.syntax import tags as tag_blocks
-
-if TYPE_CHECKING:
-    from catmem.entities.contents import ContentConflict
-    from catmem.model.document import Document
-    from catmem.workspace.root import Root
-
+from catmem.workspace.root import Root
 
 Answer: TypeAlias = Side | Literal["both"] | Version | None
 """What becomes of a conflict: a side wins, both stay, this stands instead, or it stays open."""

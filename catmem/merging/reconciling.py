@@ -9,24 +9,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.config.profile import limit_of
 from catmem.errors import EditError, NotUtf8Error, OverBudgetError
 from catmem.files import read_bounded
+from catmem.model.document import Entry
 from catmem.model.pairing import pair_entries
 from catmem.store.contract import PERSON, Change
 from catmem.store.files.retention import copied_name
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.formatting import entity_at
+from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.drift_guard import ACCEPTED, text_digest, unaccepted
 from catmem.writing.operation import Operation
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.workspace.workspace import Workspace
-    from catmem.writing.written import Written
+from catmem.writing.written import Written
 
 
 @dataclass(frozen=True, slots=True)

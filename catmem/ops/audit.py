@@ -4,15 +4,13 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+from catmem.audit.log_queries import Filter
+from catmem.audit.rollout import Bypass, RolloutState
 from catmem.jsonable import jsonable
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
 from catmem.store.audit_log import AuditLine, Damage, Status
-
-if TYPE_CHECKING:
-    from catmem.audit.log_queries import Filter
-    from catmem.audit.rollout import Bypass, RolloutState
 
 _FIRST_SHOWN = 10
 _LOOK_EVERY = 0.2

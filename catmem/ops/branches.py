@@ -2,23 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.errors import EditError, MergeConflictError
 from catmem.jsonable import jsonable
+from catmem.merging.branches import Branch
+from catmem.merging.decisions import How
+from catmem.merging.merging import JoinedAll, MergePlan
+from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.names import is_declared
 from catmem.ops.memory import WRITES, entity_for, with_head
 from catmem.ops.seen import without_texts
 from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, DryRun, Interactive
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
-
-if TYPE_CHECKING:
-    from catmem.merging.branches import Branch
-    from catmem.merging.decisions import How
-    from catmem.merging.merging import JoinedAll, MergePlan
-    from catmem.merging.reconciling import Difference, Reconciliation
-    from catmem.writing.written import Written
-
+from catmem.writing.written import Written
 
 CONFLICT = 3
 """The exit status where a person has to decide."""

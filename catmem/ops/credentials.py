@@ -3,21 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+from catmem.config.config import Config
+from catmem.envelopes.agents import Key
 from catmem.envelopes.tokens import Scope, Token
 from catmem.errors import CatmemError, EnvelopeError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, Profile, Target
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.envelopes.agents import Key
-    from catmem.store.contract import OnStale
-    from catmem.store.envelope import Envelope
-    from catmem.writing.written import Written
-
+from catmem.store.contract import OnStale
+from catmem.store.envelope import Envelope
+from catmem.writing.written import Written
 
 _Agent = Annotated[str, P(argument=True)]
 _AnyAgent = Annotated[str | None, P(argument=True)]

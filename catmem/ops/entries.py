@@ -4,17 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Unpack
+from typing import Annotated, Any, Unpack
 
 from catmem.jsonable import jsonable
+from catmem.model.document import Entry
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, Target, WriteOptions
 from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
 from catmem.writing.matching import is_digest
 from catmem.writing.operation import Operation, placed_expected
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.writing.written import Written
+from catmem.writing.written import Written
 
 _WHICH = "Text that only it has, or its id (b2:...)."
 _OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_text", brief=_WHICH)]

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from catmem.errors import CatmemError, EditError, UnreadableError
+from catmem.model.document import Document, Entry
+from catmem.model.version import Conflict, Side, Version
 from catmem.ops.table import STREAMED, Call, Outcome, P, operation
 from catmem.text import printable
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry
-    from catmem.model.version import Conflict, Side, Version
 
 _CONFLICT = 1
 _STOP = 129

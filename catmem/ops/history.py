@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+from catmem.audit.rebuilding import Replay
 from catmem.digest import bytes_digest
 from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded
@@ -14,15 +15,12 @@ from catmem.names import TARGETS
 from catmem.ops.memory import entity_for
 from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
 from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, operation
+from catmem.staleness.lineage import Blamed
+from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS, text_diff
-
-if TYPE_CHECKING:
-    from catmem.audit.rebuilding import Replay
-    from catmem.staleness.lineage import Blamed
-    from catmem.store.contract import Revision, Store
-    from catmem.workspace.change_feed import News
-    from catmem.workspace.workspace import Workspace
-    from catmem.writing.written import Written
+from catmem.workspace.change_feed import News
+from catmem.workspace.workspace import Workspace
+from catmem.writing.written import Written
 
 _NOTHING = "0"
 """The revision of a file that was never written."""

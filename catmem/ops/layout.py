@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.errors import CatmemError
 from catmem.files import shown_path
@@ -12,12 +12,10 @@ from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun
 from catmem.ops.table import Call, Outcome, P, operation
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from catmem.workspace.file_change import FileChange
-    from catmem.workspace.formatting import Declaration, MigratedFile
-    from catmem.workspace.migration import Migration, Proposed
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.file_change import FileChange
+from catmem.workspace.formatting import Declaration, MigratedFile
+from catmem.workspace.migration import Migration, Proposed
+from catmem.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.ops.table import OPERATIONS, STREAMED, Call, Interface, call, load_all
-
-if TYPE_CHECKING:
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 
 def ask(root: Workspace, operation: str, actor: str | None = None, /, **values: Any) -> Any:  # noqa: ANN401 - JSON-ready data

@@ -4,17 +4,15 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
+from catmem.linting.diagnostic import Severity
+from catmem.linting.root_lint import Linter, LintResult
+from catmem.linting.rule import Rule
 from catmem.ops.shared import AsOf
 from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, operation
-
-if TYPE_CHECKING:
-    from catmem.linting.diagnostic import Severity
-    from catmem.linting.root_lint import Linter, LintResult
-    from catmem.linting.rule import Rule
 
 
 def _codes(values: Sequence[str]) -> list[str]:

@@ -3,18 +3,16 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.ops.memory import WRITES
 from catmem.ops.shared import Actor
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
-
-if TYPE_CHECKING:
-    from catmem.proposals.deciding import Decided
-    from catmem.proposals.proposal import Proposal
-    from catmem.workspace.workspace import Workspace
+from catmem.proposals.deciding import Decided
+from catmem.proposals.proposal import Proposal
+from catmem.workspace.workspace import Workspace
 
 _REFUSED = 3
 _ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)

@@ -4,20 +4,18 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.config.json_schema import shown
 from catmem.errors import CatmemError, UnreadableError
 from catmem.jsonable import jsonable
+from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared
 from catmem.ops.shared import AnyProfile, AsOf, Category, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.search.search import SearchHit
 from catmem.staleness.freshness import advice
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Problem
-    from catmem.search.search import SearchHit
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 _LIMIT = 20
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from catmem.config.profile import refuse_no_root
 from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
-
-if TYPE_CHECKING:
-    from catmem.workspace.everywhere import Access, Why
+from catmem.workspace.everywhere import Access, Why
 
 
 @operation(

@@ -1,15 +1,13 @@
 """Operations on facts that are due: review."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, Category, refuse_undeclared
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.staleness.review import Answered
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from catmem.staleness.review import Answered
 
 
 @operation(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
@@ -16,9 +16,7 @@ from catmem.ops.shared import DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.registry import at, registry
 from catmem.text import printable
-
-if TYPE_CHECKING:
-    from catmem.workspace.init import GitSetup, MadeOver, NewRoot
+from catmem.workspace.init import GitSetup, MadeOver, NewRoot
 
 _SKIPPED = 2
 

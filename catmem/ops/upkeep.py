@@ -3,21 +3,19 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from catmem.config.config import Config
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
+from catmem.registry import Plugin
 from catmem.text import counted
+from catmem.workspace.copying import CopiedEntity, StoredEntity
 from catmem.workspace.repairing import Remedy
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.registry import Plugin
-    from catmem.workspace.copying import CopiedEntity, StoredEntity
-    from catmem.workspace.upkeep import DoctorReport
-    from catmem.writing.written import Written
+from catmem.workspace.upkeep import DoctorReport
+from catmem.writing.written import Written
 
 _DAMAGED = 4
 _TO_DO = 1

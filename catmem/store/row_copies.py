@@ -13,16 +13,14 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem import clock
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import StoreError
 from catmem.files import os_errors
+from catmem.store.contract import Rows
 from catmem.store.files.system import FOLDER, System, new_file
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Rows
 
 KEPT, KEPT_BYTES = 100, 64 * 1024 * 1024
 """How many copies are kept, and of how many bytes together; the newest ``KEPT_AT_LEAST`` stay whatever their size."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import (
     AmbiguousError,
@@ -21,6 +21,7 @@ from catmem.errors import (
     UnreadableError,
 )
 from catmem.jsonable import jsonable
+from catmem.model.document import Entry
 from catmem.names import TARGETS
 from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict, view_of
 from catmem.ops.table import OPERATIONS, Call, OperationRow, UsageError, call
@@ -28,13 +29,10 @@ from catmem.resources import schema
 from catmem.tools.arguments import BATCH, bad_arguments, read_arguments
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import rules_in, texts_of
+from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.drift_guard import ToolSession, shown_in, text_digest
 from catmem.writing.written import Crowded, Written, advice_on
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.workspace.workspace import Workspace
 
 GIVEN_TAGS = ", ".join(
     f"{name} (YYYY-MM-DD)" if form.get("format") == "date" else name

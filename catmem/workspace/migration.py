@@ -10,8 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import nearest
 from catmem.config.labels import Labels, Meanings, read_labels
 from catmem.errors import EditError
@@ -23,9 +24,6 @@ from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import scan
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config, Taxonomy
 
 Action = Literal["moved", "tagged", "stayed"]
 _ACTIONS: tuple[Action, ...] = ("moved", "tagged", "stayed")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from catmem.cli.dialogue import ConflictDialogue
 from catmem.cli.output import conflict_lines, emit, printable
 from catmem.cli.questions import MERGE
+from catmem.config.config import Config
 from catmem.jsonable import jsonable
+from catmem.merging.decisions import Answer, Disagreement
 from catmem.ops.branches import CONFLICT
 from catmem.ops.table import Stopped
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.merging.decisions import Answer, Disagreement
-    from catmem.writing.written import How
+from catmem.writing.written import How
 
 
 class MergeDialogue(ConflictDialogue):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.dialogue import Dialogue, Reply
 from catmem.cli.output import emit, print_error, printable, say, say_all
@@ -12,11 +11,9 @@ from catmem.cli.texts.proposals import after, done_line, lines_of
 from catmem.errors import CatmemError, ConfigError
 from catmem.ops.proposals import decide, shown
 from catmem.ops.table import Outcome
+from catmem.proposals.proposal import Proposal
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from catmem.proposals.proposal import Proposal
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 _LEFT, _REFUSED = 1, 3
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from catmem.cli.dialogue import ConflictDialogue
 from catmem.cli.output import emit, printable, show_written
@@ -12,13 +12,11 @@ from catmem.cli.questions import SEED
 from catmem.cli.texts.seeding import GONE, conflict_head, sides_of
 from catmem.model.version import Conflict, Version
 from catmem.ops.seeding import open_conflicts
+from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
-
-if TYPE_CHECKING:
-    from catmem.seeding.plan import SeedPlan
-    from catmem.workspace.root import Root
-    from catmem.writing.operation import Operation
-    from catmem.writing.written import How
+from catmem.workspace.root import Root
+from catmem.writing.operation import Operation
+from catmem.writing.written import How
 
 
 class SeedDialogue(ConflictDialogue):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from catmem import clock
 from catmem.cli.output import (
@@ -19,17 +18,13 @@ from catmem.cli.output import (
 )
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
+from catmem.merging.branches import Branch
+from catmem.merging.decisions import Disagreement
+from catmem.merging.merging import LeftBranch, MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.ops.branches import BranchList, BranchMerge, MergedAll, Reconciled
+from catmem.ops.table import Call
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from catmem.merging.branches import Branch
-    from catmem.merging.decisions import Disagreement
-    from catmem.merging.merging import LeftBranch, MergePlan
-    from catmem.merging.reconciling import Difference
-    from catmem.ops.table import Call
-
 
 _HOUR = 3_600
 _DAY = 24 * _HOUR

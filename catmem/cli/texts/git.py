@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit_json, first_line, say_all
 from catmem.jsonable import jsonable
+from catmem.model.version import Conflict, Version
 from catmem.ops.git import FileMerged
-
-if TYPE_CHECKING:
-    from catmem.model.version import Conflict, Version
-    from catmem.ops.table import Call
+from catmem.ops.table import Call
 
 _WIDTH = 100
 _SAID = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem import clock
 from catmem.audit.rebuilding import Replay
@@ -25,14 +25,12 @@ from catmem.cli.output import (
 )
 from catmem.jsonable import jsonable
 from catmem.ops.history import BlamedFiles, Logged, LoggedFile, RevisionDiff, Watched
+from catmem.ops.table import Call
+from catmem.staleness.lineage import Blamed
 from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted
+from catmem.workspace.change_feed import News
 from catmem.writing.written import Written
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.staleness.lineage import Blamed
-    from catmem.workspace.change_feed import News
 
 _WORDS = 60
 """Characters of an entry beside what was done with it."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.cli.output import emit, print_error, printable, say, say_all, shown_moment
 from catmem.ops.proposals import Decisions, ProposalList
+from catmem.ops.table import Call
+from catmem.proposals.deciding import Decided
 from catmem.store.contract import who
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.proposals.deciding import Decided
 
 _WHY = {"stale": "another entry by now, so reject it", "expired": "its day is over", "done": "the file says it already"}
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from catmem.cli.output import columns, emit, first_line, printable, printable_json, say, say_all
 from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
+from catmem.ops.table import Call
+from catmem.search.ranking import Snippet
+from catmem.search.search import SearchHit
 from catmem.staleness.freshness import advice
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.search.ranking import Snippet
-    from catmem.search.search import SearchHit
-    from catmem.workspace.everywhere import SharedEntry
-    from catmem.workspace.seen_entry import SeenEntry
+from catmem.workspace.everywhere import SharedEntry
+from catmem.workspace.seen_entry import SeenEntry
 
 _LIST_WIDTH = 72
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from catmem.cli.output import columns, emit, first_line, say
+from catmem.ops.table import Call
 from catmem.staleness.review import Answered, Review
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
 
 _WIDTH = 72
 DONE = {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import (
     columns,
@@ -18,17 +17,14 @@ from catmem.cli.output import (
     show_written,
     text_diff,
 )
+from catmem.model.version import Conflict, Reason, Version
 from catmem.ops.seeding import Promotions, Seeds
 from catmem.ops.shared import ExternalChange
+from catmem.ops.table import Call
+from catmem.seeding.plan import SeedRefusal
 from catmem.seeding.slices import FilePlan, State, conflict_id
 from catmem.text import counted
 from catmem.writing.written import Written
-
-if TYPE_CHECKING:
-    from catmem.model.version import Conflict, Reason, Version
-    from catmem.ops.table import Call
-    from catmem.seeding.plan import SeedRefusal
-
 
 _WIDTH = 60
 _BEFORE = 20

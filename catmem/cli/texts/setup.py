@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import emit, print_error, printable, say, say_all, shown_path
 from catmem.ops.setup import Init
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.workspace.init import NewCategory
+from catmem.ops.table import Call
+from catmem.workspace.init import NewCategory
 
 
 def _init(done: Init, call: Call) -> None:

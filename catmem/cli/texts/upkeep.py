@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.cli.output import (
     columns,
@@ -17,18 +17,16 @@ from catmem.cli.output import (
     shown_path,
     text_diff,
 )
+from catmem.model.document import Entry
+from catmem.ops.table import Call
 from catmem.ops.upkeep import Copied, Doctored, Repaired, StoreInfo
 from catmem.registry import unloaded
+from catmem.store.contract import FolderReport
 from catmem.text import counted, plural
+from catmem.workspace.copying import CopiedEntity, StoredEntity
 from catmem.workspace.purging import PurgeReport
 from catmem.workspace.repairing import RepairPlan
 from catmem.workspace.upkeep import Anchors, CheckedAnchors, FsckReport
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
-    from catmem.ops.table import Call
-    from catmem.store.contract import FolderReport
-    from catmem.workspace.copying import CopiedEntity, StoredEntity
 
 _WIDTH = 60
 _MOST = 20

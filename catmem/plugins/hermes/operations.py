@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
@@ -14,12 +14,10 @@ from catmem.jsonable import jsonable
 from catmem.ops.seeding import ReplaceCloned, settled, settlements
 from catmem.ops.shared import AsOf, DryRun, Interactive
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
-
-if TYPE_CHECKING:
-    from catmem.plugins.hermes.setup import SetupStep
-    from catmem.plugins.hermes.setup_homes import HermesSettings, Home
-    from catmem.seeding.plan import SeedPlan
-    from catmem.workspace.workspace import Workspace
+from catmem.plugins.hermes.setup import SetupStep
+from catmem.plugins.hermes.setup_homes import HermesSettings, Home
+from catmem.seeding.plan import SeedPlan
+from catmem.workspace.workspace import Workspace
 
 _FINDINGS = 1
 _NOT_CONFIRMED = 2

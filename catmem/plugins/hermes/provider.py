@@ -17,7 +17,7 @@ import os
 import threading
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem import clock
 from catmem.config.config import CONFIG_NAME
@@ -37,10 +37,8 @@ from catmem.plugins.hermes.setup_homes import (
 from catmem.prompt.prompt import Prompt, build_prompt
 from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.workspace.profile_memory import read_memory
+from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession, shown_by_prompt
-
-if TYPE_CHECKING:
-    from catmem.workspace.workspace import Workspace
 
 TOOL_NAME = "catmem_memory"
 

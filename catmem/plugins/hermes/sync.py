@@ -11,7 +11,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TYPE_CHECKING
 
 from catmem.config.profile import limit_of
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
@@ -24,10 +23,8 @@ from catmem.text import size_of
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.stores import hermes_edits
+from catmem.workspace.workspace import Workspace
 from catmem.writing.written import could_go, on_unshared, over_budget
-
-if TYPE_CHECKING:
-    from catmem.workspace.workspace import Workspace
 
 
 def plan_sync(  # noqa: PLR0913 - what is asked for

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
 from catmem.cli.texts.seeding import conflict_lines, plan_diff, say_refused
+from catmem.ops.table import Call
 from catmem.plugins.hermes.operations import Applied, Synced
 from catmem.plugins.hermes.setup import SetupStep
+from catmem.plugins.hermes.setup_status import HomeStatus
 from catmem.seeding.plan import SeedPlan
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.plugins.hermes.setup_status import HomeStatus
-    from catmem.seeding.slices import FilePlan
+from catmem.seeding.slices import FilePlan
 
 
 def _step(step: SetupStep, call: Call) -> None:

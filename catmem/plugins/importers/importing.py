@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from catmem import clock
 from catmem.clock import read_date
+from catmem.config.config import Config
 from catmem.config.json_schema import known_tags, shown, suggestion, tag_faults
 from catmem.errors import EditError, OverBudgetError, TooLargeError, UnknownNameError
 from catmem.linting.renderers import mask_secrets
@@ -24,13 +25,10 @@ from catmem.syntax.tags import write, write_block
 from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
 from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
+from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
 from catmem.writing.terms import refuses_secret, secret_hint
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.workspace.workspace import Workspace
-    from catmem.writing.written import Written
+from catmem.writing.written import Written
 
 ANY = "*"
 """In a map: every kind that is not named."""

@@ -3,16 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.jsonable import jsonable
 from catmem.ops.shared import AllowSecret, DryRun, Target
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.plugins.importers.importing import ImportPlan
 from catmem.registry import registry
-
-if TYPE_CHECKING:
-    from catmem.plugins.importers.importing import ImportPlan
-    from catmem.writing.written import Written
+from catmem.writing.written import Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,7 @@ It is for people: a caller that is bound to a profile is refused, whatever it as
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from catmem.registry import Registry
+from catmem.registry import Registry
 
 
 def register(registry: Registry) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from catmem import clock
@@ -22,6 +22,7 @@ from catmem.clock import read_date
 from catmem.config.access import visible_categories
 from catmem.errors import RequestError
 from catmem.jsonable import jsonable
+from catmem.model.document import Document, Entry, TagValue
 from catmem.names import UNCATEGORIZED
 from catmem.plugins.page.formats import own_address, reference, title_of, with_query
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
@@ -46,12 +47,8 @@ from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.history import parent_of, restore
 from catmem.workspace.profile_memory import Reading, seen_file
+from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry, TagValue
-    from catmem.workspace.workspace import Workspace
-
 
 # --- forms -----------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from markupsafe import Markup, escape
@@ -15,11 +15,9 @@ from markupsafe import Markup, escape
 from catmem.clock import read_date
 from catmem.model.document import Document, TagValue, to_html
 from catmem.names import UNCATEGORIZED, UNCATEGORIZED_TITLE
+from catmem.staleness.freshness import Freshness
 from catmem.text import printable, unified_diff
-
-if TYPE_CHECKING:
-    from catmem.staleness.freshness import Freshness
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 BODY = 4_000
 """Characters of a body that a page shows; it says how many there are more."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.plugins.page.formats import beginning, diff_of, text_of
@@ -16,9 +15,7 @@ from catmem.workspace.changed_entries import words_of
 from catmem.workspace.history import adopt as adopt_now
 from catmem.workspace.history import parent_of
 from catmem.workspace.history import restore as restore_revision
-
-if TYPE_CHECKING:
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 _SIZE = 50
 _WORDS = 60

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem import clock
 from catmem.config.access import visible
 from catmem.config.profile import Profile, limit_of
+from catmem.config.rights_table import Fleet
 from catmem.errors import CatmemError
+from catmem.model.document import Document, Entry
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.plugins.page.entries_page import EntryDraft, choices
 from catmem.plugins.page.formats import bar_of, paged, title_of
@@ -26,12 +28,7 @@ from catmem.workspace.everywhere import documents_of, explain, read_access
 from catmem.workspace.overview import next_steps
 from catmem.workspace.profile_memory import seen_file
 from catmem.workspace.seen_entry import SeenEntry
-
-if TYPE_CHECKING:
-    from catmem.config.rights_table import Fleet
-    from catmem.model.document import Document, Entry
-    from catmem.workspace.workspace import Workspace
-
+from catmem.workspace.workspace import Workspace
 
 _TEXT = 60_000
 """Characters of a prompt that the page shows; the whole is a link away."""

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
@@ -18,15 +18,12 @@ from catmem.plugins.page.entries_page import TICK, in_field
 from catmem.plugins.page.formats import Paged, paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.writing import Did, FormRefusal, Sent, nothing_ticked, plainly, refuse_partly
+from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal, proposal, proposals
+from catmem.staleness.due import Due, DueState
 from catmem.staleness.review import Review
 from catmem.workspace.root import agent_names
-
-if TYPE_CHECKING:
-    from catmem.proposals.deciding import Decided
-    from catmem.staleness.due import Due, DueState
-    from catmem.workspace.workspace import Workspace
-
+from catmem.workspace.workspace import Workspace
 
 _QUEUE = "/proposals"
 _SIZE = 25

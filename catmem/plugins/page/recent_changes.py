@@ -6,12 +6,13 @@ An address names the revision alone: all else is as the store tells it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
 from catmem.config.access import visible_categories
 from catmem.errors import CatmemError
+from catmem.model.document import Document, Entry
 from catmem.model.pairing import pair_entries
 from catmem.names import category_name
 from catmem.plugins.page.formats import beginning, day
@@ -24,10 +25,7 @@ from catmem.workspace.changed_entries import did, only_action
 from catmem.workspace.formatting import unread_of
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.seen_entry import rules_in
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 # --- a revision ------------------------------------------------------------------------------------------------------
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import RequestError, UnknownNameError
+from catmem.model.version import Conflict
 from catmem.names import FILE_NAMES
 from catmem.plugins.page.formats import DIFF_LINES, Diff, diff_of
 from catmem.plugins.page.page_view import Page, PageRequest
@@ -18,10 +19,7 @@ from catmem.seeding.applying import file_is_due
 from catmem.seeding.plan import SeedPlan, seed_order
 from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow, conflict_id
 from catmem.server.requests import bad_parameter
-
-if TYPE_CHECKING:
-    from catmem.model.version import Conflict
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 SIDES: tuple[Choice, ...] = ("target", "source", "both")
 FIELD = "file-"

@@ -1,12 +1,10 @@
 """The operation simulate: agents that race on shared memory, once without guards and once with them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-
-if TYPE_CHECKING:
-    from catmem.plugins.simulate.simulation import RaceOutcome, Trial
+from catmem.plugins.simulate.simulation import RaceOutcome, Trial
 
 _MILLI = 1_000
 

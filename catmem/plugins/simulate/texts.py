@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from catmem.cli.output import columns, emit, say
+from catmem.ops.table import Call
 from catmem.plugins.simulate.operations import Raced
+from catmem.plugins.simulate.simulation import RaceOutcome
 from catmem.text import counted
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.plugins.simulate.simulation import RaceOutcome
 
 _MILLI = 1_000
 

@@ -9,10 +9,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from catmem.registry import Registry
+from catmem.registry import Registry
 
 
 def register(registry: Registry) -> None:

@@ -7,17 +7,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from catmem.cli.output import say, shown_path
 from catmem.errors import CatmemError, ConfigError, RefusedError
+from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import KEPT, chosen, finish
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.plugins.sorting.sort_files import SortPlan
+from catmem.plugins.sorting.sort_files import SortPlan
 
 _FAULT = "#! "
 """How a comment begins that says what is wrong in a list."""

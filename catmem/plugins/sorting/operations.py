@@ -6,19 +6,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from catmem.errors import ConfigError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.plugins.sorting.proposals import SortLine, TidyList
+from catmem.plugins.sorting.sort_files import Sorted, SortPlan
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
-
-if TYPE_CHECKING:
-    from catmem.plugins.sorting.proposals import SortLine, TidyList
-    from catmem.plugins.sorting.sort_files import Sorted, SortPlan
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 KEPT = "catmem-sort-"
 """How the names of lists in the temporary folder begin."""

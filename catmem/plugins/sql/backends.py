@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.config.config import Config, expand_user
 from catmem.errors import StoreError
 from catmem.resources import install_command
+from catmem.store.contract import Store
 from catmem.workspace.stores import Backend, Opening, tier_of
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Store
 
 _SQLITE = "sqlite:///"
 

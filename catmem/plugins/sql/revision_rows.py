@@ -9,21 +9,19 @@ import hashlib
 import json
 import threading
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import bindparam, delete, insert, select
 
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError
 from catmem.jsonable import jsonable
+from catmem.plugins.sql.database import Database
 from catmem.plugins.sql.link import Link, Statement
+from catmem.plugins.sql.meta import Meta
 from catmem.plugins.sql.tables import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
 from catmem.store.changes import Splice, WholeText, change, whole
 from catmem.store.contract import Revision, Snapshot, unknown_revision
-
-if TYPE_CHECKING:
-    from catmem.plugins.sql.database import Database
-    from catmem.plugins.sql.meta import Meta
 
 DEPTH = 31
 """Splices between a revision and the whole that it is rebuilt from."""

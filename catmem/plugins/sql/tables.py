@@ -9,7 +9,7 @@ clause of its own: SQLite would put that of the outer statement in its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import uuid4
 
 from sqlalchemy import (
@@ -34,11 +34,9 @@ from sqlalchemy import (
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from catmem.errors import BusyError, StoreError
+from catmem.plugins.sql.database import Database
 from catmem.plugins.sql.link import Link, Statement, TransientError
-
-if TYPE_CHECKING:
-    from catmem.plugins.sql.database import Database
-    from catmem.plugins.sql.sqlite_file import DatabaseFile
+from catmem.plugins.sql.sqlite_file import DatabaseFile
 
 SCHEMA_VERSION = 4
 """The version of these tables. ``STEPS`` brings older ones here."""

@@ -17,16 +17,22 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import date
 from hashlib import sha256
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.config.config import Rollout
 from catmem.config.profile import is_root
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
+from catmem.model.document import Entry
+from catmem.names import is_declared
+from catmem.staleness.lineage import differing
 from catmem.store.audit_log import AuditLine, AuditLog, bounded
 from catmem.store.contract import (
     EXTERNAL,
@@ -46,7 +52,6 @@ from catmem.workspace.root import Root, person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.terms import check_threats
-from catmem.writing.waiting import has_to_wait
 
 T = TypeVar("T", bound="Attempt")
 
@@ -420,3 +425,72 @@ def enforces(rollout: Rollout, entity: str) -> bool:
     if rollout.mode == "canary":
         return place_of(entity) < (rollout.canary or 0)
     return rollout.mode != "shadow"
+
+
+# --- what waits for a person: decided on the entries before and after, of those that the agent sees ------------------
+
+
+class _Said(NamedTuple):
+    """What makes an entry another one, wherever it stands and however it is laid out."""
+
+    category: str
+    body: str
+    tags: str
+    verified: date | None
+
+    @classmethod
+    def of(cls, entry: Entry) -> _Said:
+        day = read_date(entry.tags.get("verified_date"))
+        tags = sorted((key, value) for key, value in entry.tags.items() if day is None or key != "verified_date")
+        return cls(entry.category, entry.body, repr(tags), day)
+
+
+def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:
+    """Whether ``change``, which makes ``after`` of ``before``, waits by the policy of the root.
+
+    A person is free, and so is what is no memory file, or no text.
+    """
+    policy, writer = workspace.config.approval, writer_of(change)
+    if policy is None or is_declared(entity) or writer in {PERSON, EXTERNAL}:
+        return False
+    closes = policy.agents != "off" and _closes_unmerged(workspace, entity, change, writer)
+    if closes or before == after or policy.agents == "all":
+        return closes or before != after
+    try:
+        changed = differing(workspace.parse(before), workspace.parse(after))
+    except CatmemError:  # what is no text cannot be changed by an agent; another check says so
+        return False
+    old, new = (Counter(map(_Said.of, side)) for side in changed)
+    gone, come = old - new, new - old
+    if any(policy.categories.matches(each.category) for each in gone | come):
+        return True
+    taken = _taken(gone, come)
+    if policy.agents == "off" or not taken:
+        return False
+    from catmem.staleness.lineage import histories_of
+
+    (history,) = histories_of(workspace, entity, [workspace.profile(writer)])
+    return any(history.writers(each.body) != {writer} for each in taken)
+
+
+def _taken(gone: Counter[_Said], come: Counter[_Said]) -> list[_Said]:
+    """What is gone, but for what only has a later day of verification now: each such entry stands for one."""
+    dated = sorted((each for each in come.elements() if each.verified), key=lambda each: each.verified or date.min)
+    taken = []
+    for each in sorted(gone.elements(), key=lambda each: each.verified or date.min):
+        later = (other for other in dated if other[:3] == each[:3] and str(other.verified) >= str(each.verified or ""))
+        now = next(later, None)
+        if now is None:
+            taken.append(each)
+        else:
+            dated.remove(now)
+    return taken
+
+
+def _closes_unmerged(workspace: Root, entity: str, change: Change, writer: str) -> bool:
+    """Whether it closes a branch of another writer and need not bring in its text."""
+    is_merge = change.op == "merge" and "dropped" not in change.note
+    return not is_merge and any(
+        each.is_branch and each.revision in change.merges and writer_of(each) != writer
+        for each in (workspace.store.log(entity) if change.merges else ())
+    )

@@ -35,6 +35,12 @@ IN_STORES = [
 ]
 
 
+IN_FILES, IN_A_DATABASE = (
+    pytest.mark.parametrize("broken", [(store, "bad YAML")], indirect=True, ids=[""]) for store in ("files", URL)
+)
+IN_BOTH = pytest.mark.parametrize("broken", [("files", "bad YAML"), (URL, "bad YAML")], indirect=True, ids=" of ".join)
+
+
 @pytest.fixture(params=IN_STORES, ids=" of ".join)
 def broken(request):
     """A store, and what is wrong with a profile. The profile is read before any store is opened."""
@@ -116,32 +122,29 @@ def test_lint_and_the_history_of_others_go_on(code, broken):
     run("rollout")
 
 
-def test_a_database_needs_no_profile_for_its_anchors(code, store):
-    if store != "files":
-        assert run("anchor").stdout
+@IN_A_DATABASE
+def test_a_database_needs_no_profile_for_its_anchors(code):
+    assert run("anchor").stdout
 
 
-def test_formatting_goes_on_and_writes_the_others(code, store, tmp_path):
-    if store == "files":
-        put(tmp_path / "homes" / "neo" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
-        assert run("fmt", status=2).stdout == "formatted homes/neo/USER.md\n"
+@IN_FILES
+def test_formatting_goes_on_and_writes_the_others_and_not_what_may_be_of_that_profile(code, tmp_path):
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
+    path = put(tmp_path / "homes" / "bad" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
+    before = path.read_bytes()
+    assert tells(run("fmt", path, status=2), code)
+    assert run("fmt", status=2).stdout == "formatted homes/neo/USER.md\n"
+    assert path.read_bytes() == before
 
 
-def test_a_file_that_may_be_of_that_profile_is_not_written_past_it(code, store, tmp_path):
-    if store == "files":
-        path = put(tmp_path / "homes" / "bad" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
-        before = path.read_bytes()
-        assert tells(run("fmt", path, status=2), code)
-        assert path.read_bytes() == before
-        run("fmt", tmp_path / "homes" / "neo" / "USER.md")
-
-
+@IN_BOTH
 def test_purge_names_it_as_not_reached(code, tmp_path):
     told = run_json("purge", "neo", "Pay on Friday.", "--yes", status=1)
     assert told["entities"] == ["neo/user"]
     assert any("profiles/bad.yaml" in left["path"] and "not looked at" in left["why"] for left in told["left"])
 
 
+@IN_BOTH
 def test_a_copy_of_a_store_is_whole_or_not_made(code, store, tmp_path):
     """What is left behind would be lost with the switch to the other store."""
     other = "sqlite:///other.db" if store == "files" else "files"
@@ -150,6 +153,7 @@ def test_a_copy_of_a_store_is_whole_or_not_made(code, store, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
+@IN_BOTH
 def test_all_are_seeded_but_those_it_concerns(code, tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "tier: 2\nseed_from: boss\nuser_memory_categories: [rules]\n")
     run("add", "Pay on Monday.", "-p", "boss", "-c", "rules")

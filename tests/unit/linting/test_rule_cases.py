@@ -14,25 +14,20 @@ from catmem.config.profile import load_profiles
 from catmem.linting.linted import Context, LintedFile
 from catmem.linting.rule import all_rules
 from catmem.model.edit import apply_edits
+from tests.golden.case import put
 from tests.together import together
 
 FOLDER = Path(__file__).parents[2] / "conformance" / "lint"
 FILES = sorted(FOLDER.glob("*.json"))
-CASES = [
-    pytest.param(case, id=f"{case['rule']}::{case['name']}")
-    for path in FILES
-    for case in json.loads(path.read_bytes())["cases"]
-]
+CASES = [case for path in FILES for case in json.loads(path.read_bytes())["cases"]]
 
 
-@pytest.fixture
-def context(case, tmp_path):
+def context_of(case, folder):
     """The root of the case, in a folder of its own."""
-    (tmp_path / "catmem.yaml").write_text(yaml.safe_dump(case.get("config", {})), encoding="utf-8")
-    (tmp_path / "profiles").mkdir()
+    put(folder / "catmem.yaml", yaml.safe_dump(case.get("config", {})))
     for name, data in case.get("profiles", {}).items():
-        (tmp_path / "profiles" / f"{name}.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
-    config = load_config(tmp_path)
+        put(folder / "profiles" / f"{name}.yaml", yaml.safe_dump(data))
+    config = load_config(folder)
     rule = all_rules()[case["rule"]]
     assert set(case.get("options", {})) <= set(rule.options)
     options = {rule.code: {**rule.options, **case.get("options", {})}}
@@ -60,8 +55,17 @@ def findings(case, context, text=None):
     return sorted(found, key=lambda one: (one[0].path, one[1].start))
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_finds_just_this_and_its_fixes_write_this_and_leave_nothing_to_fix(case, context):
+@pytest.mark.parametrize("code", all_rules())
+def test_each_case_finds_just_this_and_its_fixes_write_this_and_leave_nothing_to_fix(code, tmp_path):
+    for number, case in enumerate(each for each in CASES if each["rule"] == code):
+        try:
+            assert_found(case, context_of(case, tmp_path / str(number)))
+        except AssertionError as error:
+            error.add_note(f"in the case {case['name']!r}")
+            raise
+
+
+def assert_found(case, context):
     found = findings(case, context)
     said = [{"line": file.line(one.start), "text": file.text[one.start : one.end]} for file, one in found]
     assert said == [{key: value for key, value in one.items() if key != "path"} for one in case["findings"]]
@@ -98,10 +102,11 @@ def test_finds_just_this_and_its_fixes_write_this_and_leave_nothing_to_fix(case,
     ],
 )
 def test_every_rule_has_cases_on_both_sides(code):
-    finds = {bool(case.values[0]["findings"]) for case in CASES if case.values[0]["rule"] == code}
+    finds = {bool(case["findings"]) for case in CASES if case["rule"] == code}
     assert finds == {True, False}
 
 
 def test_names_of_cases_are_unique():
-    ids = [case.id for case in CASES]
-    assert len(ids) == len(set(ids))
+    names = [(case["rule"], case["name"]) for case in CASES]
+    assert len(names) == len(set(names))
+    assert {rule for rule, _ in names} <= set(all_rules())

@@ -36,17 +36,13 @@ def test_each_profile_finds_what_it_sees_the_best_first(workspace):
     scores = [row.score for row in searched.found]
     assert scores == sorted(scores, reverse=True)
     assert (searched.total, searched.unreadable) == (3, ())
+    limited = search_everywhere(workspace, "tea", limit=2)  # for all together
+    assert (len(limited.found), limited.total) == (2, 3)
 
 
-def test_a_limit_is_for_all_together(workspace):
-    searched = search_everywhere(workspace, "tea", limit=2)
-    assert (len(searched.found), searched.total) == (2, 3)
-
-
-@pytest.mark.parametrize("text", ["foo: [\n"])
-def test_a_profile_that_is_not_right_hides_no_other(workspace, text):
+def test_a_profile_that_is_not_right_hides_no_other(workspace):
     path = workspace.root / "profiles" / "boss.yaml"
-    path.write_text(text, encoding="utf-8")
+    path.write_text("foo: [\n", encoding="utf-8")
     searched = search_everywhere(workspace, "tea")
     assert {row.entity.partition("/")[0] for row in searched.found} == {"neo"}
     (error,) = searched.unreadable
@@ -59,18 +55,14 @@ def test_a_file_that_cannot_be_read_hides_no_other_of_the_same_profile_either(wo
     assert shown(searched) == {("boss", "Tea at nine."), ("neo", "Tea is out of stock.")}
     (error,) = searched.unreadable
     assert isinstance(error, NotUtf8Error)
+    with pytest.raises(NotUtf8Error):
+        workspace.search("neo", "tea")  # for one profile it still fails
 
 
 def test_a_file_that_was_not_asked_for_is_not_told(workspace):
     put_bytes(workspace, "neo/user", b"\xff")
     searched = search_everywhere(workspace, "tea", target="memory")
     assert (shown(searched), searched.unreadable) == ({("neo", "Tea is out of stock.")}, ())
-
-
-def test_a_search_for_one_profile_still_fails(workspace):
-    put_bytes(workspace, "neo/user", b"\xff")
-    with pytest.raises(NotUtf8Error):
-        workspace.search("neo", "tea")
 
 
 def test_a_query_that_is_wrong_is_refused_also_where_nothing_can_be_searched(workspace):

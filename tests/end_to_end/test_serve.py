@@ -22,6 +22,7 @@ from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run_json, write_root
 from tests.golden.case import put
+from tests.lengths import at_length
 
 SECONDS = 60
 CONFIG = "server: {timeout: 2s, max_body: 65536}\n"
@@ -105,7 +106,7 @@ def envelope(entity, prev, text, op_id=None):
     return json.dumps(jsonable(made))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", at_length([signal.SIGINT, signal.SIGTERM], [signal.SIGTERM]))
 def test_it_says_where_it_is_answers_and_ends_though_clients_stay_connected(root, number):
     with serving(root) as server, ExitStack() as clients:
         if number == signal.SIGTERM:

@@ -57,7 +57,6 @@ def waits(ws, name, actor="neo"):
     [
         ("", set()),
         ("others", OTHERS),
-        ("{}", OTHERS),
         ("all", SAYS.keys()),
         ("{agents: off, categories: [talk]}", {"move", "talk"}),
         ("{agents: off, categories: ['r*', '!talk']}", SAYS.keys() - {"talk"}),

@@ -152,8 +152,10 @@ def test_a_lock_that_cannot_be_read_and_holds_the_text_is_named(workspace, lock,
     assert left.path == LOCK_NAME
     assert ("of version 2" if b'"version": 2' in data else "by hand") in left.why
     assert lock.read_bytes() == data
-    lock.write_bytes(b"{")  # it does not hold it
-    workspace.add("boss", CARD, category="talk")
+
+
+def test_a_lock_that_cannot_be_read_and_does_not_hold_it_is_no_matter(workspace, lock):
+    lock.write_bytes(b"{")
     assert purge(workspace, "boss", "4711-0815").left == ()
 
 

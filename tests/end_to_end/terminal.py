@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
@@ -46,6 +49,23 @@ def write_root(folder, limits=""):
     for name, text in PROFILES.items():
         put(folder / "profiles" / f"{name}.yaml", text)
     return put(folder / "homes" / "neo" / "USER.md", USER)
+
+
+@contextmanager
+def begun(factory, limits=""):
+    """A new root as the working folder, in which a module does what each of its tests begins with; see ``copied``."""
+    folder = factory.mktemp("begun")
+    write_root(folder, limits)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        yield folder
+
+
+def copied(folder, place, monkeypatch):
+    """Copy a root, which becomes the working folder; the USER.md of neo in it."""
+    shutil.copytree(folder, place, dirs_exist_ok=True)
+    monkeypatch.chdir(place)
+    return place / "homes" / "neo" / "USER.md"
 
 
 def run(*arguments, status=0, **choices):

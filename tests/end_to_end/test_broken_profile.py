@@ -7,7 +7,7 @@ import json
 import pytest
 
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import run, run_json, write_root
+from tests.end_to_end.terminal import copied, run, run_json, write_root
 from tests.golden.case import put
 from tests.together import together
 
@@ -52,14 +52,22 @@ def store(broken):
     return broken[0]
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """In each store a root in which neo, boss and bad have a history."""
+    made = {store: tmp_path_factory.mktemp("made") for store in ("files", URL)}
+    for store, folder in made.items():
+        root(folder, store)
+        put(folder / "profiles" / "bad.yaml", "tier: 1\n")
+        for name in ("neo", "bad"):
+            run("add", "Pay on Friday.", "-p", name, "-c", "rules", "--root", folder)
+    return made
+
+
 @pytest.fixture
-def code(broken, store, tmp_path, monkeypatch):
-    """The code of what is wrong with the profile bad; neo and boss have a history, and bad has one too."""
-    root(tmp_path, store)
-    monkeypatch.chdir(tmp_path)
-    put(tmp_path / "profiles" / "bad.yaml", "tier: 1\n")
-    for name in ("neo", "bad"):
-        run("add", "Pay on Friday.", "-p", name, "-c", "rules")
+def code(broken, store, written, tmp_path, monkeypatch):
+    """The code of what is wrong with the profile bad."""
+    copied(written[store], tmp_path, monkeypatch)
     text, code = BROKEN[broken[1]]
     path = tmp_path / "profiles" / "bad.yaml"
     path.unlink()

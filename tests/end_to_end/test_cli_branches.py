@@ -6,22 +6,26 @@ import re
 
 import pytest
 
-from tests.end_to_end.terminal import error_of, run, run_json, write_root
+from tests.end_to_end.terminal import begun, copied, error_of, run, run_json
 from tests.together import together
 
 ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
 
 
+@pytest.fixture(scope="module")
+def branched(tmp_path_factory):
+    with begun(tmp_path_factory, "on_stale: branch\n") as folder:
+        run(*ADD, "Vendor is Acme.")
+        run("replace", "-p", "neo", "15th", "Invoices are due on the 20th.", "--expected", "2")
+        run(*ADD, "Vendor for print is Ink.", "--expected", "2", "--as", "neo")
+        run("replace", "-p", "neo", "15th", "Invoices are due on the 30th.", "--expected", "2", "--as", "boss")
+    return folder
+
+
 @pytest.fixture
-def user(tmp_path, monkeypatch):
+def user(branched, tmp_path, monkeypatch):
     """A USER.md of three revisions in branch mode, and two branches: 3a adds, 3b reworded what revision 3 did."""
-    monkeypatch.chdir(tmp_path)
-    path = write_root(tmp_path, "on_stale: branch\n")
-    run(*ADD, "Vendor is Acme.")
-    run("replace", "-p", "neo", "15th", "Invoices are due on the 20th.", "--expected", "2")
-    run(*ADD, "Vendor for print is Ink.", "--expected", "2", "--as", "neo")
-    run("replace", "-p", "neo", "15th", "Invoices are due on the 30th.", "--expected", "2", "--as", "boss")
-    return path
+    return copied(branched, tmp_path, monkeypatch)
 
 
 def test_a_stale_write_says_that_it_is_a_branch(user):

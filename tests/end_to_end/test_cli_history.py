@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.end_to_end.terminal import USER, error_of, run, run_json, snapshot, write_root
+from tests.end_to_end.terminal import USER, begun, copied, error_of, run, run_json, snapshot
 from tests.patches import patched
 from tests.together import together
 
@@ -14,14 +14,18 @@ ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
 EDITED = "§\nWritten by an editor.\n"
 
 
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    with begun(tmp_path_factory) as folder:
+        run(*ADD, "Vendor is Acme.")
+        run(*ADD, "--as", "neo", "Vendor is Beta.")
+    return folder
+
+
 @pytest.fixture
-def user(tmp_path, monkeypatch):
+def user(grown, tmp_path, monkeypatch):
     """A USER.md with three revisions: as it was found, with Acme, with Acme and Beta."""
-    monkeypatch.chdir(tmp_path)
-    path = write_root(tmp_path)
-    run(*ADD, "Vendor is Acme.")
-    run(*ADD, "--as", "neo", "Vendor is Beta.")
-    return path
+    return copied(grown, tmp_path, monkeypatch)
 
 
 def rows(*arguments):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.end_to_end.terminal import error_of, process, run, run_json
+from tests.end_to_end.terminal import copied, error_of, process, run, run_json
 from tests.golden.case import put
 from tests.patches import patched
 from tests.together import together
@@ -13,10 +15,12 @@ from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, everything, writ
 AS_OF = ("--as-of", DAY.isoformat())
 
 
+SCOUT = {"scout": "tier: 3\nseed_from: boss\nuser_memory_categories: [talk]\n"}
+
+
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    scout = {"scout": "tier: 3\nseed_from: boss\nuser_memory_categories: [talk]\n"}
-    monkeypatch.chdir(write_files(tmp_path, profiles=scout))
+    monkeypatch.chdir(write_files(tmp_path, profiles=SCOUT))
     return tmp_path
 
 
@@ -25,10 +29,18 @@ def neo(place):
     return place / "homes" / "neo" / "USER.md"
 
 
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(write_files(tmp_path_factory.mktemp("seeded"), profiles=SCOUT))
+        run("seed", "boss", "--all", *AS_OF)
+        return Path.cwd()
+
+
 @pytest.fixture
-def clashing(place, neo):
+def clashing(seeded, place, neo, monkeypatch):
     """Seeded; then the source has two edits, and neo's file another version of one of them."""
-    run("seed", "boss", "--all", *AS_OF)
+    copied(seeded, place, monkeypatch)
     boss = place / "homes" / "boss" / "USER.md"
     boss.write_text(TEXT.replace("Acme", "Bolt").replace("Likes tea", "Likes green tea"), encoding="utf-8")
     neo.write_text(NEO.replace("Acme", "Core"), encoding="utf-8")

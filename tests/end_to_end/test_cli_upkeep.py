@@ -7,19 +7,23 @@ import shutil
 
 import pytest
 
-from tests.end_to_end.terminal import USER, error_of, run, run_json, snapshot, write_root
+from tests.end_to_end.terminal import USER, begun, copied, error_of, run, run_json, snapshot
 from tests.together import together
 
 ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
 
 
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory):
+    with begun(tmp_path_factory) as folder:
+        run(*ADD, "Vendor is Acme.")
+    return folder
+
+
 @pytest.fixture
-def user(tmp_path, monkeypatch):
+def user(grown, tmp_path, monkeypatch):
     """A USER.md with two revisions."""
-    monkeypatch.chdir(tmp_path)
-    path = write_root(tmp_path)
-    run(*ADD, "Vendor is Acme.")
-    return path
+    return copied(grown, tmp_path, monkeypatch)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ NOT_LABELS = frozenset(("TODO", "FIXME", "TBD", "BLOCKED", "NOTE", "WARNING", "I
 
 
 @dataclass(frozen=True, slots=True)
-class Meanings:
+class LabelVocabulary:
     """What labels may mean in one root: categories, the names of tags, and the slugs of domains."""
 
     taxonomy: Taxonomy
@@ -47,7 +47,7 @@ class Meanings:
     tag_schemas: Mapping[str, Mapping[str, object]] = field(repr=False)
 
     @classmethod
-    def of(cls, config: Config) -> Meanings:
+    def of(cls, config: Config) -> LabelVocabulary:
         """What ``catmem.yaml`` declares."""
         taxonomy = config.taxonomy
         domains = {category.domain for category in taxonomy.categories.values() if category.domain}
@@ -104,7 +104,7 @@ class _Said(NamedTuple):
     why: str = ""
 
 
-def read_labels(body: str, tags: Mapping[str, TagValue], meanings: Meanings, tag_limit: int) -> Labels:
+def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabulary, tag_limit: int) -> Labels:
     """The labels in front of an entry's body; ``tags`` are what the entry has already, ``tag_limit`` is in characters.
 
     A label that cannot be understood ends the reading, and stays with all that follows it. So does one that would
@@ -152,7 +152,7 @@ def _between(body: str, labels: Labels, *categories: str) -> Labels:
     return Labels(body, stays=f"it has labels of {' and '.join(named)}; part it first, with a § line between")
 
 
-def _mark_at(text: str, meanings: Meanings, tag_limit: int, *, is_first: bool) -> _Mark | None:
+def _mark_at(text: str, meanings: LabelVocabulary, tag_limit: int, *, is_first: bool) -> _Mark | None:
     if not text.startswith("["):
         found = _WORDS.match(text)
         return _Mark(found.group(), found[1] or found[2], found.end(), brackets=False) if found else None
@@ -165,7 +165,9 @@ def _mark_at(text: str, meanings: Meanings, tag_limit: int, *, is_first: bool) -
     return _Mark(found.group(), found[1], found.end(), brackets=True) if found else None
 
 
-def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: Meanings, tag_limit: int) -> _Said:
+def _understood(
+    mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: LabelVocabulary, tag_limit: int
+) -> _Said:
     category = meanings.category(mark.name)
     if category is not None:
         return _Said(category)
@@ -183,7 +185,9 @@ def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: M
     return _as_tags(mark, pairs, has, meanings)
 
 
-def _as_tags(mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, TagValue], meanings: Meanings) -> _Said:
+def _as_tags(
+    mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, TagValue], meanings: LabelVocabulary
+) -> _Said:
     tags: dict[str, TagValue] = {}
     for named, value in pairs:
         key, given = meanings.tag(named, value)
@@ -201,7 +205,7 @@ def _as_tags(mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, T
     return _Said(tags=tags)
 
 
-def _meaning(mark: _Mark, category: str, meanings: Meanings) -> str:
+def _meaning(mark: _Mark, category: str, meanings: LabelVocabulary) -> str:
     slug = slugify(mark.name)
     kind = "an alias" if slug in meanings.taxonomy.aliases else "the slug" if mark.name == category else "the title"
     return f"{mark.shown} is {kind} of {category}"
@@ -218,7 +222,7 @@ def _may_leave(behind: str, marker: str) -> bool:
     return "\n" not in gap or (gap.endswith("\n") and not marker)
 
 
-def _is_labelled_list(text: str, meanings: Meanings) -> bool:
+def _is_labelled_list(text: str, meanings: LabelVocabulary) -> bool:
     """Whether a list begins here whose first line has a label: that of the line, and not of the entry."""
     marker = _MARKER.match(text)
     if marker is None:
@@ -229,7 +233,7 @@ def _is_labelled_list(text: str, meanings: Meanings) -> bool:
     return words is not None and meanings.category(words[1] or words[2]) is not None
 
 
-def _on_further_lines(text: str, meanings: Meanings) -> set[str]:
+def _on_further_lines(text: str, meanings: LabelVocabulary) -> set[str]:
     """The categories that labels at the beginning of later lines name."""
     found: set[str] = set()
     for line in text.split("\n")[1:]:

@@ -41,7 +41,7 @@ class Cell:
         return f"r{'w' * self.write}"
 
 
-class Held(NamedTuple):
+class FileCategory(NamedTuple):
     """Where entries stand: in which category, in ``user`` or ``memory``."""
 
     category: str
@@ -58,7 +58,7 @@ class Orphan(NamedTuple):
     readers: tuple[str, ...]
 
 
-class Width(NamedTuple):
+class CategoryReach(NamedTuple):
     """How many profiles read a category, and how many entries it has in all files."""
 
     category: str
@@ -73,7 +73,7 @@ class Fleet:
     profiles: tuple[Profile, ...]
     categories: tuple[str, ...]
     taxonomy: Taxonomy
-    entries: Mapping[Held, int]
+    entries: Mapping[FileCategory, int]
     cells: Mapping[str, Mapping[str, Cell]] = field(repr=False)
 
     def is_declared(self, category: str) -> bool:
@@ -82,7 +82,9 @@ class Fleet:
 
     def count(self, category: str, target: str | None = None) -> int:
         """How many entries of a category are in the files, or in those of one target."""
-        return sum(self.entries.get(Held(category, each), 0) for each in (TARGETS if target is None else (target,)))
+        return sum(
+            self.entries.get(FileCategory(category, each), 0) for each in (TARGETS if target is None else (target,))
+        )
 
     def readers(self, category: str, target: str | None = None) -> tuple[Profile, ...]:
         """The profiles that read a category in a target, or in either."""
@@ -111,13 +113,13 @@ class Fleet:
             if wanted:
                 yield Orphan(category, target, count, declared, tuple(reader.name for reader in readers))
 
-    def widest(self) -> list[Width]:
+    def widest(self) -> list[CategoryReach]:
         """The categories that some profile reads, those first that the most profiles read."""
-        widths = [Width(each, len(self.readers(each)), self.count(each)) for each in self.categories]
+        widths = [CategoryReach(each, len(self.readers(each)), self.count(each)) for each in self.categories]
         return sorted((width for width in widths if width.readers), key=lambda width: -width.readers)
 
 
-def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[Held, int]) -> Fleet:
+def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[FileCategory, int]) -> Fleet:
     """The fleet of these profiles, over every category that is declared, that a profile names, or that has entries."""
     ordered = tuple(sorted(profiles, key=lambda profile: (profile.tier, profile.name)))
     categories = categories_of(ordered, taxonomy, (held.category for held, count in entries.items() if count))

@@ -8,7 +8,7 @@ from catmem.config.profile import refuse_no_root
 from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
-from catmem.workspace.everywhere import Access, Why
+from catmem.workspace.everywhere import Access, AccessExplanation
 
 
 @operation(
@@ -132,7 +132,7 @@ def access(
     from catmem.workspace.everywhere import access_dict, chosen_categories, chosen_profiles, explain, read_access
 
     if why is not None:
-        found: Why = explain(call.root, *why)
+        found: AccessExplanation = explain(call.root, *why)
         if found.note is not None:
             call.tell(found.note)
         return Outcome(found, problems=found.problems, status=2 if found.problems else 0)

@@ -178,7 +178,7 @@ _GAUGES = (
     ("mem_waiting_proposals", "Proposals that wait for a person.", "waiting"),
     ("mem_waiting_seconds", "How long the oldest of them has waited, 0 for none.", "waiting_for"),
 )
-"""The gauges of each entity: name, what it is, and the field of ``Standing``."""
+"""The gauges of each entity: name, what it is, and the field of ``EntityStatus``."""
 
 
 # --- what is known ---------------------------------------------------------------------------------------------------

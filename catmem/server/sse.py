@@ -199,7 +199,7 @@ async def _until_gone(receive: Receive) -> None:
 # --- all streams -----------------------------------------------------------------------------------------------------
 
 
-class Live:
+class EventStreams:
     """The streams of one server, and the looks at the root for them. Belongs to the thread of the loop."""
 
     def __init__(self, app: Starlette) -> None:
@@ -269,9 +269,9 @@ class Live:
                 reader.give(found.get(reader.actor, ()))
 
 
-def live_of(app: Starlette) -> Live:
+def live_of(app: Starlette) -> EventStreams:
     """The streams of an application."""
     if not hasattr(app.state, "live"):
-        app.state.live = Live(app)
-    live: Live = app.state.live
+        app.state.live = EventStreams(app)
+    live: EventStreams = app.state.live
     return live

@@ -16,7 +16,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from catmem import clock
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import Profile, load_profile, named_entities
-from catmem.config.rights_table import Fleet, Held, Reason, fleet_of, reasons
+from catmem.config.rights_table import FileCategory, Fleet, Reason, fleet_of, reasons
 from catmem.config.selector import is_pattern
 from catmem.entities.contents import content_of
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
@@ -99,7 +99,7 @@ def list_everywhere(
     return found, unreadable, {name: document.digest for name, (_, document) in files.items()}
 
 
-class Standing(NamedTuple):
+class EntityStatus(NamedTuple):
     """How one entity stands; ``waiting_for`` is for how many seconds its oldest proposal waits."""
 
     entity: str
@@ -118,7 +118,7 @@ class Standing(NamedTuple):
 class Survey:
     """How a root stands; nothing is known of the entities that are ``unreadable``."""
 
-    standings: tuple[Standing, ...]
+    standings: tuple[EntityStatus, ...]
     unreadable: tuple[str, ...]
     begun: datetime
     seconds: float
@@ -132,7 +132,7 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     """Look over all entities of a root, with configuration and profiles as they are now."""
     begun, started = clock.now(), time.perf_counter()
     day = clock.today() if as_of is None else as_of
-    standings: list[Standing] = []
+    standings: list[EntityStatus] = []
     unreadable: list[str] = []
     with workspace.anew() as now:
         profiles = {profile.name: profile for profile in load_each(now)[0]}
@@ -156,7 +156,7 @@ def damages(workspace: Root) -> int:
             return 1
 
 
-def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> Standing:
+def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> EntityStatus:
     # The head comes first: what is read after it may be newer, and is no drift for that.
     tips = workspace.store.branches(entity)
     now = workspace.store.read(entity)
@@ -170,7 +170,7 @@ def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_
     else:
         content_of(declared, now.data)
     head = next((tip for tip in tips if not tip.is_branch), None)
-    return Standing(
+    return EntityStatus(
         entity=entity,
         head=0 if head is None else revision_number(head.revision),
         entries=states.total(),
@@ -196,7 +196,7 @@ class Access:
         return {**table, "problems": self.problems}
 
 
-class Why(NamedTuple):
+class AccessExplanation(NamedTuple):
     """Why a profile may do something in a category. ``entries`` are those of its own files, by target."""
 
     profile: str
@@ -217,7 +217,7 @@ def read_access(workspace: Root) -> Access:
     profiles, files, problems = walk(workspace)
     # A copy that was seeded is the fact of its source, and two profiles may share a folder.
     held = {
-        (Held(entry.category, name.partition("/")[2]), entry.body)
+        (FileCategory(entry.category, name.partition("/")[2]), entry.body)
         for name, (_, document) in files.items()
         for entry in document.entries
     }
@@ -225,7 +225,7 @@ def read_access(workspace: Root) -> Access:
     return Access(fleet_of(profiles, workspace.config.taxonomy, counts), tuple(problems))
 
 
-def explain(workspace: Root, name: str, category: str) -> Why:
+def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
     """Why a profile may read, write and verify a category (its slug, title or an alias), or may not."""
     config, note = workspace.config, None
     profile = workspace.profile(name)
@@ -237,7 +237,7 @@ def explain(workspace: Root, name: str, category: str) -> Why:
     written = None
     if profile.path is not None and config.taxonomy.aliases:
         written = load_profile(profile.path, profiles_dir=config.profiles_dir)
-    return Why(
+    return AccessExplanation(
         profile=profile.name,
         category=slug,
         declared=declared,

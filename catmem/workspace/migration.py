@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import nearest
-from catmem.config.labels import Labels, Meanings, read_labels
+from catmem.config.labels import Labels, LabelVocabulary, read_labels
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import TextEdit, apply_edits
@@ -125,7 +125,7 @@ def propose(migrations: Iterable[Migration], taxonomy: Taxonomy, named: Iterable
 
 def plan_migration(document: Document, config: Config, *, shared: bool = False) -> Migration:
     """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``."""
-    meanings = Meanings.of(config)
+    meanings = LabelVocabulary.of(config)
     # With the first section a leading level-1 heading becomes the title: what stands below it is the first entry.
     read = titled(document)
     planned = _planned(read, meanings)
@@ -137,11 +137,11 @@ def plan_migration(document: Document, config: Config, *, shared: bool = False) 
     return Migration(document.text, text, planned, read.title if document.title is None else None)
 
 
-def _planned(document: Document, meanings: Meanings) -> tuple[PlannedEntry, ...]:
+def _planned(document: Document, meanings: LabelVocabulary) -> tuple[PlannedEntry, ...]:
     return tuple(_plan(document, entry, meanings) for entry in document.entries if entry.category == UNCATEGORIZED)
 
 
-def _plan(document: Document, entry: Entry, meanings: Meanings) -> PlannedEntry:
+def _plan(document: Document, entry: Entry, meanings: LabelVocabulary) -> PlannedEntry:
     body, tags = entry.body, entry.tags
     labels = read_labels(body, tags, meanings, entry.tag_limit)
     if not _can_be_stored(entry, labels, tags):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from catmem.config.access import Rights, visible
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
-from catmem.config.rights_table import Held, fleet_of, reasons
+from catmem.config.rights_table import FileCategory, fleet_of, reasons
 from catmem.model.document import parse
 from catmem.names import UNCATEGORIZED, slugify
 
@@ -48,7 +48,7 @@ def document(titles, taxonomy, *, loose):
 def counts(target, parsed):
     found = {}
     for entry in parsed.entries:
-        held = Held(entry.category, target)
+        held = FileCategory(entry.category, target)
         found[held] = found.get(held, 0) + 1
     return found
 
@@ -91,7 +91,7 @@ def test_orphans_are_the_entries_that_no_specialist_sees(chosen, taxonomy, user,
 
 @given(profiles, taxonomies, st.sampled_from([*SLUGS, UNCATEGORIZED]))
 def test_a_reason_says_what_the_matrix_says(profile, taxonomy, category):
-    fleet = fleet_of([profile], taxonomy, {Held(category, "user"): 1})
+    fleet = fleet_of([profile], taxonomy, {FileCategory(category, "user"): 1})
     category = taxonomy.aliases.get(category, category)
     cell = fleet.cells[category][profile.name]
     user, memory, write, verify = reasons(profile, category, taxonomy)

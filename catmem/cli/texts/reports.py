@@ -15,7 +15,7 @@ from catmem.ops.shared import ExternalChange
 from catmem.ops.table import Call
 from catmem.prompt.sizes import Sizes, Use
 from catmem.text import counted
-from catmem.workspace.everywhere import Measured, Stats, Why
+from catmem.workspace.everywhere import AccessExplanation, Measured, Stats
 from catmem.workspace.overview import NextSteps
 from catmem.workspace.workspace import Workspace
 
@@ -162,11 +162,11 @@ def _entities(workspace: Workspace) -> Iterator[str]:
         yield columns([("", "entity", "writers", "readers"), *(("", *row) for row in rows)])
 
 
-def _why(value: Why, _: Call) -> None:
+def _why(value: AccessExplanation, _: Call) -> None:
     emit(printable("".join(_answers(value))))
 
 
-def _answers(why: Why) -> Iterator[str]:
+def _answers(why: AccessExplanation) -> Iterator[str]:
     declared = "" if why.declared else ", which catmem.yaml does not declare"
     yield f"{why.profile} and {why.category}{declared}\n\n"
     for reason in why.reasons:
@@ -182,7 +182,7 @@ def _question(reason: Reason) -> str:
     return asked.get(reason.asked) or f"reads it in {FILE_NAMES[reason.asked]}"
 
 
-def _answer(why: Why, reason: Reason) -> str:
+def _answer(why: AccessExplanation, reason: Reason) -> str:
     count = why.entries.get(reason.asked, 0)
     held = f" ({counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"
@@ -247,4 +247,4 @@ def _use(what: str, use: Use) -> str:
     return f"{what} {use.name} {share}"
 
 
-TEXTS = {NextSteps: _status, ExternalChange: _adopted, AccessRead: _access, Why: _why, Stats: _stats}
+TEXTS = {NextSteps: _status, ExternalChange: _adopted, AccessRead: _access, AccessExplanation: _why, Stats: _stats}

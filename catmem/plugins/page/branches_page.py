@@ -15,7 +15,7 @@ from catmem.model.version import Conflict
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import diff_of
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
-from catmem.plugins.page.writing import Did, FormRefusal, Sent
+from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm
 from catmem.store.contract import sees
 from catmem.text import counted, plural
 
@@ -219,12 +219,12 @@ def _left_over(said: Mapping[str, str], decisions: Sequence[BranchDecision]) -> 
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-def preview(sent: Sent) -> Page:
+def preview(sent: SentForm) -> Page:
     """What a merge would write that is decided so; nothing is written."""
     return one_branch(sent, sent.fields)
 
 
-def merge(sent: Sent) -> Did | Page:
+def merge(sent: SentForm) -> Redirect | Page:
     """Merge a branch as it was decided, if the head is still the one that was shown.
 
     Where the result was shown and the decisions are others by now, the new result is shown first.
@@ -242,26 +242,26 @@ def merge(sent: Sent) -> Did | Page:
         ) from error
 
 
-def drop(sent: Sent) -> Did:
+def drop(sent: SentForm) -> Redirect:
     """Close a branch, and take nothing from it; the history keeps what it says."""
     return _merged(sent, drop=True)
 
 
-def again(sent: Sent, refusal: FormRefusal) -> Page:
+def again(sent: SentForm, refusal: FormRefusal) -> Page:
     """The branch beside what is at the head by now, with what was decided as far as it is the same."""
     return one_branch(sent, sent.fields, refusal)
 
 
-def _is_otherwise(sent: Sent) -> bool:
+def _is_otherwise(sent: SentForm) -> bool:
     """Whether a merge on the very head that was shown would write something else than what was shown."""
     plan = _decided(sent, sent.fields)
     is_seen = sees(sent.seen, plan.revision, plan.seen)
     return is_seen and bool(plan.merged) and plan.digest != sent.get("result")
 
 
-def _merged(sent: Sent, *, precedence: Ask | None = None, drop: bool = False) -> Did:
+def _merged(sent: SentForm, *, precedence: Ask | None = None, drop: bool = False) -> Redirect:
     branch = [sent.path["branch"]]
     joined = sent.workspace.merge(
         sent.named, branch, precedence=precedence, drop=drop, expected=sent.seen, op_id=sent.op_id
     )
-    return Did("/page/branches", [(joined.entity, joined.revision if joined.merged or joined.repeated else None)])
+    return Redirect("/page/branches", [(joined.entity, joined.revision if joined.merged or joined.repeated else None)])

@@ -30,10 +30,10 @@ from catmem.plugins.page.recent_changes import can_be_undone, record_of
 from catmem.plugins.page.writing import (
     Action,
     Again,
-    Did,
     Fate,
     FormRefusal,
-    Sent,
+    Redirect,
+    SentForm,
     bad_form,
     done,
     fates,
@@ -88,7 +88,7 @@ def edit_form(asked: PageRequest) -> Page:
     return Page("edit.html", {**context, "next": asked.query.get("next", ""), "back": back})
 
 
-def edit_again(sent: Sent, refusal: FormRefusal) -> Page:
+def edit_again(sent: SentForm, refusal: FormRefusal) -> Page:
     """The same with what the person typed; the rest is as it is now. One that is gone can be added with these words."""
     file = seen_file(sent.workspace, *sent.named.split("/"))
     since, where = refusal.since, sent.get("where")
@@ -104,7 +104,7 @@ def edit_again(sent: Sent, refusal: FormRefusal) -> Page:
     return Page("add.html" if since is not None and since.fate == "gone" else "edit.html", context)
 
 
-def add_again(sent: Sent, refusal: FormRefusal) -> Page:
+def add_again(sent: SentForm, refusal: FormRefusal) -> Page:
     """The form of a new entry with what the person typed."""
     file = seen_file(sent.workspace, *sent.named.split("/"))
     return Page("add.html", _form(sent.workspace, sent.named, file, EntryDraft.sent(sent.fields), refusal))
@@ -258,32 +258,32 @@ def _domain(text: str) -> str | list[str] | None:
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-def verify(sent: Sent) -> Did:
+def verify(sent: SentForm) -> Redirect:
     """The entry still holds."""
     return _answered(sent, answering_to("keep", _meant(sent), clock.today()))
 
 
-def expire(sent: Sent) -> Did:
+def expire(sent: SentForm) -> Redirect:
     """The entry no longer holds: it expired yesterday."""
     return _answered(sent, answering_to("expire", _meant(sent), clock.today()))
 
 
-def remove(sent: Sent) -> Did:
+def remove(sent: SentForm) -> Redirect:
     """The entry goes out of the file."""
     return _answered(sent, answering_to("remove", _meant(sent), clock.today()))
 
 
-def edit(sent: Sent) -> Did:
+def edit(sent: SentForm) -> Redirect:
     """The entry as the form has it: words, category, and the tags that a person sets."""
     return _put(sent, operations_for(_meant(sent), EntryDraft.sent(sent.fields), clock.today()))
 
 
-def add(sent: Sent) -> Did:
+def add(sent: SentForm) -> Redirect:
     """A new entry."""
     return _put(sent, [EntryDraft.sent(sent.fields).addition()])
 
 
-def undo(sent: Sent) -> Did:
+def undo(sent: SentForm) -> Redirect:
     """The text before the revision that the form names becomes a revision of its own, if nothing came after it."""
     entity, revision = sent.named, sent.seen
     record = record_of(sent.workspace, entity, revision)
@@ -294,7 +294,7 @@ def undo(sent: Sent) -> Did:
     return done(sent, restore(sent.workspace, entity, parent_of(record), expected=revision, op_id=sent.op_id))
 
 
-def _meant(sent: Sent) -> Entry:
+def _meant(sent: SentForm) -> Entry:
     """The entry that a form is on, as it was shown.
 
     Raises ``StaleError`` where that is no longer known, and ``RequestError`` for a form that names none.
@@ -302,7 +302,7 @@ def _meant(sent: Sent) -> Entry:
     return entry_meant(seen_document(sent), sent.get("entry"), sent.get("where"))
 
 
-def seen_document(sent: Sent) -> Document:
+def seen_document(sent: SentForm) -> Document:
     """The file as the person saw it. Raises ``StaleError`` where that is no longer known."""
     entity, expected = sent.named, sent.seen
     data = seen_text(sent.workspace, entity, expected)
@@ -320,20 +320,20 @@ def entry_meant(document: Document, entry_id: str, where: str) -> Entry:
     return entry
 
 
-def _answered(sent: Sent, answering: Answering) -> Did:
+def _answered(sent: SentForm, answering: Answering) -> Redirect:
     return _put(sent, [] if answering.operation is None else [answering.operation])
 
 
-def _put(sent: Sent, operations: Sequence[Operation]) -> Did:
+def _put(sent: SentForm, operations: Sequence[Operation]) -> Redirect:
     if not operations:
-        return Did(_way_back(sent, None))
+        return Redirect(_way_back(sent, None))
     written = put(sent, [jsonable(operation) for operation in operations])
     # Several operations on one entry touch one; a removed one is nowhere to be shown.
     entry = None if operations[-1].action == "remove" or not written.entries else written.entries[-1]
     return done(sent, written, _way_back(sent, entry))
 
 
-def _way_back(sent: Sent, entry: Entry | None) -> str:
+def _way_back(sent: SentForm, entry: Entry | None) -> str:
     """The page that the form was sent from, open at the entry that comes next there; on that of a file, at this one."""
     named = sent.get("next")
     if not named and entry is not None and urlsplit(sent.back).path.startswith("/page/files/"):
@@ -377,7 +377,7 @@ def again(name: str) -> Again:
     return partial(_refused, name)
 
 
-def _answer(name: str, sent: Sent) -> Did | Page:
+def _answer(name: str, sent: SentForm) -> Redirect | Page:
     entries = _ticked(sent)
     if not entries:
         raise nothing_ticked()
@@ -385,10 +385,10 @@ def _answer(name: str, sent: Sent) -> Did | Page:
         return _page(name, sent, [Tick(each) for each in entries])
     made = [operation for each in entries if (operation := _operation(name, sent, each)) is not None]
     back = with_query(sent.back, entry=None)
-    return done(sent, put(sent, [jsonable(each) for each in made]), back) if made else Did(back)
+    return done(sent, put(sent, [jsonable(each) for each in made]), back) if made else Redirect(back)
 
 
-def _operation(name: str, sent: Sent, entry: Entry) -> Operation | None:
+def _operation(name: str, sent: SentForm, entry: Entry) -> Operation | None:
     """What the answer does to one entry; ``None`` for what is so already."""
     if name == "move":
         to = EntryDraft.sent(sent.fields).goes_to
@@ -397,7 +397,7 @@ def _operation(name: str, sent: Sent, entry: Entry) -> Operation | None:
     return answering_to("keep" if name == "verify" else name, entry, clock.today()).operation
 
 
-def _ticked(sent: Sent) -> list[Entry]:
+def _ticked(sent: SentForm) -> list[Entry]:
     """The entries as they were shown, in the order of the page. Raises as ``seen_document`` and ``entry_meant`` do."""
     named = [value.partition(" ") for field, value in sent.fields.items() if field.startswith(TICK)]
     if not named:
@@ -406,7 +406,7 @@ def _ticked(sent: Sent) -> list[Entry]:
     return [entry_meant(document, entry_id, where) for entry_id, _, where in named]
 
 
-def _refused(name: str, sent: Sent, refusal: FormRefusal) -> Page:
+def _refused(name: str, sent: SentForm, refusal: FormRefusal) -> Page:
     entries = _ticked(sent)
     ticks = [Tick(each) for each in entries]
     gone: list[Entry] = []
@@ -420,7 +420,7 @@ def _refused(name: str, sent: Sent, refusal: FormRefusal) -> Page:
 
 
 def _page(
-    name: str, sent: Sent, ticks: list[Tick], gone: list[Entry] | tuple[()] = (), refusal: FormRefusal | None = None
+    name: str, sent: SentForm, ticks: list[Tick], gone: list[Entry] | tuple[()] = (), refusal: FormRefusal | None = None
 ) -> Page:
     """The ticked entries, with a button that does what was asked; for a move, also where to."""
     workspace, draft = sent.workspace, EntryDraft.sent(sent.fields)

@@ -9,7 +9,7 @@ from catmem.digest import bytes_digest
 from catmem.plugins.page.formats import beginning, diff_of, text_of
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.recent_changes import record_of
-from catmem.plugins.page.writing import Did, FormRefusal, Sent, done
+from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, done
 from catmem.store.contract import Revision, unknown_revision
 from catmem.workspace.changed_entries import words_of
 from catmem.workspace.history import adopt as adopt_now
@@ -116,20 +116,22 @@ def _revision(
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-def restore(sent: Sent) -> Did:
+def restore(sent: SentForm) -> Redirect:
     """Write an old revision again, if what is there is still what was shown."""
     name = sent.path["revision"]
     written = restore_revision(sent.workspace, sent.named, name, expected=sent.seen, op_id=sent.op_id)
     return done(sent, written, f"/page/history/{written.entity}")
 
 
-def adopt(sent: Sent) -> Did:
+def adopt(sent: SentForm) -> Redirect:
     """Take what is in the file into the history, if it is still what was shown."""
     entity = sent.named
-    return Did(f"/page/history/{entity}", [(entity, adopt_now(sent.workspace, entity, expected=sent.seen, seen=True))])
+    return Redirect(
+        f"/page/history/{entity}", [(entity, adopt_now(sent.workspace, entity, expected=sent.seen, seen=True))]
+    )
 
 
-def again(sent: Sent, refusal: FormRefusal) -> Page:
+def again(sent: SentForm, refusal: FormRefusal) -> Page:
     """What the form was on: the revision, and what it differs in from what is there by now."""
     store, entity = sent.workspace.store, sent.named
     now, head = store.read(entity), store.head(entity)

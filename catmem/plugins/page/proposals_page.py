@@ -17,7 +17,7 @@ from catmem.names import category_name
 from catmem.plugins.page.entries_page import TICK, in_field
 from catmem.plugins.page.formats import Paged, paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
-from catmem.plugins.page.writing import Did, FormRefusal, Sent, nothing_ticked, plainly, refuse_partly
+from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, nothing_ticked, plainly, refuse_partly
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal, proposal, proposals
 from catmem.staleness.due import Due, DueState
@@ -55,7 +55,7 @@ def one_proposal(asked: PageRequest) -> Page:
     return _one(asked.workspace, asked.path["id"])
 
 
-def _one(workspace: Workspace, name: str, refusal: FormRefusal | None = None, typed: Sent | None = None) -> Page:
+def _one(workspace: Workspace, name: str, refusal: FormRefusal | None = None, typed: SentForm | None = None) -> Page:
     """The same; ``refusal`` tells why a form was refused, ``typed`` is what the person had written into it."""
     found = proposal(workspace, name)
     context = {"alone": found, "refusal": refusal, "total": 0, "problems": (), "proposed": _words(found), "long": ()}
@@ -82,17 +82,17 @@ def _words(found: Proposal) -> str | None:
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-def approve(sent: Sent) -> Did:
+def approve(sent: SentForm) -> Redirect:
     """Write what is ticked; of one alone in the words of the person, if these are other ones."""
     return _each(sent, "approved")
 
 
-def reject(sent: Sent) -> Did:
+def reject(sent: SentForm) -> Redirect:
     """Close what is ticked, for the reason that the person gave."""
     return _each(sent, "rejected")
 
 
-def again(sent: Sent, refusal: FormRefusal) -> Page:
+def again(sent: SentForm, refusal: FormRefusal) -> Page:
     """One that could not be decided as it is now, with what the person typed; of several only why."""
     names = _ticked(sent)
     if len(names) == 1:
@@ -100,7 +100,7 @@ def again(sent: Sent, refusal: FormRefusal) -> Page:
     return plainly("Send it again" if refusal.error.code == "foreign_form" else "")(sent, refusal)
 
 
-def _each(sent: Sent, verdict: str) -> Did:
+def _each(sent: SentForm, verdict: str) -> Redirect:
     names, failed, done = _ticked(sent), [], []
     if not names:
         raise nothing_ticked("no proposal is ticked")
@@ -114,10 +114,10 @@ def _each(sent: Sent, verdict: str) -> Did:
     refuse_partly(failed, len(done), verdict)
     # The newest first: of the revisions of one file, that is the one that can be taken back.
     written = [(each.proposal.entity, each.revision) for each in reversed(done)]
-    return Did(_QUEUE if sent.back.startswith(f"{_QUEUE}/") else sent.back, written)
+    return Redirect(_QUEUE if sent.back.startswith(f"{_QUEUE}/") else sent.back, written)
 
 
-def _decided(sent: Sent, verdict: str, name: str) -> Decided:
+def _decided(sent: SentForm, verdict: str, name: str) -> Decided:
     if verdict == "rejected":
         return sent.workspace.reject(name, reason=sent.get("reason").strip() or None)
     words = sent.fields.get("content")
@@ -125,7 +125,7 @@ def _decided(sent: Sent, verdict: str, name: str) -> Decided:
     return sent.workspace.approve(name, words=words if is_own else None)
 
 
-def _ticked(sent: Sent) -> list[str]:
+def _ticked(sent: SentForm) -> list[str]:
     return [field.removeprefix(TICK) for field in sent.fields if field.startswith(TICK)]
 
 

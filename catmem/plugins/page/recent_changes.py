@@ -140,7 +140,7 @@ def _remarks_on_sort(workspace: Workspace, record: Revision) -> Iterator[str]:
 # --- the one entry that it was on ------------------------------------------------------------------------------------
 
 
-class Became(NamedTuple):
+class ChangedEntry(NamedTuple):
     """An entry before and after a revision; ``None`` for one that was not there. ``document`` is the text after it."""
 
     was: Entry | None
@@ -154,7 +154,7 @@ class Became(NamedTuple):
         return "" if found is None else found.body
 
 
-def _became(workspace: Workspace, record: Revision) -> Became | None:
+def _became(workspace: Workspace, record: Revision) -> ChangedEntry | None:
     """What became of the one entry that a revision was on; ``None`` where it was on several, or on none.
 
     Raises what reading the store raises.
@@ -167,15 +167,15 @@ def _became(workspace: Workspace, record: Revision) -> Became | None:
     after = workspace.parse(store.read(record.entity, record.revision).data)
     old = workspace.parse(store.read(record.entity, parent_of(record)).data)
     if last.get("action") == "remove":
-        return Became(found_by(old, last), None, after)
+        return ChangedEntry(found_by(old, last), None, after)
     entry = found_by(after, last)
     if entry is None:
         return None
     is_new = first.get("action") == "add"
-    return Became(None if is_new else found_by(old, first) or _partner(old, after, entry), entry, after)
+    return ChangedEntry(None if is_new else found_by(old, first) or _partner(old, after, entry), entry, after)
 
 
-def _verb(one: Became, record: Revision) -> str | None:
+def _verb(one: ChangedEntry, record: Revision) -> str | None:
     """What happened to it, where its tags tell more than the operation does."""
     was, entry = one.was, one.entry
     if was is None or entry is None or (was.body, was.category) != (entry.body, entry.category):
@@ -188,7 +188,7 @@ def _verb(one: Became, record: Revision) -> str | None:
     return None
 
 
-def _remarks(workspace: Workspace, entity: str, one: Became) -> Iterator[str]:
+def _remarks(workspace: Workspace, entity: str, one: ChangedEntry) -> Iterator[str]:
     """What a person should know of it now: dates that were put right or have gone by, and who does not see it."""
     entry = one.entry
     if entry is None:

@@ -14,7 +14,7 @@ from catmem.model.version import Conflict
 from catmem.names import FILE_NAMES
 from catmem.plugins.page.formats import DIFF_LINES, Diff, diff_of
 from catmem.plugins.page.page_view import Page, PageRequest
-from catmem.plugins.page.writing import Did, FormRefusal, Sent, bad_form
+from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, bad_form
 from catmem.seeding.applying import file_is_due
 from catmem.seeding.plan import SeedPlan, seed_order
 from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow, conflict_id
@@ -167,7 +167,7 @@ def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-def apply(sent: Sent) -> Did | Page:
+def apply(sent: SentForm) -> Redirect | Page:
     """Seed the files that were chosen, from what is there now. What was refused is shown; the others are done."""
     workspace, source, name, resolve = _asked(sent)
     chosen = {name.removeprefix(FIELD) for name in sent.fields if name.startswith(FIELD)}
@@ -187,13 +187,13 @@ def apply(sent: Sent) -> Did | Page:
     if any(result.refused for result in results):
         return _page(workspace, source, name, resolve, results=results)
     written = [(each.target, each.revision) for result in results for each in result.files]
-    return Did(urlsplit(sent.back).path, written)
+    return Redirect(urlsplit(sent.back).path, written)
 
 
-def again(sent: Sent, refusal: FormRefusal) -> Page:
+def again(sent: SentForm, refusal: FormRefusal) -> Page:
     """What a seed would change by now."""
     return _page(*_asked(sent), refusal)
 
 
-def _asked(sent: Sent) -> tuple[Workspace, str, str | None, str]:
+def _asked(sent: SentForm) -> tuple[Workspace, str, str | None, str]:
     return sent.workspace, sent.get("source"), sent.get("only") or None, sent.get("resolve")

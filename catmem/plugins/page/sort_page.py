@@ -20,7 +20,7 @@ from catmem.names import DROP, SECRET, SPLIT, STAYS
 from catmem.plugins.page.entries_page import EntryDraft, choices, seen_document
 from catmem.plugins.page.formats import paged, with_query
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
-from catmem.plugins.page.writing import Did, FormRefusal, Sent, bad_form, nothing_ticked, refuse_partly
+from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, bad_form, nothing_ticked, refuse_partly
 from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL, SortLine, list_tidy
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of
 from catmem.plugins.sorting.sort_list import ListRow, ReadList
@@ -44,7 +44,7 @@ def unsorted(asked: PageRequest) -> Page:
     return _page(asked, plan, file, [_row(plan, line) for line in some.rows], paged=some)
 
 
-def sort(sent: Sent) -> Did:
+def sort(sent: SentForm) -> Redirect:
     """Write what is ticked, as one revision. Raises ``RequestError`` 422 where nothing is, and as ``apply_sort``."""
     plan, rows = _plan(sent, seen_document(sent)), []
     for number in (line.number for line in plan.lines):
@@ -56,10 +56,10 @@ def sort(sent: Sent) -> Did:
     if not ticked <= {f"take-{line.number}" for line in plan.lines}:
         raise bad_form("the form ticks an entry that the file did not have")
     made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
-    return Did(with_query(sent.back, page=None), [(sent.named, made.file.revision)])
+    return Redirect(with_query(sent.back, page=None), [(sent.named, made.file.revision)])
 
 
-def again(sent: Sent, refusal: FormRefusal) -> Page:
+def again(sent: SentForm, refusal: FormRefusal) -> Page:
     """Those entries of the form that are still there, with what was chosen for them."""
     (plan, file), given = _now(sent), defaultdict(list)
     for name, entry_id in sent.fields.items():
@@ -69,7 +69,7 @@ def again(sent: Sent, refusal: FormRefusal) -> Page:
     return _page(sent, plan, file, rows, refusal=refusal, base=refusal.expected)
 
 
-def _given(sent: Sent, number: object) -> tuple[str, str, bool]:
+def _given(sent: SentForm, number: object) -> tuple[str, str, bool]:
     """What was sent of an entry: what is chosen, the name of a new category, and whether it is ticked."""
     chosen = sent.get(f"to-{number}")
     new = "" if chosen else sent.get(f"new-{number}").strip().removeprefix("+")
@@ -141,7 +141,7 @@ def tidy(asked: PageRequest, refusal: FormRefusal | None = None) -> Page:
     return _ticked_page("tidy.html", asked, PAIR, rows, {**more, "refusal": refusal})
 
 
-def settle(sent: Sent) -> Did:
+def settle(sent: SentForm) -> Redirect:
     """Remove the other entry of each pair of which one is kept: one revision for each file."""
     gone: defaultdict[str, dict[int, Operation]] = defaultdict(dict)
     written, failed = [], []
@@ -160,7 +160,7 @@ def settle(sent: Sent) -> Did:
             except CatmemError as error:
                 failed.append(f"{entity}: {error.message}")
     refuse_partly(failed, len(written), "tidied")
-    return Did(with_query(sent.back, page=None), written)
+    return Redirect(with_query(sent.back, page=None), written)
 
 
 def promote(asked: PageRequest, refusal: FormRefusal | None = None) -> Page:
@@ -171,13 +171,13 @@ def promote(asked: PageRequest, refusal: FormRefusal | None = None) -> Page:
     return _ticked_page("promote.html", asked, TAKE, rows, {"outside": outside, "refusal": refusal})
 
 
-def propose(sent: Sent) -> Did:
+def propose(sent: SentForm) -> Redirect:
     """Propose what is ticked to the sources."""
     ticked = {_key_of(each) for each, _ in _chosen(sent, TAKE, _learned(sent.workspace))}
     made = promote_learned(sent.workspace, chosen=lambda each: _key_of(each) in ticked)
     waiting = [proposal(sent.workspace, each.written.waiting) for each in made if each.written and each.written.waiting]
     refuse_partly([f"{each.profile}: {each.error}" for each in made if each.error], len(waiting), "proposed")
-    return Did(with_query(sent.back, page=None), [(each.entity, each.revision) for each in waiting])
+    return Redirect(with_query(sent.back, page=None), [(each.entity, each.revision) for each in waiting])
 
 
 def _pairs(found: Sequence[Suggestion]) -> dict[str, Suggestion]:
@@ -201,7 +201,7 @@ def _key(*parts: object) -> str:
     return content_digest([*parts])[-16:]
 
 
-def _chosen(sent: Sent, prefix: str, now: Mapping[str, T]) -> list[tuple[T, str]]:
+def _chosen(sent: SentForm, prefix: str, now: Mapping[str, T]) -> list[tuple[T, str]]:
     """The rows of the list ``now`` for which the form says that something is to be done, and what.
 
     Raises ``RequestError``: 422 where it says nothing, 409 where a row is on the list no more.
@@ -215,14 +215,14 @@ def _chosen(sent: Sent, prefix: str, now: Mapping[str, T]) -> list[tuple[T, str]
     return [(now[key], value) for key, value in said.items()]
 
 
-def _said(sent: Sent, prefix: str) -> dict[str, str]:
+def _said(sent: SentForm, prefix: str) -> dict[str, str]:
     return {name.removeprefix(prefix): value for name, value in sent.fields.items() if name.startswith(prefix)}
 
 
 def _ticked_page(
     template: str, asked: PageRequest, prefix: str, rows: list[tuple[str, T, str]], more: Mapping[str, object]
 ) -> Page:
-    if isinstance(asked, Sent):
+    if isinstance(asked, SentForm):
         said = _said(asked, prefix)
         rows = [(key, row, said[key]) for key, row, _ in rows if key in said]
     some = paged(rows, asked.page, _SIZE)

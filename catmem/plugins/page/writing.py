@@ -89,7 +89,7 @@ class FormRefusal:
     op_id: str | None
 
 
-def refusal_of(sent: Sent, error: Exception, status: int) -> FormRefusal:
+def refusal_of(sent: SentForm, error: Exception, status: int) -> FormRefusal:
     """What the page of a refused form says. Raises what reading the store raises."""
     plain = plain_refusal(sent, error, status)
     if sent.entity is None or not isinstance(error, _OLD_VIEW):
@@ -104,7 +104,7 @@ def refusal_of(sent: Sent, error: Exception, status: int) -> FormRefusal:
     return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
 
 
-def plain_refusal(sent: Sent, error: Exception, status: int) -> FormRefusal:
+def plain_refusal(sent: SentForm, error: Exception, status: int) -> FormRefusal:
     """The same without a look at the store: the form as it was sent."""
     known = error if isinstance(error, CatmemError) else unforeseen()
     heading = "It has changed in the meantime" if status == 409 else _NOT_WRITTEN  # noqa: PLR2004
@@ -127,7 +127,7 @@ def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes 
         return None
 
 
-def _since(sent: Sent, now: Snapshot, entry: str | None) -> Since:
+def _since(sent: SentForm, now: Snapshot, entry: str | None) -> Since:
     workspace, entity = sent.workspace, sent.named
     seen = seen_text(workspace, entity, sent.expected)
     log = workspace.store.log(entity)
@@ -186,7 +186,7 @@ _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent(PageRequest):
+class SentForm(PageRequest):
     """A form as a person sent it. ``fields`` is what it says.
 
     ``entity`` is what it changes (``None``: nothing that the form names), ``expected`` the revision that the person
@@ -220,7 +220,7 @@ class Sent(PageRequest):
         return expected
 
 
-class Did(NamedTuple):
+class Redirect(NamedTuple):
     """What was done, and where to go: ``address`` may have a query and the id of a place on the page.
 
     ``written`` are entities, each with its new revision, ``None`` where nothing had to be written.
@@ -230,12 +230,12 @@ class Did(NamedTuple):
     written: Sequence[tuple[str, str | None]] = ()
 
 
-Action: TypeAlias = Callable[[Sent], Did | Page]
+Action: TypeAlias = Callable[[SentForm], Redirect | Page]
 """Makes the write of a form, or raises ``CatmemError``. Runs in a worker thread.
 
 A ``Page`` is shown as it is: what a form would write, or what it could not write of many things."""
 
-Again: TypeAlias = Callable[[Sent, FormRefusal], Page]
+Again: TypeAlias = Callable[[SentForm, FormRefusal], Page]
 """Shows the form again that was refused, with what the person typed. Runs in a worker thread, and writes nothing."""
 
 
@@ -268,7 +268,7 @@ def writing(
     return endpoint
 
 
-def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Written:
+def put(sent: SentForm, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Written:
     """Write what a form says, as the API makes a plain write of a person: one envelope, through all its guards.
 
     ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises. An old view is
@@ -284,7 +284,7 @@ def put(sent: Sent, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any
     return submit_read(sent.workspace, envelope, confirm=True, on_stale="refuse", allow_secret=False)
 
 
-def done(sent: Sent, written: Written, address: str | None = None) -> Did:
+def done(sent: SentForm, written: Written, address: str | None = None) -> Redirect:
     """What a write did, shown at ``address``; by default on the page that the form was sent from.
 
     A form that is sent twice gets the same answer both times, as long as that is true: raises ``StaleError`` for one
@@ -301,7 +301,7 @@ def done(sent: Sent, written: Written, address: str | None = None) -> Did:
                 found=now.revision or now.digest,
                 hint="If what it wrote is gone and shall be there again, send it on what is there now.",
             )
-    return Did(sent.back if address is None else address, [(written.entity, revision)])
+    return Redirect(sent.back if address is None else address, [(written.entity, revision)])
 
 
 def nothing_ticked(message: str = "no entry is ticked") -> RequestError:
@@ -343,9 +343,9 @@ async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
 
 
-def _sent(asked: PageRequest, fields: Mapping[str, str]) -> Sent:
+def _sent(asked: PageRequest, fields: Mapping[str, str]) -> SentForm:
     path = asked.path
-    return Sent(
+    return SentForm(
         *(asked.workspace, asked.caller, asked.address, path, asked.query, asked.overviews),
         fields=fields,
         entity=f"{path['name']}/{path['target']}" if {"name", "target"} <= path.keys() else fields.get("entity"),
@@ -355,7 +355,7 @@ def _sent(asked: PageRequest, fields: Mapping[str, str]) -> Sent:
     )
 
 
-def _refuse_foreign(sent: Sent, visit: Visit) -> None:
+def _refuse_foreign(sent: SentForm, visit: Visit) -> None:
     if not is_own(sent.get("csrf"), visit, sent.caller):
         raise RequestError(
             "this form was not shown in this browser since the server was started",
@@ -367,12 +367,12 @@ def _refuse_foreign(sent: Sent, visit: Visit) -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def _done_address(did: Did) -> str:
+def _done_address(did: Redirect) -> str:
     written = [f"{entity}@{revision}" for entity, revision in did.written if revision is not None]
     return with_query(did.address, did=" ".join(written[:MOST]) or NOTHING_TO_DO)
 
 
-async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception, again: Again) -> Response:
+async def _refused(request: Request, visit: Visit, sent: SentForm, error: Exception, again: Again) -> Response:
     """The page of a form that was refused: why, and the form with what the person typed."""
     plain = error_page(request, error)  # which also logs it, and tells who mends the store
     # The time of the request may be over, and that be the reason: showing it has a time of its own.
@@ -386,7 +386,7 @@ async def _refused(request: Request, visit: Visit, sent: Sent, error: Exception,
     return answer
 
 
-async def _shown(request: Request, visit: Visit, sent: Sent, page: Page) -> Response:
+async def _shown(request: Request, visit: Visit, sent: SentForm, page: Page) -> Response:
     said = {"csrf": token_of(visit, sent.caller), "back": sent.back}
     html = await in_thread(request, in_html, request, page, urlsplit(sent.back).path, said)
     answer = Response(html, page.status, OWN_REFERRER, "text/html")
@@ -394,7 +394,7 @@ async def _shown(request: Request, visit: Visit, sent: Sent, page: Page) -> Resp
     return answer
 
 
-def _shown_again(sent: Sent, error: Exception, status: int, again: Again) -> Page:
+def _shown_again(sent: SentForm, error: Exception, status: int, again: Again) -> Page:
     try:
         return again(sent, refusal_of(sent, error, status))
     except CatmemError:  # what the form is about cannot be read, so there is nothing to send it again to
@@ -410,7 +410,7 @@ _TYPED = frozenset({"content"})
 def plainly(says: str) -> Again:
     """A page with every field of the form: what a person types in sight, the rest as it was."""
 
-    def again(sent: Sent, refusal: FormRefusal) -> Page:
+    def again(sent: SentForm, refusal: FormRefusal) -> Page:
         kept = {name: value for name, value in sent.fields.items() if name not in _OF_THE_FORM | _TYPED}
         typed = {name: value for name, value in sent.fields.items() if name in _TYPED}
         return Page("refused.html", {"refusal": refusal, "sent": sent, "says": says, "kept": kept, "typed": typed})

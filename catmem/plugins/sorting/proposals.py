@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from catmem.config.config import Config
-from catmem.config.labels import Meanings, read_labels
+from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError
 from catmem.model.document import Document, Entry, TagValue
@@ -83,7 +83,7 @@ class Proposer:
     ) -> None:
         """``categories`` may be proposed, ``seldom`` are those that the file seldom has, ``known`` what teaches."""
         self._document = document
-        self._meanings = Meanings.of(config)
+        self._meanings = LabelVocabulary.of(config)
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories
         self._guesser = Guesser(

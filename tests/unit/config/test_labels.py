@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from catmem.config.config import Category, Config, Taxonomy
-from catmem.config.labels import Meanings, read_labels
+from catmem.config.labels import LabelVocabulary, read_labels
 from tests.together import together
 
 CONFIG = Config(
@@ -21,7 +21,7 @@ CONFIG = Config(
     tag_schemas={"owner": {"type": "string"}},
     domains={"design": 30},
 )
-MEANINGS = Meanings.of(CONFIG)
+MEANINGS = LabelVocabulary.of(CONFIG)
 COMM, FIN = "communication-style", "finance-rules"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
-from catmem.config.rights_table import Cell, Held, Orphan, Width, access_of, categories_of, fleet_of
+from catmem.config.rights_table import CategoryReach, Cell, FileCategory, Orphan, access_of, categories_of, fleet_of
 from tests.together import together
 
 LOOSE = "__uncategorized__"
@@ -73,22 +73,22 @@ TALKER = Profile("talker", user_memory_categories=("talk",))
         (
             [CHIEF, Profile("b", user_memory_categories=("*",))],
             CLOSED,
-            {Held("slip", "user"): 2},
+            {FileCategory("slip", "user"): 2},
             [Orphan("slip", None, 2, declared=False, readers=())],
         ),
         # Read, but not from the file in which the entries stand.
         (
             [TALKER],
             OPEN,
-            {Held("talk", "user"): 1, Held("talk", "memory"): 3},
+            {FileCategory("talk", "user"): 1, FileCategory("talk", "memory"): 3},
             [Orphan("talk", "memory", 3, declared=False, readers=())],
         ),
         # Named by a profile that takes it away, without any entry: nothing is lost.
         ([Profile("b", user_memory_categories=("!pay",))], OPEN, {}, []),
         # Entries without a category, which only a profile sees that names none.
-        ([TALKER], OPEN, {Held(LOOSE, "user"): 2}, [Orphan(LOOSE, "user", 2, declared=False, readers=())]),
-        ([TALKER, Profile("b")], OPEN, {Held(LOOSE, "user"): 2}, []),
-        ([], OPEN, {Held("talk", "user"): 0}, []),
+        ([TALKER], OPEN, {FileCategory(LOOSE, "user"): 2}, [Orphan(LOOSE, "user", 2, declared=False, readers=())]),
+        ([TALKER, Profile("b")], OPEN, {FileCategory(LOOSE, "user"): 2}, []),
+        ([], OPEN, {FileCategory("talk", "user"): 0}, []),
     ],
 )
 def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orphans):
@@ -97,8 +97,8 @@ def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orpha
 
 def test_the_widest_are_those_that_the_most_profiles_read():
     other = Profile("b", user_memory_categories=("talk", "pay"))
-    fleet = fleet_of([TALKER, other, CHIEF], CLOSED, {Held("talk", "user"): 4})
-    assert fleet.widest() == [Width("talk", 3, 4), Width("pay", 2, 0)]
+    fleet = fleet_of([TALKER, other, CHIEF], CLOSED, {FileCategory("talk", "user"): 4})
+    assert fleet.widest() == [CategoryReach("talk", 3, 4), CategoryReach("pay", 2, 0)]
 
 
 def test_writers_are_those_of_the_rights():

@@ -77,7 +77,7 @@ class Registry:
         _add(self.importers, "importer", program, place)
 
     def add_root(self, program: str, place: str) -> None:
-        """A function ``make(folder) -> MadeOver``; ``catmem init --from-hermes`` calls that of ``hermes``."""
+        """A function ``make(folder)``, which gives a ``NewRoot`` and why homes are not in it."""
         _add(self.roots, "root", program, place)
 
     def add_pages(self, module: str) -> None:

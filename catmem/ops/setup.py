@@ -16,7 +16,7 @@ from catmem.ops.shared import DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.registry import at, registry
 from catmem.text import printable
-from catmem.workspace.init import GitSetup, MadeOver, NewRoot
+from catmem.workspace.init import GitSetup, NewRoot
 
 _SKIPPED = 2
 
@@ -167,11 +167,11 @@ def _made(
     return made, set_up_git(folder) if with_git else None
 
 
-def _over_hermes(named: str | None) -> "MadeOver":
+def _over_hermes(named: str | None) -> tuple[NewRoot, Mapping[str, CatmemError]]:
     place = registry().roots.get("hermes")
     if place is None:
         raise ConfigError("no plugin makes a root over Hermes Agent", code="no_plugin", hint="Run: catmem doctor")
-    made: MadeOver = at(place)(named)
+    made: tuple[NewRoot, Mapping[str, CatmemError]] = at(place)(named)
     return made
 
 

@@ -186,13 +186,6 @@ class NewRoot:
     """The categories of new specialists, where a configuration was written."""
 
 
-class MadeOver(NamedTuple):
-    """What was made, and why there is no profile for some of the homes, by name."""
-
-    made: NewRoot
-    skipped: dict[str, CatmemError]
-
-
 def make_root(
     folder: str | Path,
     *,

@@ -15,7 +15,7 @@ from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import CatmemError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded
 from catmem.plugins.hermes.setup_homes import DEFAULT, HermesConfig, Home, all_homes, find_home, read_config
-from catmem.workspace.init import MadeOver, NewRoot
+from catmem.workspace.init import NewRoot
 
 PROFILES = "catmem-profiles"
 _SIZE = 1 << 20
@@ -42,15 +42,15 @@ include_uncategorized: true
 """
 
 
-def make_root(named: str | None) -> MadeOver:
+def make_root(named: str | None) -> tuple[NewRoot, dict[str, CatmemError]]:
     """``make_root_over`` the home in the folder ``named``, for ``catmem init --from-hermes``."""
     return make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
 
 
-def make_root_over(home: Home) -> MadeOver:
+def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
     """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
 
-    A named profile of Hermes Agent whose configuration cannot be read is skipped. Raises ``ConfigError``
+    A named profile of Hermes Agent whose configuration cannot be read is left out, with the reason. Raises ``ConfigError``
     (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the root, and
     ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
     """
@@ -90,7 +90,7 @@ def make_root_over(home: Home) -> MadeOver:
             (home.root / name).parent.mkdir(exist_ok=True)
             with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
                 stream.write(texts[name])
-    return MadeOver(NewRoot(home.root, tuple(written), tuple(there)), skipped)
+    return NewRoot(home.root, tuple(written), tuple(there)), skipped
 
 
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:

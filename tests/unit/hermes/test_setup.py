@@ -309,9 +309,9 @@ def test_settings_that_are_not_right_are_refused(home, text):
 
 def test_a_root_over_the_homes_changes_nothing_of_hermes(homes, tmp_path):
     before = snapshot(tmp_path)
-    made = make_root_over(homes["coder"]).made
+    made = make_root_over(homes["coder"])[0]
     after = snapshot(tmp_path)
     assert {name: after[name] for name in before} == before
     assert set(after) - set(before) == {f"hermes/{name}" for name in made.written}
     assert set(made.written) == {"catmem.yaml", "catmem-profiles/default.yaml", "catmem-profiles/coder.yaml"}
-    assert make_root_over(homes["coder"]).made.written == ()
+    assert make_root_over(homes["coder"])[0].written == ()

@@ -196,7 +196,7 @@ def test_a_file_without_room_for_the_layout_keeps_its_own_and_the_answer_says_so
 def test_a_sync_warns_of_a_source_that_hermes_would_break(tmp_path):
     homes = make_homes(tmp_path / "hermes", "coder", config="memory: {}\n")
     put(tmp_path / "hermes" / "memories" / "USER.md", SOURCE)
-    root = make_root_over(homes["default"]).made.root
+    root = make_root_over(homes["default"])[0].root
     put(root / "catmem-profiles" / "coder.yaml", PROFILE.replace("boss", "default"))
     workspace = Workspace.open(root, search=False)
     with closing(workspace.store):

@@ -53,8 +53,7 @@ def _revision(revision: str | None) -> str:
     return f"{revision[:_SECONDS]}…" if len(revision) > _SECONDS else revision
 
 
-def _counts(counts: Counts, call: Call) -> None:
-    del call
+def _counts(counts: Counts, _: Call) -> None:
     said = jsonable(counts)
     kinds = {title: said[key] for title, key in _KINDS.items()}
     kinds |= {"branches of": said["branches"], "overwrites prevented": said["prevented"]}
@@ -72,8 +71,7 @@ def _counted(kinds: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, ...]
         yield from (("" if place else kind, name, f"{number:,}") for place, (name, number) in enumerate(named))
 
 
-def _state(state: RolloutState, call: Call) -> None:
-    del call
+def _state(state: RolloutState, _: Call) -> None:
     emit(printable(_standing(state)))
     emit(columns([(printable(name), "enforced" if on else "noted") for name, on in state.entities.items()]))
 
@@ -91,8 +89,7 @@ def _on(bypass: Bypass) -> str:
     return f"A bypass is on until {shown_moment(jsonable(bypass)['until'])}: {bypass.reason}"
 
 
-def _report(found: RolloutReport, call: Call) -> None:
-    del call
+def _report(found: RolloutReport, _: Call) -> None:
     emit(printable(_standing(found.state) + "".join(_tallies(found))))
 
 
@@ -113,8 +110,7 @@ def _tallies(found: RolloutReport) -> Iterator[str]:
         yield f"\n{title}: {tally.operations:,}\n{columns(('', *row) for row in rows)}"
 
 
-def _switched(value: Switched, call: Call) -> None:
-    del call
+def _switched(value: Switched, _: Call) -> None:
     if value.bypass is None:
         say("No bypass was on.")
     else:

@@ -36,8 +36,7 @@ def _keys(value: Keys, call: Call) -> None:
     emit(printable(columns(rows)))
 
 
-def _removed_keys(removed: list[Key], call: Call) -> None:
-    del call
+def _removed_keys(removed: list[Key], _: Call) -> None:
     for key in removed:
         emit(printable(f"removed the key {key.key_id} of {key.agent}\n"))
 
@@ -46,8 +45,7 @@ def _where(key: Key) -> str:
     return "the environment" if key.path is None else shown_path(key.path)
 
 
-def _new_token(value: NewToken, call: Call) -> None:
-    del call
+def _new_token(value: NewToken, _: Call) -> None:
     emit(f"{value.text}\n")
     who = f"{value.token.label}, {_as_whom(value.token)}"
     say(f"This is the token of {who}. It is shown this once: keep it where only its user reads it.")
@@ -65,8 +63,7 @@ def _tokens(value: CredentialList, call: Call) -> None:
     emit(printable(columns(rows)))
 
 
-def _removed_tokens(value: RemovedTokens, call: Call) -> None:
-    del call
+def _removed_tokens(value: RemovedTokens, _: Call) -> None:
     for token in value.removed:
         emit(printable(f"removed the token {token.token_id} of {token.label}\n"))
     say(f"They were in {shown_path(value.path)}.")
@@ -83,18 +80,15 @@ def _as_whom(token: Token) -> str:
 # --- envelopes and what is written by them, as people read it --------------------------------------------------------
 
 
-def _written(written: Written, call: Call) -> None:
-    del call
+def _written(written: Written, _: Call) -> None:
     show_written(written, "written to" if written.entries else "written", {})
 
 
-def _envelope(envelope: Envelope, call: Call) -> None:
-    del call
+def _envelope(envelope: Envelope, _: Call) -> None:
     emit(printable_json(jsonable(envelope)) + "\n")
 
 
-def _digest(digest: str, call: Call) -> None:
-    del call
+def _digest(digest: str, _: Call) -> None:
     emit(f"{digest}\n")
 
 

@@ -20,8 +20,7 @@ def _written(written: Written, call: Call) -> None:
     show_written(written, _DONE[call.operation.name], cast("How", call.values))
 
 
-def _verified(done: Verified, call: Call) -> None:
-    del call
+def _verified(done: Verified, _: Call) -> None:
     for written, entries in done.files:
         say_all((*written.warnings, *written.notes))
         if written.waiting is not None:

@@ -11,8 +11,7 @@ from catmem.ops.table import Call
 from catmem.text import counted
 
 
-def _snapshot(value: ExportedSnapshot, call: Call) -> None:
-    del call
+def _snapshot(value: ExportedSnapshot, _: Call) -> None:
     say(f"wrote {shown_path(value.path.absolute())} ({counted(value.count, 'row')})")
 
 

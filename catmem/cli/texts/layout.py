@@ -100,8 +100,7 @@ def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _left(proposed: tuple[Proposed, ...], call: Call) -> None:
-    del call
+def _left(proposed: tuple[Proposed, ...], _: Call) -> None:
     clear = [each for each in proposed if not each.may_be]
     if clear:
         say("labels that name no category; --declare would declare these in catmem.yaml:")

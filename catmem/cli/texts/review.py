@@ -16,8 +16,7 @@ DONE = {
 }
 
 
-def _due(review: Review, call: Call) -> None:
-    del call
+def _due(review: Review, _: Call) -> None:
     due = review.due()
     rows = ((f"{each.entity}:{each.line}", each.entry.category, each.why, each.entry.body) for each in due)
     emit(columns((*place, first_line(body, _WIDTH)) for *place, body in rows))

@@ -194,14 +194,12 @@ def _text(side: Version, reason: Reason) -> str:
 _PROMOTED_WIDTH = 72
 
 
-def _external(changed: ExternalChange, call: Call) -> None:
-    del call
+def _external(changed: ExternalChange, _: Call) -> None:
     say(f"another program changed {changed.entity}{f' (revision {changed.revision})' if changed.revision else ''}:")
     emit(changed.diff)
 
 
-def _promoted(done: Promotions, call: Call) -> None:
-    del call
+def _promoted(done: Promotions, _: Call) -> None:
     failed = done.failed
     for each in done.each:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "

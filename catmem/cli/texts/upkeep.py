@@ -33,8 +33,7 @@ _MOST = 20
 """Files that are named at most; JSON names all."""
 
 
-def _fsck(report: FsckReport, call: Call) -> None:
-    del call
+def _fsck(report: FsckReport, _: Call) -> None:
     emit("".join(printable(f"mended: {line}\n") for line in report.done))
     emit("".join(fault_lines(report.faults)))
     damage = sum(fault.damage for fault in report.faults)
@@ -42,8 +41,7 @@ def _fsck(report: FsckReport, call: Call) -> None:
     emit(f"{said}{' in what could be looked at' if report.unreadable else ''}\n")
 
 
-def _doctor(value: Doctored, call: Call) -> None:
-    del call
+def _doctor(value: Doctored, _: Call) -> None:
     report, plugins = value.report, [each.name for each in value.plugins if each.error is None]
     emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
     emit(printable(f"tokens: {_of_tokens(value.tokens)}\n"))
@@ -72,18 +70,15 @@ def _lines(folder: FolderReport) -> Iterator[str]:
     yield columns([("", "yes" if each.there else "no", each.name, each.means) for each in folder.features])
 
 
-def _anchors(found: Anchors, call: Call) -> None:
-    del call
+def _anchors(found: Anchors, _: Call) -> None:
     emit("".join(f"{printable_json(anchor)}\n" for anchor in found.ends))
 
 
-def _checked(checked: CheckedAnchors, call: Call) -> None:
-    del call
+def _checked(checked: CheckedAnchors, _: Call) -> None:
     emit("".join(fault_lines(checked.faults)) or "the histories hold every anchor\n")
 
 
-def _plan(plan: RepairPlan, call: Call) -> None:
-    del call
+def _plan(plan: RepairPlan, _: Call) -> None:
     say(plan.message)
     # A person looks at this, so bytes that are no text are shown as escapes.
     before, after = (data.decode(errors="backslashreplace") for data in (plan.before, plan.after))
@@ -92,8 +87,7 @@ def _plan(plan: RepairPlan, call: Call) -> None:
         say("Nothing was written. Do it with --yes.")
 
 
-def _repaired(value: Repaired, call: Call) -> None:
-    del call
+def _repaired(value: Repaired, _: Call) -> None:
     show_written(value.written, "mended", {})
     if value.moved_to:
         say(f"What did not fit was moved to {shown_path(value.moved_to)}.")
@@ -129,8 +123,7 @@ def _show_entries(entries: Iterable[Entry], *, dry_run: bool) -> None:
     emit(columns(rows))
 
 
-def _info(value: StoreInfo, call: Call) -> None:
-    del call
+def _info(value: StoreInfo, _: Call) -> None:
     say(f"store: {value.store}")
     if not value.entities:
         say("No entity has a revision yet.")

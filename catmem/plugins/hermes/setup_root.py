@@ -50,7 +50,7 @@ def make_root(named: str | None) -> tuple[NewRoot, dict[str, CatmemError]]:
 def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
     """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
 
-    A named profile of Hermes Agent whose configuration cannot be read is left out, with the reason. Raises ``ConfigError``
+    A named profile of Hermes Agent whose configuration cannot be read is left out. Raises ``ConfigError``
     (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the root, and
     ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
     """

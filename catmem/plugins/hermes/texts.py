@@ -14,8 +14,7 @@ from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import FilePlan
 
 
-def _step(step: SetupStep, call: Call) -> None:
-    del call
+def _step(step: SetupStep, _: Call) -> None:
     where = shown_path(step.home.path)
     if not step.changes:
         emit(printable(f"{where}: nothing to do\n"))
@@ -30,13 +29,11 @@ def _step(step: SetupStep, call: Call) -> None:
         emit(printable(f"remove {shown_path(path)}\n"))
 
 
-def _applied(done: Applied, call: Call) -> None:
-    del call
+def _applied(done: Applied, _: Call) -> None:
     emit(printable(f"{done.step.done} in {shown_path(done.step.home.path)}\n"))
 
 
-def _statuses(found: Sequence[HomeStatus], call: Call) -> None:
-    del call
+def _statuses(found: Sequence[HomeStatus], _: Call) -> None:
     rows = [("profile", "catmem", "root", "as", "own tool")]
     for each in found:
         state = _ACTIVE[each.loads] if each.active else "installed, not on" if each.installed else "-"
@@ -55,8 +52,7 @@ def _statuses(found: Sequence[HomeStatus], call: Call) -> None:
 _ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
 
 
-def _plan(plan: SeedPlan, call: Call) -> None:
-    del call
+def _plan(plan: SeedPlan, _: Call) -> None:
     say_all(plan.notes)
     for each in plan.files:
         in_sync = not each.changes and not each.conflicts
@@ -65,9 +61,8 @@ def _plan(plan: SeedPlan, call: Call) -> None:
     say_all(_next_steps(plan.files))
 
 
-def _synced(done: Synced, call: Call) -> None:
+def _synced(done: Synced, _: Call) -> None:
     """What a sync did, a line for each file."""
-    del call
 
     def shown(entity: str) -> str:
         name, _, target = entity.partition("/")

@@ -11,8 +11,7 @@ from catmem.text import counted
 _MILLI = 1_000
 
 
-def _raced(done: Raced, call: Call) -> None:
-    del call
+def _raced(done: Raced, _: Call) -> None:
     trial = done.trial
     raced = ", ".join((counted(trial.agents, "agent"), counted(trial.writes, "write"), counted(trial.entities, "file")))
     say(f"{raced}, in {done.store}")

@@ -27,8 +27,7 @@ _TITLES = {
 _LEFT = {"rejected_before": "you rejected the same before; 'catmem proposals --all' shows it"}
 
 
-def _list(plan: SortPlan, call: Call) -> None:
-    del call
+def _list(plan: SortPlan, _: Call) -> None:
     emit(plan.to_text())
     say("Nothing was written. Edit this list and give it to --read, or take what is sure with --yes.")
 
@@ -61,8 +60,7 @@ def _sorted(file: SortedFile, call: Call) -> None:
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
 
 
-def _tidy(found: TidyList, call: Call) -> None:
-    del call
+def _tidy(found: TidyList, _: Call) -> None:
     for kind, title in _TITLES.items():
         lines = [line for each in found.suggestions if each.kind == kind for line in _lines(each)]
         emit("".join(f"{line}\n" for line in ([title, *lines] if lines else [])))
@@ -70,8 +68,7 @@ def _tidy(found: TidyList, call: Call) -> None:
     say(f"{counted(count, 'pair')}; nothing was written" if count else "nothing to tidy")
 
 
-def _proposed(proposed: Sequence[ProposedTidying], call: Call) -> None:
-    del call
+def _proposed(proposed: Sequence[ProposedTidying], _: Call) -> None:
     waiting = [each for each in proposed if each.proposal is not None]
     for each in waiting:
         emit("".join(f"{line}\n" for line in (f"{each.proposal} waits:", *_lines(each.suggestion))))

@@ -14,7 +14,6 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import catmem
-from catmem.jsonable import jsonable
 
 TODAY = date(2026, 11, 21)
 TEXT = "# Title\n\n## Talk\n[verified_date: 2026-05-01] Short answers.\n\u00a7\nTwo\nlines.\n\n## Talk\nAgain.\n"
@@ -100,7 +99,7 @@ def workspaces() -> None:
     call("envelope", lambda: ws.envelope("neo", [operation], agent="neo", op_id="neo:7"))
     envelope = ws.envelope("neo", [operation], agent="neo", op_id="neo:7")
     call("submit", lambda: ws.submit(envelope))
-    call("submit again", lambda: ws.submit(jsonable(envelope)).repeated)
+    call("submit again", lambda: ws.submit(envelope).repeated)
     call("submit nonsense", lambda: ws.submit({"entity_id": "neo/user"}))
     call("plan_seed", lambda: ws.plan_seed("orchestrator", ["neo"], as_of=TODAY))
     call("apply_seed", lambda: ws.apply_seed(ws.plan_seed("orchestrator", ["neo"], as_of=TODAY)))

@@ -17,28 +17,24 @@ from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 
-Sight = Literal["yes", "no"]
-"""Whether entries are seen."""
-
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What one profile may do in one category. ``write`` counts for both files of a profile."""
+    """What one profile may do in one category: read it in either file, and write it in both."""
 
-    user: Sight
-    memory: Sight
+    user: bool
+    memory: bool
     write: bool
 
-    def reads(self, target: str | None = None) -> Sight:
+    def reads(self, target: str | None = None) -> bool:
         """Whether the profile reads the category in a target; without one, in either."""
-        sights = (self.user, self.memory) if target is None else (self.user if target == "user" else self.memory,)
-        return "yes" if "yes" in sights else "no"
+        return (self.user and target != "memory") or (self.memory and target != "user")
 
     def mark(self, target: str | None = None) -> str:
         """``r`` reads, ``rw`` reads and may write, ``d`` may write and not read, ``.`` neither."""
-        if self.reads(target) == "no":
+        if not self.reads(target):
             return "d" if self.write else "."
-        return f"r{'w' * self.write}"
+        return "rw" if self.write else "r"
 
 
 class FileCategory(NamedTuple):
@@ -89,7 +85,7 @@ class Fleet:
     def readers(self, category: str, target: str | None = None) -> tuple[Profile, ...]:
         """The profiles that read a category in a target, or in either."""
         cells = self.cells[category]
-        return tuple(profile for profile in self.profiles if cells[profile.name].reads(target) == "yes")
+        return tuple(profile for profile in self.profiles if cells[profile.name].reads(target))
 
     def writers(self, category: str) -> tuple[Profile, ...]:
         """The profiles that may write a category."""
@@ -143,10 +139,7 @@ def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -
     """What a profile may do in each of some categories (slugs, no aliases)."""
     user, memory = (visible_categories(categories, target, profile, taxonomy) for target in TARGETS)
     rights = Rights(profile, "user", taxonomy)
-    return {
-        each: Cell("yes" if each in user else "no", "yes" if each in memory else "no", rights.may_write(each))
-        for each in categories
-    }
+    return {each: Cell(each in user, each in memory, rights.may_write(each)) for each in categories}
 
 
 # --- why -----------------------------------------------------------------------------------------------------------
@@ -164,7 +157,7 @@ class Reason(NamedTuple):
     """One answer and what decides it."""
 
     asked: Asked
-    answer: Sight
+    answer: Literal["yes", "no"]
     rule: Rule
     because: str
     selector: str | None = None
@@ -198,18 +191,17 @@ class _Case(NamedTuple):
         answer = self.cell.reads(target)
         selectors, key = self.profile.selectors(target, self.taxonomy), _READ_KEYS[target]
         if self.category == UNCATEGORIZED and selectors.deciding(self.category) is None:
-            return self._included(target, answer)
-        return self._selected(target, answer, selectors, key)
+            return self._included(target, answer=answer)
+        return self._selected(target, selectors, key, answer=answer)
 
     def write(self) -> Reason:
-        answer: Sight = "yes" if self.cell.write else "no"
         if self.profile.tier == ORCHESTRATOR_TIER:
             because = "a profile of tier 1 may write to every category of every profile's files"
-            return self._reason("write", answer, "tier-1", self._but_closed(because), at=("tier",))
-        found = self._selected("write", answer, self.profile.writable(self.taxonomy), _WRITE_KEY)
-        if answer == "yes" and self.cell.reads() == "no":
+            return self._reason("write", "tier-1", self._but_closed(because), at=("tier",), answer=self.cell.write)
+        found = self._selected("write", self.profile.writable(self.taxonomy), _WRITE_KEY, answer=self.cell.write)
+        if self.cell.write and not self.cell.reads():
             found = found._replace(because=f"{found.because}; it can add there, and sees nothing of it (a drop)")
-        return found._replace(because=self._but_closed(found.because)) if answer == "yes" else found
+        return found._replace(because=self._but_closed(found.because)) if self.cell.write else found
 
     def verify(self) -> Reason:
         said = self.profile.may_verify
@@ -220,55 +212,54 @@ class _Case(NamedTuple):
         else:
             because = f"may_verify is {'true' if said else 'false'}"
         if not Rights(self.profile, "user", self.taxonomy).may_verify:
-            return self._reason("verify", "no", "may-verify", because, at=at)
-        answer = self.cell.reads()
-        if answer == "no":
+            return self._reason("verify", "may-verify", because, at=at, answer=False)
+        if not self.cell.reads():
             because += ", but it can verify only what it reads"
-            return self._reason("verify", "no", "not-seen", because, at=at)
+            return self._reason("verify", "not-seen", because, at=at, answer=False)
         whose = "any profile" if self.profile.tier == ORCHESTRATOR_TIER else "its own files"
-        where = " and ".join(file for target, file in FILE_NAMES.items() if self.cell.reads(target) != "no")
+        where = " and ".join(file for target, file in FILE_NAMES.items() if self.cell.reads(target))
         because += f"; it counts for what it reads, in {where} of {whose}"
-        return self._reason("verify", answer, "may-verify", because, at=at)
+        return self._reason("verify", "may-verify", because, at=at, answer=True)
 
-    def _included(self, asked: Asked, answer: Sight) -> Reason:
+    def _included(self, asked: Asked, *, answer: bool) -> Reason:
         """What decides on entries without a category where no selector names them."""
         said = self.profile.include_uncategorized
         if said is None:
-            named = "categories" if answer == "no" else "no category"
+            named = "no category" if answer else "categories"
             because = f"include_uncategorized is not said, and the profile names {named}"
         else:
             because = f"include_uncategorized is {'true' if said else 'false'}"
         if not said and any(is_pattern(split(each)[1]) for each in getattr(self.written, _READ_KEYS[asked])):
             because += "; a pattern never selects entries without a category"
-        return self._reason(asked, answer, "include-uncategorized", because, at=("include_uncategorized",))
+        return self._reason(asked, "include-uncategorized", because, at=("include_uncategorized",), answer=answer)
 
-    def _selected(self, asked: Asked, answer: Sight, selectors: Selectors, key: str) -> Reason:
+    def _selected(self, asked: Asked, selectors: Selectors, key: str, *, answer: bool) -> Reason:
         index = selectors.deciding(self.category)
         quoted = getattr(self.written, key)
         if index is not None:
             selector = quoted[index]
-            if answer != "no":
+            if answer:
                 because = f"{self._quote(selector)} of {key} selects it"
-                return self._reason(asked, answer, "selected", because, selector, (key, index))
+                return self._reason(asked, "selected", because, selector, (key, index), answer=answer)
             because = f"{self._quote(selector)} of {key} takes it away"
             before = Selectors(selectors.patterns[:index], selectors.declared).deciding(self.category)
             if before is not None and not selectors.patterns[before].startswith("!"):
                 because += f", after {quoted[before]!r} has selected it"
-            return self._reason(asked, answer, "taken-away", because, selector, (key, index))
+            return self._reason(asked, "taken-away", because, selector, (key, index), answer=answer)
         wider = Selectors(selectors.patterns).deciding(self.category)
         if wider is not None:
             because = (
                 f"{quoted[wider]!r} of {key} would match, but the taxonomy is closed and does not declare this "
                 "category: patterns select declared ones only"
             )
-            return self._reason(asked, answer, "closed", because, quoted[wider], (key, wider))
+            return self._reason(asked, "closed", because, quoted[wider], (key, wider), answer=answer)
         if not quoted:
             because = f"{key} is empty" if (key,) in self.profile.places else f"{key} is not said"
         else:
             because = f"no selector of {key} matches it"
             if self.category == UNCATEGORIZED and any(is_pattern(split(each)[1]) for each in quoted):
                 because += ": a pattern never selects entries without a category"
-        return self._reason(asked, answer, "not-selected", because, at=(key,))
+        return self._reason(asked, "not-selected", because, at=(key,), answer=answer)
 
     def _quote(self, selector: str) -> str:
         """The selector, with what it means if it is an alias."""
@@ -280,10 +271,10 @@ class _Case(NamedTuple):
             return f"{because}; but nothing can be added to it while catmem.yaml does not declare it"
         return because
 
-    def _reason(  # noqa: PLR0913, PLR0917 - the fields of a reason
-        self, asked: Asked, answer: Sight, rule: Rule, because: str, selector: str | None = None, at: KeyPath = ()
+    def _reason(  # noqa: PLR0913 - the fields of a reason
+        self, asked: Asked, rule: Rule, because: str, selector: str | None = None, at: KeyPath = (), *, answer: bool
     ) -> Reason:
         place, parent = self.profile.places.get(at), None
         if place is not None and self.profile.path is not None and place.path != str(self.profile.path):
             parent = place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
-        return Reason(asked, answer, rule, because, selector, key_text(at), place, parent)
+        return Reason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)

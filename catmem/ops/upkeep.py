@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 from catmem.config.config import Config
@@ -15,7 +14,6 @@ from catmem.text import counted
 from catmem.workspace.copying import CopiedEntity, StoredEntity
 from catmem.workspace.repairing import Remedy
 from catmem.workspace.upkeep import DoctorReport
-from catmem.writing.written import Written
 
 _DAMAGED = 4
 _TO_DO = 1
@@ -110,14 +108,6 @@ def anchor(
     return Outcome(checked, said, problems=checked.unreadable, status=_DAMAGED if lost else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
-    """A file that was mended, and where that went which did not fit."""
-
-    written: "Written"
-    moved_to: Path | None
-
-
 @operation("repair", examples=("catmem repair trinity/user", "catmem repair trinity/user --how split --yes"))
 def repair(
     call: Call,
@@ -143,8 +133,7 @@ def repair(
     plan = plan_repair(call.root, entity, remedy)
     if not (plan.changes and yes):
         return Outcome(plan, status=_TO_DO if plan.changes else 0)
-    written = apply_repair(call.root, plan)
-    return Outcome(Repaired(written, plan.moved_to if plan.moved else None), STREAMED)
+    return Outcome(apply_repair(call.root, plan), STREAMED)
 
 
 @operation(

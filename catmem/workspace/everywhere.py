@@ -306,8 +306,8 @@ def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
         "category": category,
         "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
         "entries": fleet.count(category),
-        "reads_user": [name for name, cell in cells.items() if cell.user == "yes"],
-        "reads_memory": [name for name, cell in cells.items() if cell.memory == "yes"],
+        "reads_user": [name for name, cell in cells.items() if cell.user],
+        "reads_memory": [name for name, cell in cells.items() if cell.memory],
         "writes": [name for name, cell in cells.items() if cell.write],
         "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
     }

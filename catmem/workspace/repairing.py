@@ -36,7 +36,10 @@ _MOVED = ".moved.md"
 
 @dataclass(frozen=True, slots=True)
 class RepairPlan:
-    """What a repair would do. ``reason`` is ``not_utf8``, ``entry_too_large``, or ``None`` for a file that is fine."""
+    """What a repair would do, or did, with what it has ``written``.
+
+    ``reason`` is ``not_utf8``, ``entry_too_large``, or ``None`` for a file that is fine.
+    """
 
     entity: str
     reason: str | None
@@ -46,6 +49,7 @@ class RepairPlan:
     moved: bytes
     moved_to: Path | None
     message: str
+    written: Written | None = None
 
     @property
     def changes(self) -> bool:
@@ -116,7 +120,7 @@ def _beside(workspace: Root, owner: str, target: str) -> Path:
     return workspace.root / f"{owner}-{target}{_MOVED}" if path is None else path.with_name(path.stem + _MOVED)
 
 
-def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
+def apply_repair(workspace: Root, plan: RepairPlan) -> RepairPlan:
     """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
 
     def update(current: Current) -> bytes:
@@ -133,7 +137,7 @@ def apply_repair(workspace: Root, plan: RepairPlan) -> Written:
         written = trying.commit(None, update, Change(op="repair", note={"how": plan.how}))
     limit = limit_of_entity(workspace, plan.entity)
     done = written_bytes(plan.entity, written, plan.before, plan.after, limit)
-    return replace(done, crowded=crowded_out(workspace, done, None))
+    return replace(plan, written=replace(done, crowded=crowded_out(workspace, done, None)))
 
 
 def _keep_moved(plan: RepairPlan) -> None:

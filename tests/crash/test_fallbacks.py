@@ -13,7 +13,9 @@ from tests.crash.scene import trial_in
 
 @pytest.mark.parametrize(("names", "kind"), [(names, kind) for names in WITHOUT for kind in kinds(names)])
 def test_one_outsider_loses_nothing(folder, names, kind):
-    tried = one_deep(folder, "a file", kind, first=len(kind) % 10, step=10, under=without(names), spare=is_named_weakness)
+    tried = one_deep(
+        folder, "a file", kind, first=len(kind) % 10, step=10, under=without(names), spare=is_named_weakness
+    )
     assert sum(1 for _ in tried) > 4
 
 

@@ -94,7 +94,7 @@ def _lines(
         readers = sum(mark[0] == "r" for mark in marks.values())
         writers = sum("w" in mark or mark == "d" for mark in marks.values())
         # Those with the rarer rights first: there are few of them, and they are what one looks for.
-        named = [f"{name} {mark}" for mark in ("rw", "rw?", "d", "r", "r?") for name in names if marks[name] == mark]
+        named = [f"{name} {mark}" for mark in ("rw", "d", "r") for name in names if marks[name] == mark]
         counts = (f"{fleet.count(category, target):>7,}", f"{readers:>7}", f"{writers:>7}")
         rows.append((category, *counts, "\0".join(named)))
     used = sum(max(len(row[index]) for row in rows) + 2 for index in range(4))

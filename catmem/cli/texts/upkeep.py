@@ -19,7 +19,7 @@ from catmem.cli.output import (
 )
 from catmem.model.document import Entry
 from catmem.ops.table import Call
-from catmem.ops.upkeep import Copied, Doctored, Repaired, StoreInfo
+from catmem.ops.upkeep import Copied, Doctored, StoreInfo
 from catmem.registry import unloaded
 from catmem.store.contract import FolderReport
 from catmem.text import counted, plural
@@ -78,19 +78,18 @@ def _checked(checked: CheckedAnchors, _: Call) -> None:
     emit("".join(fault_lines(checked.faults)) or "the histories hold every anchor\n")
 
 
-def _plan(plan: RepairPlan, _: Call) -> None:
+def _repair(plan: RepairPlan, _: Call) -> None:
+    if plan.written is not None:
+        show_written(plan.written, "mended", {})
+        if plan.moved and plan.moved_to:
+            say(f"What did not fit was moved to {shown_path(plan.moved_to)}.")
+        return
     say(plan.message)
     # A person looks at this, so bytes that are no text are shown as escapes.
     before, after = (data.decode(errors="backslashreplace") for data in (plan.before, plan.after))
     emit(text_diff(before, after, f"a/{plan.entity}", f"b/{plan.entity}"))
     if plan.changes:
         say("Nothing was written. Do it with --yes.")
-
-
-def _repaired(value: Repaired, _: Call) -> None:
-    show_written(value.written, "mended", {})
-    if value.moved_to:
-        say(f"What did not fit was moved to {shown_path(value.moved_to)}.")
 
 
 def _purged(report: PurgeReport, call: Call) -> None:
@@ -164,6 +163,6 @@ def _copied_row(each: CopiedEntity) -> tuple[str, ...]:
 
 
 TEXTS = {
-    FsckReport: _fsck, Doctored: _doctor, Anchors: _anchors, CheckedAnchors: _checked, RepairPlan: _plan,
-    Repaired: _repaired, PurgeReport: _purged, StoreInfo: _info, Copied: _copied,
+    FsckReport: _fsck, Doctored: _doctor, Anchors: _anchors, CheckedAnchors: _checked, RepairPlan: _repair,
+    PurgeReport: _purged, StoreInfo: _info, Copied: _copied,
 }  # fmt: skip

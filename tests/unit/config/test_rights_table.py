@@ -17,13 +17,13 @@ CHIEF = Profile("chief", tier=1, user_memory_categories=("*",), memory_categorie
 @together(
     ("cell", "target", "mark"),
     [
-        (Cell("yes", "yes", write=False), None, "r"),
-        (Cell("no", "yes", write=False), None, "r"),
-        (Cell("no", "yes", write=False), "user", "."),
-        (Cell("no", "yes", write=True), "memory", "rw"),
-        (Cell("no", "yes", write=True), "user", "d"),
-        (Cell("no", "no", write=True), None, "d"),
-        (Cell("no", "no", write=False), None, "."),
+        (Cell(user=True, memory=True, write=False), None, "r"),
+        (Cell(user=False, memory=True, write=False), None, "r"),
+        (Cell(user=False, memory=True, write=False), "user", "."),
+        (Cell(user=False, memory=True, write=True), "memory", "rw"),
+        (Cell(user=False, memory=True, write=True), "user", "d"),
+        (Cell(user=False, memory=False, write=True), None, "d"),
+        (Cell(user=False, memory=False, write=False), None, "."),
     ],
 )
 def test_a_mark_says_what_a_profile_may_do(cell, target, mark):
@@ -33,18 +33,18 @@ def test_a_mark_says_what_a_profile_may_do(cell, target, mark):
 @together(
     ("profile", "taxonomy", "category", "cell"),
     [
-        (Profile("a"), OPEN, "talk", Cell("no", "no", write=False)),
-        (Profile("a", user_memory_categories=("t*",)), OPEN, "talk", Cell("yes", "no", write=False)),
-        (Profile("a", memory_categories=("t*", "!talk")), OPEN, "talk", Cell("no", "no", write=False)),
-        (Profile("a", memory_categories=("speech",)), ALIASED, "talk", Cell("no", "yes", write=False)),
-        (Profile("a", user_memory_categories=("*",)), CLOSED, "other", Cell("no", "no", write=False)),
-        (Profile("a", writable_categories=("talk",)), CLOSED, "talk", Cell("no", "no", write=True)),
-        (Profile("a", tier=1), OPEN, "talk", Cell("no", "no", write=True)),
-        (Profile("a"), OPEN, LOOSE, Cell("yes", "yes", write=False)),
-        (Profile("a", include_uncategorized=True), OPEN, LOOSE, Cell("yes", "yes", write=False)),
-        (Profile("a", include_uncategorized=False), OPEN, LOOSE, Cell("no", "no", write=False)),
-        (Profile("a", user_memory_categories=(LOOSE,)), OPEN, LOOSE, Cell("yes", "no", write=False)),
-        (Profile("a", memory_categories=("!*",)), OPEN, LOOSE, Cell("no", "no", write=False)),
+        (Profile("a"), OPEN, "talk", Cell(user=False, memory=False, write=False)),
+        (Profile("a", user_memory_categories=("t*",)), OPEN, "talk", Cell(user=True, memory=False, write=False)),
+        (Profile("a", memory_categories=("t*", "!talk")), OPEN, "talk", Cell(user=False, memory=False, write=False)),
+        (Profile("a", memory_categories=("speech",)), ALIASED, "talk", Cell(user=False, memory=True, write=False)),
+        (Profile("a", user_memory_categories=("*",)), CLOSED, "other", Cell(user=False, memory=False, write=False)),
+        (Profile("a", writable_categories=("talk",)), CLOSED, "talk", Cell(user=False, memory=False, write=True)),
+        (Profile("a", tier=1), OPEN, "talk", Cell(user=False, memory=False, write=True)),
+        (Profile("a"), OPEN, LOOSE, Cell(user=True, memory=True, write=False)),
+        (Profile("a", include_uncategorized=True), OPEN, LOOSE, Cell(user=True, memory=True, write=False)),
+        (Profile("a", include_uncategorized=False), OPEN, LOOSE, Cell(user=False, memory=False, write=False)),
+        (Profile("a", user_memory_categories=(LOOSE,)), OPEN, LOOSE, Cell(user=True, memory=False, write=False)),
+        (Profile("a", memory_categories=("!*",)), OPEN, LOOSE, Cell(user=False, memory=False, write=False)),
     ],
 )
 def test_what_a_profile_may_do_in_a_category(profile, taxonomy, category, cell):

@@ -12,17 +12,15 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import Selectors, selector_fault, split
 from catmem.config.yamlfile import KeyPath, YamlFile, key_text, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError
+from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
 from catmem.resources import schema
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
 
 CONFIG_NAME = "catmem.yaml"
 

@@ -9,15 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import known_tags, nearest, tag_faults
+from catmem.model.document import TagValue
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config, Taxonomy
-    from catmem.model.document import TagValue
 
 PROJECT = "project"
 """The tag that flat files give most, which needs no declaration."""

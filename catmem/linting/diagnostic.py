@@ -6,11 +6,10 @@ Offsets are in code points of the text of the file (a BOM is its first character
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from catmem.model.edit import TextEdit
-    from catmem.text import LineIndex
+from catmem.model.edit import TextEdit
+from catmem.text import LineIndex
 
 Severity = Literal["error", "warning", "hint"]
 

@@ -8,9 +8,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from catmem.clock import read_date
+from catmem.config.config import Config, Taxonomy
+from catmem.config.profile import Profile
+from catmem.config.yamlfile import KeyPath
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.linting.diagnostic import Region
@@ -22,12 +25,6 @@ from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Header, closed_spans
 from catmem.text import BOM, LineIndex
 from catmem.threats import BuiltinScanner, Scanner
-
-if TYPE_CHECKING:
-    from catmem.config.config import Config, Taxonomy
-    from catmem.config.profile import Profile
-    from catmem.config.yamlfile import KeyPath
-
 
 Target = Literal["user", "memory"]
 

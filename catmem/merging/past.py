@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.digest import bytes_digest
 from catmem.entities.contents import ContentConflict, says_at
 from catmem.errors import CatmemError
+from catmem.model.document import Document
 from catmem.model.merge import Merge, merge_linked, merged_base
 from catmem.model.pairing import Links, equal_entries, pair_entries
 from catmem.model.version import Conflict, Precedence, Side, Version
 from catmem.store.contract import EXTERNAL, Revision, unknown_revision
 from catmem.store.graph import merge_bases
+from catmem.workspace.root import Root
 from catmem.writing.matching import legible
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document
-    from catmem.workspace.root import Root
 
 _LONGEST_WAY = 256
 """So many revisions are looked through at most for what became of an entry; beyond, the texts alone tell."""

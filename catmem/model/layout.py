@@ -8,15 +8,13 @@ raised.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from catmem.errors import EditError
+from catmem.model.document import Document, Entry, Section
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans, with_backslashes
 from catmem.text import BOM, size_of, unify_newlines, with_newline
-
-if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry, Section
 
 
 def delimiter_behind(document: Document, position: int) -> tuple[int, int] | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry
@@ -22,11 +21,9 @@ from catmem.model.layout import (
     place_for_entry,
     place_for_section,
 )
+from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan, unclosed_spans
-
-if TYPE_CHECKING:
-    from catmem.model.version import Version
 
 
 @dataclass(slots=True)

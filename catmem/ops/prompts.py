@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from catmem.jsonable import jsonable
 from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
@@ -19,10 +19,8 @@ from catmem.ops.table import (
     UsageError,
     operation,
 )
-
-if TYPE_CHECKING:
-    from catmem.prompt.prompt import Prompt
-    from catmem.workspace.profile_memory import ProfileMemory
+from catmem.prompt.prompt import Prompt
+from catmem.workspace.profile_memory import ProfileMemory
 
 
 @dataclass(frozen=True, slots=True)

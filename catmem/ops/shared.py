@@ -1,13 +1,11 @@
 """Parameters that several operations share, and what several of them tell."""
 
 from datetime import date
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypeAlias, TypedDict
 
 from catmem.errors import UnknownNameError
 from catmem.ops.table import NO_COMMAND, NO_TOOL, ONLY_COMMAND, Call, P
-
-if TYPE_CHECKING:
-    from catmem.workspace.profile_memory import Reading
+from catmem.workspace.profile_memory import Reading
 
 PROFILE = {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
 ENTITY = {

@@ -14,15 +14,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from catmem.model.document import Entry
 from catmem.staleness.freshness import UNVERIFIED, Freshness
 from catmem.threats import DEFAULT_LIMIT, Threat
 from catmem.threats.finding import pattern
 from catmem.threats.fold import Folded, fold_word
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry
 
 Style = Literal["markdown", "xml", "hermes"]
 

@@ -9,18 +9,13 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from catmem import clock
 from catmem.errors import BusyError, CatmemError, UnreadableError
 from catmem.files import os_errors, read_bounded, rewrite_file, take_lock
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, read_lock
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.workspace.root import Root
-
+from catmem.workspace.root import Root
 
 LOCK_LIMIT = 256 << 20
 """Bytes of a lock, which has the texts of many files."""

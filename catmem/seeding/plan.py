@@ -6,18 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.config.profile import Profile, profile_names
 from catmem.errors import CatmemError, ConfigError
+from catmem.model.version import Version
 from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import FilePlan, Parts, Resolve, conflict_id
+from catmem.store.contract import Snapshot
 from catmem.workspace.root import Root, load_each
-
-if TYPE_CHECKING:
-    from catmem.model.version import Version
-    from catmem.seeding.seed_lock import SeedLock
-    from catmem.store.contract import Snapshot
 
 
 class SeedRequest(NamedTuple):

@@ -10,15 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from catmem.clock import read_date
 from catmem.config.config import DEFAULT_STALE_AFTER, Config
-
-if TYPE_CHECKING:
-    from catmem.config.profile import Profile
-    from catmem.model.document import TagValue
-
+from catmem.config.profile import Profile
+from catmem.model.document import TagValue
 
 State = Literal["fresh", "stale", "expired", "unverified"]
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.prompts import Built
+from catmem.ops.table import Call
+from catmem.prompt.prompt import Manifest, Prompt, Row
 from catmem.text import plural
-
-if TYPE_CHECKING:
-    from catmem.ops.table import Call
-    from catmem.prompt.prompt import Manifest, Prompt, Row
-    from catmem.workspace.profile_memory import ProfileMemory
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.profile_memory import ProfileMemory
+from catmem.workspace.workspace import Workspace
 
 _WIDTH = 60
 LEFT_OUT = {

@@ -290,8 +290,9 @@ def reconcile(
     else:
         chosen = _numbered(found, numbers or ())
     asks = found.differences and not (chosen or left or call.for_program)
-    if asks and (asked := call.dialogue("reconcile")()).on_terminal:
-        chosen = asked.choose(found.differences)
+    answered = call.dialogue("reconcile")(found.differences) if asks else None
+    if answered is not None:
+        chosen = answered
     elif not chosen:
         call.show(found)
     written = found.bring(call.root, chosen, dry_run=dry_run) if chosen else None

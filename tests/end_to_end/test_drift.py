@@ -350,6 +350,20 @@ def test_on_a_terminal_it_asks(pair):
     assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
 
 
+def test_at_a_terminal_one_key_is_an_answer(pair, root):
+    file, copy = pair
+    with terminals(root, "reconcile", str(copy)) as opening:
+        terminal = opening()
+        for key in "ss":
+            terminal.wait_for(PROMPT)
+            terminal.type(key)
+        terminal.wait_for(PROMPT)
+        terminal.type("a")
+        terminal.wait_for("brought over to projects")
+        assert terminal.status() == 0
+    assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
+
+
 def test_one_entry(pair):
     file, copy = pair
     run("reconcile", copy, "--entry", "3")

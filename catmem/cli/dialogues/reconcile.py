@@ -11,25 +11,21 @@ from catmem.cli.texts.branches import lines_of
 from catmem.merging.reconciling import Difference
 
 
-class ChoiceDialogue(Dialogue):
-    """Shows one difference after the other, and asks whether it is brought over."""
-
-    def __init__(self) -> None:
-        """From standard input."""
-        super().__init__(RECONCILE)
-
-    def choose(self, differences: Sequence[Difference]) -> list[Difference]:
-        """Those that are to be brought over; none after ``q``, or where the answers end."""
-        chosen: list[Difference] = []
-        for index, each in enumerate(differences):
-            emit(lines_of(each))
-            reply = self.ask()
-            if reply is None:
-                return []
-            if reply.name == "bring all":
-                return [*chosen, *differences[index:]]
-            chosen += [each] if reply.name == "bring" else []
-        return chosen
+def _chosen(differences: Sequence[Difference]) -> list[Difference] | None:
+    """Show each difference, and ask whether it is brought over: none is after ``q``; ``None`` off a terminal."""
+    dialogue = Dialogue(RECONCILE)
+    if not dialogue.on_terminal:
+        return None
+    chosen: list[Difference] = []
+    for index, each in enumerate(differences):
+        emit(lines_of(each))
+        reply = dialogue.ask()
+        if reply is None:
+            return []
+        if reply.name == "bring all":
+            return [*chosen, *differences[index:]]
+        chosen += [each] if reply.name == "bring" else []
+    return chosen
 
 
-DIALOGUE = ChoiceDialogue
+DIALOGUE = _chosen

@@ -17,6 +17,7 @@ from anthropic.lib.tools import ToolError
 from catmem.plugins.anthropic.tool import CatmemMemoryTool
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.together import together
 
 CONFIG = """\
 version: 1
@@ -169,8 +170,8 @@ BAD_PATHS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", BAD_PATHS)
-@pytest.mark.parametrize("command", ["view", "create", "delete"])
+@together("path", BAD_PATHS)
+@together("command", ["view", "create", "delete"])
 def test_other_paths_are_refused(tool, workspace, tmp_path, path, command):
     before = sorted(tmp_path.rglob("*"))
     more = {"file_text": "x"} if command == "create" else {}

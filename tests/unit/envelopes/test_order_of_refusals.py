@@ -69,7 +69,7 @@ def categories_with(workspace, faults):
     return {"talk": talk} | ({"rules": [{"body": "be unkind"}]} if "forbidden" in faults else {})
 
 
-@pytest.mark.parametrize("fault", ORDER)
+@together("fault", ORDER)
 def test_each_fault_has_its_code(workspace, fault):
     fields = faulty(workspace, {fault})
     before = workspace.path("neo", "user").read_bytes()

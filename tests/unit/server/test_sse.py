@@ -16,6 +16,7 @@ from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import USER, write_root
 from tests.streams import SECONDS, running
+from tests.together import together
 
 CANARY = "canary"
 
@@ -187,7 +188,7 @@ def test_what_others_do_puts_off_no_comment_and_ends_no_stream(guarded, workspac
     assert [neo.answer.readline() for _ in range(4)] == [b":\n", b"\n"] * 2
 
 
-@pytest.mark.parametrize(
+@together(
     ("name", "how", "query", "status", "code"),
     [
         ("neo", {}, "?entity_id=boss/user", 404, "unknown_name"),

@@ -63,11 +63,12 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize(("path", "form"), ASKED.items(), ids=ASKED)
 @pytest.mark.parametrize("agent", [None, "boss", "neo"])
-def test_answers_have_the_form_that_the_document_says(served, path, form, agent):
+def test_answers_have_the_form_that_the_document_says(served, agent):
     served.workspace.add("neo", "vendor is acme and partners", category="talk")
     served.workspace.add("neo", "late", category="talk", expected="1", on_stale="branch")
     served.workspace.add("boss", "a fact", category="talk")
-    response = served.client(agent).get(path, headers={"Accept": "application/json"})
-    validator(form if response.status_code == 200 else "Error").validate(response.json())
+    client = served.client(agent)
+    for path, form in ASKED.items():
+        response = client.get(path, headers={"Accept": "application/json"})
+        validator(form if response.status_code == 200 else "Error").validate(response.json())

@@ -56,12 +56,6 @@ def test_what_prompts_withhold_is_not_called_fresh(threatened, address):
     assert re.search(r"withheld .*instruction-override", Markup(html).text)
 
 
-def test_the_overview_says_how_many_entries_are_withheld_and_where_to_look(threatened):
-    made = page(threatened, "/")
-    assert "1 withheld" in made.text
-    assert "/page/profiles/neo#out" in links(made)
-
-
 # --- how full -------------------------------------------------------------------------------------------------------
 
 

@@ -96,19 +96,3 @@ def test_lint_tells_what_is_found_in_copies_once(client):
     assert made.text.count("and in its copies: neo/user, pupil/user") == 2
     assert "8 findings" not in made.text
     assert "are in copies, and stand with what they follow" in made.text
-
-
-def test_equal_entries_of_one_file_are_each_found(client, workspace):
-    put(
-        workspace.root / "homes" / "boss" / "USER.md",
-        BOSS + "§\n[verified_date: 2020-03-01] Signs mail with both names.\n",
-    )
-    made = Markup(client.get("/page/lint?rule=CM307").text)
-    assert made.text.count("it was last verified on 2020-03-01") == 2
-
-
-def test_what_two_profiles_seed_each_other_is_found(client, workspace):
-    workspace.apply_seed(workspace.plan_seed("neo", ["boss"]))
-    made = Markup(client.get("/page/lint?rule=CM307").text)
-    assert "it was last verified on 2020-01-01" in made.text
-    assert "it was last verified on 2019-01-01" in made.text

@@ -79,15 +79,6 @@ def test_each_side_of_a_diff_can_be_read_from_it(before, after):
         assert side == [] or formats.printable(text.replace("\r\n", "\\r\n")).split("\n")[: len(side)] == side  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize(
-    ("used", "of", "bar"),
-    [(0, 100, (0, "0%", "calm")), (84, 100, (84, "84%", "calm")), (85, 100, (85, "85%", "near")), (100, 100, (100, "100%", "near")), (250, 100, (250, "100%", "over")), (0, 0, (0, "0%", "calm")), (1, 0, (100, "100%", "over"))],
-)  # fmt: skip
-def test_a_bar_is_never_longer_than_its_frame(used, of, bar):
-    made = formats.bar_of("x", used, of)
-    assert (made.percent, made.filled, made.level) == bar
-
-
 def test_days_and_moments_look_the_same_everywhere():
     assert formats.day(date(2026, 11, 2)) == "2 Nov 2026"
     assert formats.day(None) == ""

@@ -465,23 +465,3 @@ def test_a_long_list_comes_in_pages_and_a_link_leads_to_the_right_one(client, wo
     for named in (ids[0], ids[77], ids[119]):
         made = Markup(client.get(f"{address}?page=1&entry={named}").text)
         assert named in [each["data-entry-id"] for each in made.all("article")]
-
-
-@pytest.mark.parametrize(
-    ("address", "name", "kept"),
-    [
-        ("/page/queue?state=stale&page=1&entry=x", "profile", {"state"}),
-        ("/page/queue?profile=neo", "state", {"profile"}),
-        ("/page/files/neo/user", "category", set()),
-        ("/page/lint?severity=warning", "rule", {"severity"}),
-        ("/page/access", "target", set()),
-    ],
-)
-def test_a_link_narrows_and_keeps_what_was_chosen(client, address, name, kept):
-    links = [each["href"] for each in Markup(client.get(address).text).all("a") if each["href"].startswith("?")]
-    narrowing = [link for link in links if f"{name}=" in link]
-    assert narrowing
-    for link in narrowing:
-        assert {each.partition("=")[0] for each in link[1:].split("&")} == {name, *kept}
-        shown = Markup(client.get(f"{address.partition('?')[0]}{link}").text)
-        assert link in [each["href"] for each in shown.all("a") if each.get("aria-current") == "true"]

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.config.json_schema import shown
 from catmem.errors import CatmemError, UnreadableError
@@ -13,9 +13,11 @@ from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared
 from catmem.ops.shared import AnyProfile, AsOf, Category, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-from catmem.search.search import SearchHit
 from catmem.staleness.freshness import advice
-from catmem.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # what they load takes long, and a list needs neither
+    from catmem.search.search import SearchHit
+    from catmem.workspace.workspace import Workspace
 
 _LIMIT = 20
 

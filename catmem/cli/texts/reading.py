@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from catmem.cli.output import columns, emit, first_line, printable, printable_json, say, say_all
 from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
 from catmem.ops.table import Call
-from catmem.search.ranking import Snippet
-from catmem.search.search import SearchHit
 from catmem.staleness.freshness import advice
-from catmem.workspace.everywhere import SharedEntry
-from catmem.workspace.seen_entry import SeenEntry
+
+if TYPE_CHECKING:  # what they load takes long, and a list needs none of it
+    from catmem.search.ranking import Snippet
+    from catmem.search.search import SearchHit
+    from catmem.workspace.everywhere import SharedEntry
+    from catmem.workspace.seen_entry import SeenEntry
 
 _LIST_WIDTH = 72
 

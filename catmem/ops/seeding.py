@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from catmem.config.profile import Profile
 from catmem.errors import CatmemError, ForbiddenError, RequestError, UnknownNameError
@@ -26,11 +26,13 @@ from catmem.ops.shared import (
     Target,
 )
 from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, ONLY_TOOL, Call, Http, Outcome, P, Tool, UsageError, operation
-from catmem.proposals.promoting import Promoted
 from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
 from catmem.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # what it loads takes long, and a seed needs none of it
+    from catmem.proposals.promoting import Promoted
 
 _Settlements: TypeAlias = tuple[Choice | None, Mapping[str, Choice]]
 """What is said of all conflicts, and of some by the beginning of their ids."""

@@ -56,6 +56,7 @@ def _seeds(value: Seeds, call: Call) -> None:
             emit(conflict_lines(each))
         say_refused(plan.refused)
     files = [each for plan in value.plans for each in plan.files]
+    _say_nothing_is_shared(value)
     if value.in_sync:
         what = "In sync as far as it could be looked at" if value.unreadable else "In sync"
         say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
@@ -127,6 +128,13 @@ def _show_results(value: Seeds) -> None:
     if conflicts:
         parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
     say(f"{', '.join(parts)}.")
+    _say_nothing_is_shared(value)
+
+
+def _say_nothing_is_shared(value: Seeds) -> None:
+    """Say what is missing where there is nothing to seed: mostly the entries have no category yet."""
+    for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
+        say(f"{source} has no entry in a category that its targets read. See catmem sort -p {source}.")
 
 
 def say_refused(refused: Iterable[SeedRefusal], shown: Callable[[str], str] = str) -> None:

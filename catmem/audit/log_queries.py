@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
+from catmem.audit.rollout import SOFT, Bypass, audit_log, current_bypass, enforces, place_of
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
@@ -23,7 +24,6 @@ from catmem.names import FILE_NAMES
 from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
 from catmem.workspace.root import Root
-from catmem.writing.gate import audit_log
 from catmem.writing.operation import Action
 
 
@@ -321,3 +321,91 @@ class Counts:
 def _count(counter: Counter[Any], names: Any, other: Any) -> None:  # noqa: ANN401 - names of one kind
     """Count one more under some names; under others where there are too many already."""
     counter[names if names in counter or len(counter) < _MOST else other] += 1
+
+
+# --- how a rollout stands -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutState:
+    """How a rollout stands. ``entities`` are those of the root, with whether soft refusals are enforced for each."""
+
+    mode: str
+    canary: int | None
+    bypass: Bypass | None
+    entities: dict[str, bool]
+
+    def __json__(self) -> dict[str, Any]:
+        """The state as JSON-ready data; ``place`` is where an entity stands among the 100 shares."""
+        entities = [
+            {"entity_id": name, "place": place_of(name), "enforced": enforced}
+            for name, enforced in self.entities.items()
+        ]
+        return {"mode": self.mode, "canary": self.canary, "bypass": self.bypass, "entities": entities}
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Operations of one kind, counted; one with several codes counts under each."""
+
+    operations: int
+    reasons: Counter[str]
+    agents: Counter[str]
+    entities: Counter[str]
+
+    @classmethod
+    def of(cls, lines: Iterable[AuditLine]) -> Tally:
+        """The numbers of some lines."""
+        found = list(lines)
+        return cls(
+            len(found),
+            Counter(reason for line in found for reason in line.reasons),
+            Counter(line.agent for line in found),
+            Counter(line.entity_id for line in found),
+        )
+
+    def __json__(self) -> dict[str, Any]:
+        """The numbers as JSON-ready data, in the order of names."""
+        named = {"by_reason": self.reasons, "by_agent": self.agents, "by_entity": self.entities}
+        return {"operations": self.operations, **{name: dict(sorted(each.items())) for name, each in named.items()}}
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutReport:
+    """What became of refusals, by the audit log."""
+
+    state: RolloutState
+    since: str | None
+    writes: int
+    shadowed: Tally
+    bypassed: Tally
+    refused: Tally
+    always: Tally
+    damaged: tuple[Damage, ...]
+    __json__ = "mode=state.mode canary=state.canary since writes shadowed bypassed refused always damaged"
+
+
+def rollout_state(workspace: Root) -> RolloutState:
+    """How the rollout of a root stands. Raises ``ConfigError``."""
+    refuse_no_root(workspace.config)
+    rollout = workspace.config.rollout
+    # Names decide, so a profile that is not right has its entities too.
+    entities = {entity: enforces(rollout, entity) for entity in named_entities(workspace.config)}
+    return RolloutState(rollout.mode, rollout.canary, current_bypass(workspace), entities)
+
+
+def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutReport:
+    """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
+    audit = read_audit(workspace, wanted)
+    writes = [line for line in audit.lines if line.op != "bypass"]
+    refused = [line for line in writes if line.is_refused]
+    return RolloutReport(
+        state=rollout_state(workspace),
+        since=writes[0].ts if writes else None,
+        writes=len(writes),
+        shadowed=Tally.of(line for line in writes if line.status == "shadowed"),
+        bypassed=Tally.of(line for line in writes if line.status == "bypassed"),
+        refused=Tally.of(line for line in refused if line.reason in SOFT),
+        always=Tally.of(line for line in refused if line.reason not in SOFT),
+        damaged=audit.damaged,
+    )

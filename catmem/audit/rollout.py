@@ -1,4 +1,4 @@
-"""What a rollout does: which entities it enforces refusals for, what it let pass so far, and the emergency bypass.
+"""What a rollout enforces for which entity, the emergency bypass, and what goes into the audit log.
 
 For a while a bypass lets soft refusals pass everywhere. A person begins it, and it is audited. It is kept in
 ``.catmem/bypass.json`` of the root and ends by itself. What cannot be read there is no bypass.
@@ -8,23 +8,22 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable
+import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from catmem import clock
-from catmem.audit.log_queries import EVERYTHING, Filter, read_audit
-from catmem.config.profile import named_entities, refuse_no_root
+from catmem.config.config import Rollout
+from catmem.config.profile import is_root, refuse_no_root
 from catmem.errors import CatmemError, EditError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
 from catmem.jsonable import jsonable
-from catmem.store.audit_log import AuditLine, Damage
+from catmem.store.audit_log import AuditLine, AuditLog
 from catmem.store.contract import PERSON, SIDECAR
 from catmem.workspace.root import Root, person_name
-from catmem.writing.gate import SOFT, enforces, place_of, record
 
 NAME = "bypass.json"
 LONGEST = timedelta(days=7)
@@ -140,86 +139,67 @@ def _read(path: Path) -> Bypass | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutState:
-    """How a rollout stands. ``entities`` are those of the root, with whether soft refusals are enforced for each."""
-
-    mode: str
-    canary: int | None
-    bypass: Bypass | None
-    entities: dict[str, bool]
-
-    def __json__(self) -> dict[str, Any]:
-        """The state as JSON-ready data; ``place`` is where an entity stands among the 100 shares."""
-        entities = [
-            {"entity_id": name, "place": place_of(name), "enforced": enforced}
-            for name, enforced in self.entities.items()
-        ]
-        return {"mode": self.mode, "canary": self.canary, "bypass": self.bypass, "entities": entities}
+# --- which refusals are enforced ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """Operations of one kind, counted; one with several codes counts under each."""
+SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
+"""The codes of refusals that a rollout may let pass: they are about the writer's view and papers.
 
-    operations: int
-    reasons: Counter[str]
-    agents: Counter[str]
-    entities: Counter[str]
+All others are enforced from the first day. What they keep out would harm readers (``forbidden``, ``threat``), the file
+(``schema``, ``structure``, ``over_budget``), or what others wrote (``drift``, ``hash_collision``). ``bad_signature`` is
+one of these where there is no signature at all; a wrong one is never let pass, and no one asks for it.
+"""
 
-    @classmethod
-    def of(cls, lines: Iterable[AuditLine]) -> Tally:
-        """The numbers of some lines."""
-        found = list(lines)
-        return cls(
-            len(found),
-            Counter(reason for line in found for reason in line.reasons),
-            Counter(line.agent for line in found),
-            Counter(line.entity_id for line in found),
-        )
-
-    def __json__(self) -> dict[str, Any]:
-        """The numbers as JSON-ready data, in the order of names."""
-        named = {"by_reason": self.reasons, "by_agent": self.agents, "by_entity": self.entities}
-        return {"operations": self.operations, **{name: dict(sorted(each.items())) for name, each in named.items()}}
+_SHARES = 100
 
 
-@dataclass(frozen=True, slots=True)
-class RolloutReport:
-    """What became of refusals, by the audit log."""
-
-    state: RolloutState
-    since: str | None
-    writes: int
-    shadowed: Tally
-    bypassed: Tally
-    refused: Tally
-    always: Tally
-    damaged: tuple[Damage, ...]
-    __json__ = "mode=state.mode canary=state.canary since writes shadowed bypassed refused always damaged"
+def place_of(entity: str) -> int:
+    """Where an entity stands among 100 equal shares, 0 to 99: the same on every machine and for ever."""
+    return int.from_bytes(sha256(entity.encode(errors="surrogatepass")).digest()) % _SHARES
 
 
-def rollout_state(workspace: Root) -> RolloutState:
-    """How the rollout of a root stands. Raises ``ConfigError``."""
-    refuse_no_root(workspace.config)
-    rollout = workspace.config.rollout
-    # Names decide, so a profile that is not right has its entities too.
-    entities = {entity: enforces(rollout, entity) for entity in named_entities(workspace.config)}
-    return RolloutState(rollout.mode, rollout.canary, current_bypass(workspace), entities)
+def enforces(rollout: Rollout, entity: str) -> bool:
+    """Whether soft refusals are enforced for an entity. Who is in at 10 percent is in at 20."""
+    if rollout.mode == "canary":
+        return place_of(entity) < (rollout.canary or 0)
+    return rollout.mode != "shadow"
 
 
-def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutReport:
-    """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
-    audit = read_audit(workspace, wanted)
-    writes = [line for line in audit.lines if line.op != "bypass"]
-    refused = [line for line in writes if line.is_refused]
-    return RolloutReport(
-        state=rollout_state(workspace),
-        since=writes[0].ts if writes else None,
-        writes=len(writes),
-        shadowed=Tally.of(line for line in writes if line.status == "shadowed"),
-        bypassed=Tally.of(line for line in writes if line.status == "bypassed"),
-        refused=Tally.of(line for line in refused if line.reason in SOFT),
-        always=Tally.of(line for line in refused if line.reason not in SOFT),
-        damaged=audit.damaged,
+# --- the log -------------------------------------------------------------------------------------------------------
+
+
+_COUNTING = threading.Lock()
+
+
+def audit_log(workspace: Root) -> AuditLog:
+    """The audit log of a root, whether it was begun or not."""
+    return AuditLog(workspace.root / SIDECAR)
+
+
+def record(workspace: Root, line: AuditLine) -> None:
+    """Add the line of an operation to the log.
+
+    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
+    by default), and the operation is counted in ``Root.unlogged``. A folder that is no root, where there is nothing to
+    write to either, gets no log.
+    """
+    if is_root(workspace.config):
+        try:
+            audit_log(workspace).append(line)
+        except OSError as error:
+            with _COUNTING:
+                workspace.unlogged[line.status] += 1
+            _warn(workspace, line, error)
+
+
+def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
+    import logging
+
+    logging.getLogger("catmem.audit").warning(
+        "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
+        workspace.root / SIDECAR,
+        error.strerror or error,
+        line.op,
+        ascii(line.entity_id),
+        line.status,
     )

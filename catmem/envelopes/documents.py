@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from catmem.clock import read_date
 from catmem.config.access import Rights, all_problems, visible_categories
 from catmem.config.json_schema import shown
-from catmem.envelopes.parsing import refuse_out_of_scope, refuse_unseen_category
+from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -37,7 +37,7 @@ from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import EXTERNAL, Current, stale
-from catmem.store.envelope import Envelope
+from catmem.store.envelope import Content, Envelope
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import tag_texts
@@ -630,3 +630,65 @@ def stale_before_drift(a: WriteAttempt, error: DriftError) -> StaleError | None:
             refusal.drift_backup = error.drift_backup
             return refusal
     return None
+
+
+# --- whose business the content is ----------------------------------------------------------------------------------
+
+
+_PARTLY = "Send operations instead, or the JSON form with partial: true and the categories that it sees and may write."
+
+
+def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms: Terms) -> None:
+    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
+    # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
+    # is equal to what is hidden; so would the whole of a category that it does not see.
+    rights = terms.rights
+    if isinstance(content, list):
+        for operation in operations:
+            try:
+                check_beforehand([operation], terms)
+            except ForbiddenError:
+                raise
+            except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
+                continue
+    elif isinstance(content, str) or not content.get("partial"):
+        if not _may_send_whole(rights):
+            name = "" if rights.actor is None else rights.actor.name
+            raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
+    else:
+        _refuse_partial(content, terms)
+
+
+def _may_send_whole(rights: Rights) -> bool:
+    """Whether a whole document may come from this writer; of tier 1 it is looked at what the file holds, too."""
+    actor = rights.actor
+    if actor is None or actor.tier == ORCHESTRATOR_TIER:
+        return True
+    if rights.taxonomy.closed:  # only a person sees an undeclared section
+        return False
+    everything = all(
+        "*" in selectors.patterns and not any(pattern.startswith("!") for pattern in selectors.patterns)
+        for selectors in (actor.selectors(rights.target, rights.taxonomy), actor.writable(rights.taxonomy))
+    )
+    return everything and actor.include_uncategorized is True and rights.may_write("__uncategorized__")
+
+
+def _refuse_partial(content: Mapping[str, Any], terms: Terms) -> None:
+    rights = terms.rights
+    name = "" if rights.actor is None else rights.actor.name
+    for named in content["categories"]:
+        category = terms.category(named)
+        rights.refuse_unwritable(category, named)
+        refuse_unseen_category(terms, category, seen=rights.may_see(category))
+    if "title" in content and not rights.unbounded:
+        raise ForbiddenError(f"{name} may not write the title of the document", hint="Leave title out.")
+
+
+def refuse_unseen_category(terms: Terms, category: str, *, seen: bool) -> None:
+    """Raise ``ForbiddenError`` for the whole of a category that the writer does not see."""
+    actor = terms.rights.actor
+    if actor is not None and not seen:
+        raise ForbiddenError(
+            f"{actor.name} may not write the whole of the category {category!r}, which it does not see",
+            hint="Add to it by operations.",
+        )

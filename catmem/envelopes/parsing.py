@@ -1,7 +1,7 @@
 """An envelope from somewhere else: read strictly, checked by ``schemas/envelope.schema.json``, and by itself.
 
 Nothing is looked up for that: whatever is wrong there is wrong on every root. Beside it stands what its content asks
-for: operations, and whose business they are.
+for: operations.
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn
 
-from catmem.config.access import Rights
 from catmem.config.json_schema import shown, validate
-from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.digest import canonical_json
-from catmem.errors import CatmemError, EditError, EnvelopeError, ForbiddenError
+from catmem.errors import EditError, EnvelopeError
 from catmem.names import is_declared
 from catmem.store.contract import PERSON, revision_number
-from catmem.store.envelope import Content, Envelope, content_hash, from_fields
+from catmem.store.envelope import Envelope, content_hash, from_fields
 from catmem.writing.operation import Operation
-from catmem.writing.terms import Terms, check_beforehand
 
 MOST_BYTES = 40 << 20
 """Of an envelope as JSON: a file of the largest size still fits, escapes included."""
@@ -203,9 +200,6 @@ def _fault(key: KeyPath, message: str, hint: str | None) -> EnvelopeError:
     return EnvelopeError(message, key=key_text(key), hint=hint or _HINT)
 
 
-_PARTLY = "Send operations instead, or the JSON form with partial: true and the categories that it sees and may write."
-
-
 def operations_of(content: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]:
     """The operations in a content that fits the schema. Raises ``EnvelopeError`` (``schema``) for parts missing."""
     found: list[Operation] = []
@@ -228,59 +222,3 @@ def operations_of(content: Sequence[Mapping[str, Any]]) -> tuple[Operation, ...]
             raise EnvelopeError(error.message, key=key, hint=error.hint) from error
         found.append(operation)
     return tuple(found)
-
-
-def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms: Terms) -> None:
-    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
-    # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
-    # is equal to what is hidden; so would the whole of a category that it does not see.
-    rights = terms.rights
-    if isinstance(content, list):
-        for operation in operations:
-            try:
-                check_beforehand([operation], terms)
-            except ForbiddenError:
-                raise
-            except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
-                continue
-    elif isinstance(content, str) or not content.get("partial"):
-        if not may_send_whole(rights):
-            name = "" if rights.actor is None else rights.actor.name
-            raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
-    else:
-        _refuse_partial(content, terms)
-
-
-def may_send_whole(rights: Rights) -> bool:
-    """Whether a whole document may come from this writer; of tier 1 it is looked at what the file holds, too."""
-    actor = rights.actor
-    if actor is None or actor.tier == ORCHESTRATOR_TIER:
-        return True
-    if rights.taxonomy.closed:  # only a person sees an undeclared section
-        return False
-    everything = all(
-        "*" in selectors.patterns and not any(pattern.startswith("!") for pattern in selectors.patterns)
-        for selectors in (actor.selectors(rights.target, rights.taxonomy), actor.writable(rights.taxonomy))
-    )
-    return everything and actor.include_uncategorized is True and rights.may_write("__uncategorized__")
-
-
-def _refuse_partial(content: Mapping[str, Any], terms: Terms) -> None:
-    rights = terms.rights
-    name = "" if rights.actor is None else rights.actor.name
-    for named in content["categories"]:
-        category = terms.category(named)
-        rights.refuse_unwritable(category, named)
-        refuse_unseen_category(terms, category, seen=rights.may_see(category))
-    if "title" in content and not rights.unbounded:
-        raise ForbiddenError(f"{name} may not write the title of the document", hint="Leave title out.")
-
-
-def refuse_unseen_category(terms: Terms, category: str, *, seen: bool) -> None:
-    """Raise ``ForbiddenError`` for the whole of a category that the writer does not see."""
-    actor = terms.rights.actor
-    if actor is not None and not seen:
-        raise ForbiddenError(
-            f"{actor.name} may not write the whole of the category {category!r}, which it does not see",
-            hint="Add to it by operations.",
-        )

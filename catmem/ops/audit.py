@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
-from catmem.audit.log_queries import Filter
-from catmem.audit.rollout import Bypass, RolloutState
+from catmem.audit.log_queries import Filter, RolloutState
+from catmem.audit.rollout import Bypass
 from catmem.jsonable import jsonable
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
 from catmem.store.audit_log import AuditLine, Damage, Status
@@ -120,7 +120,7 @@ def rollout(call: Call) -> "RolloutState":
 
     The mode is rollout in catmem.yaml.
     """
-    from catmem.audit.rollout import rollout_state
+    from catmem.audit.log_queries import rollout_state
 
     return rollout_state(call.root)
 
@@ -135,8 +135,7 @@ def report(call: Call, *, since: _Since = None) -> Outcome:
 
     Exit status 1 if a line of the log is damaged; all others are counted.
     """
-    from catmem.audit.log_queries import Filter
-    from catmem.audit.rollout import rollout_report
+    from catmem.audit.log_queries import Filter, rollout_report
 
     found = rollout_report(call.root, Filter(since=since))
     return Outcome(found, notes=tuple(damage_notes(found.damaged)), status=int(bool(found.damaged)))

@@ -172,7 +172,7 @@ def list_(
     tell_of_rows(call, profile, target)
     if not call.for_program:
         return Outcome(EntryList(profile, call.root.list(profile, **narrowed)))
-    from catmem.workspace.seen_entry import list_with_files
+    from catmem.workspace.profile_memory import list_with_files
 
     entries, files = list_with_files(call.root, profile, **narrowed)
     for file in files.values():

@@ -21,7 +21,9 @@ from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, selector_fault
 from catmem.errors import CatmemError, ConfigError, StoreError
 from catmem.names import TARGETS
+from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at
+from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
@@ -279,3 +281,45 @@ class Cache:
         from catmem.staleness.lineage import EntryHistories
 
         return EntryHistories()
+
+
+# --- lists ---------------------------------------------------------------------------------------------------------
+
+
+def list_with_files(
+    workspace: Root,
+    name: str,
+    *,
+    target: str | None = None,
+    category: str | None = None,
+    as_of: date | None = None,
+) -> tuple[list[SeenEntry], dict[str, Reading]]:
+    """What ``Workspace.list`` lists, and the files that it was read from, by target."""
+    profile = workspace.profile(name)
+    files = {each: seen_file(workspace, profile.name, each) for each in ([target] if target else TARGETS)}
+    documents = {each: file.document for each, file in files.items()}
+    return list_documents(workspace, profile, documents, category=category, as_of=as_of), files
+
+
+def list_documents(
+    workspace: Root,
+    profile: Profile,
+    documents: Mapping[str, Document],
+    *,
+    category: str | None,
+    as_of: date | None,
+) -> list[SeenEntry]:
+    """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
+    config, day = workspace.config, as_of or clock.today()
+    wanted = None if category is None else config.taxonomy.category(category)
+    return [
+        SeenEntry(
+            f"{profile.name}/{target}",
+            document.line(entry.start),
+            entry,
+            freshness(entry, profile, config, as_of=day),
+        )
+        for target, document in documents.items()
+        for entry in visible(document, target, profile, config.taxonomy).entries
+        if wanted in {None, entry.category}
+    ]

@@ -7,22 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from catmem import clock
-from catmem.config.access import visible
 from catmem.jsonable import jsonable
-from catmem.names import TARGETS
-from catmem.staleness.freshness import Freshness, freshness
+from catmem.staleness.freshness import Freshness
 from catmem.threats import BuiltinScanner, Threat, scan_each
-from catmem.workspace.profile_memory import Reading, seen_file
 
 if TYPE_CHECKING:
-    from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.document import Entry, TagValue
     from catmem.model.version import Version
-    from catmem.workspace.root import Root
 
 PREVIEW = 80
 """Characters of an entry that a message quotes."""
@@ -49,45 +42,6 @@ class SeenEntry:
     def threats(self) -> tuple[str, ...]:
         """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents should not."""
         return rules_in([self.entry.body])
-
-
-def list_with_files(
-    workspace: Root,
-    name: str,
-    *,
-    target: str | None = None,
-    category: str | None = None,
-    as_of: date | None = None,
-) -> tuple[list[SeenEntry], dict[str, Reading]]:
-    """What ``Workspace.list`` lists, and the files that it was read from, by target."""
-    profile = workspace.profile(name)
-    files = {each: seen_file(workspace, profile.name, each) for each in ([target] if target else TARGETS)}
-    documents = {each: file.document for each, file in files.items()}
-    return list_documents(workspace, profile, documents, category=category, as_of=as_of), files
-
-
-def list_documents(
-    workspace: Root,
-    profile: Profile,
-    documents: Mapping[str, Document],
-    *,
-    category: str | None,
-    as_of: date | None,
-) -> list[SeenEntry]:
-    """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
-    config, day = workspace.config, as_of or clock.today()
-    wanted = None if category is None else config.taxonomy.category(category)
-    return [
-        SeenEntry(
-            f"{profile.name}/{target}",
-            document.line(entry.start),
-            entry,
-            freshness(entry, profile, config, as_of=day),
-        )
-        for target, document in documents.items()
-        for entry in visible(document, target, profile, config.taxonomy).entries
-        if wanted in {None, entry.category}
-    ]
 
 
 # --- what an answer says of an entry -------------------------------------------------------------------------------

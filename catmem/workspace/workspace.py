@@ -56,7 +56,7 @@ class Workspace(Root):
         ``category`` keeps one category (an alias will do); one that the profile does not see lists nothing, as if it
         were not there.
         """
-        from catmem.workspace.seen_entry import list_documents
+        from catmem.workspace.profile_memory import list_documents
 
         profile = self.profile(name)
         targets = TARGETS if target is None else (known_target(target),)

@@ -15,29 +15,25 @@ audit log. Here is decided, too, which refusals are enforced for which entity:
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from hashlib import sha256
 from typing import NamedTuple, TypeVar
 
 from catmem import clock
+from catmem.audit.rollout import SOFT, current_bypass, enforces, record
 from catmem.clock import read_date
-from catmem.config.config import Rollout
-from catmem.config.profile import is_root
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.model.document import Entry
 from catmem.names import is_declared
 from catmem.staleness.lineage import differing
-from catmem.store.audit_log import AuditLine, AuditLog, bounded
+from catmem.store.audit_log import AuditLine, bounded
 from catmem.store.contract import (
     EXTERNAL,
     PERSON,
-    SIDECAR,
     Change,
     Current,
     Snapshot,
@@ -99,8 +95,6 @@ class Attempt:
             return False
         if not enforces(self.workspace.config.rollout, self.entity):
             return True
-        from catmem.audit.rollout import current_bypass
-
         # A bypass is for writers whose view or papers are old; no one becomes another writer by it.
         if error.code == "bad_signature" or current_bypass(self.workspace) is None:
             return False
@@ -347,47 +341,12 @@ def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
         return trying.commit(expected, update, change)
 
 
-def audit_log(workspace: Root) -> AuditLog:
-    """The audit log of a root, whether it was begun or not."""
-    return AuditLog(workspace.root / SIDECAR)
-
-
-def record(workspace: Root, line: AuditLine) -> None:
-    """Add the line of an operation to the log.
-
-    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
-    by default), and the operation is counted in ``Root.unlogged``. A folder that is no root, where there is nothing to
-    write to either, gets no log.
-    """
-    if is_root(workspace.config):
-        try:
-            audit_log(workspace).append(line)
-        except OSError as error:
-            with _COUNTING:
-                workspace.unlogged[line.status] += 1
-            _warn(workspace, line, error)
-
-
 def _without_secret(name: object) -> str:
     """A name as a line keeps it; ``?`` for one that a secret begins in."""
     return "?" if any(each.rule in SECRETS for each in findings_in([str(name)[:_SCANNED]])) else bounded(name)
 
 
 _SCANNED = 4_000
-_COUNTING = threading.Lock()
-
-
-def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
-    import logging
-
-    logging.getLogger("catmem.audit").warning(
-        "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
-        workspace.root / SIDECAR,
-        error.strerror or error,
-        line.op,
-        ascii(line.entity_id),
-        line.status,
-    )
 
 
 DECIDES = "decision "
@@ -403,29 +362,6 @@ def proposal_op_id(actor: str, op_id: str) -> str:
 _MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
 """Codes of refusals of what was made on another text than the one that is there."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
-
-SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
-"""The codes of refusals that a rollout may let pass: they are about the writer's view and papers.
-
-All others are enforced from the first day. What they keep out would harm readers (``forbidden``, ``threat``), the file
-(``schema``, ``structure``, ``over_budget``), or what others wrote (``drift``, ``hash_collision``). ``bad_signature`` is
-one of these where there is no signature at all; a wrong one is never let pass, and no one asks for it.
-"""
-
-_SHARES = 100
-
-
-def place_of(entity: str) -> int:
-    """Where an entity stands among 100 equal shares, 0 to 99: the same on every machine and for ever."""
-    return int.from_bytes(sha256(entity.encode(errors="surrogatepass")).digest()) % _SHARES
-
-
-def enforces(rollout: Rollout, entity: str) -> bool:
-    """Whether soft refusals are enforced for an entity. Who is in at 10 percent is in at 20."""
-    if rollout.mode == "canary":
-        return place_of(entity) < (rollout.canary or 0)
-    return rollout.mode != "shadow"
-
 
 # --- what waits for a person: decided on the entries before and after, of those that the agent sees ------------------
 

@@ -10,6 +10,7 @@ import gc
 import re
 from collections import defaultdict
 from functools import cache, cached_property
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -262,6 +263,20 @@ def test_nothing_below_the_service_touches_the_world(package):
     below = [m for m in modules(package) if m.layer != "store" and LAYERS.index(m.layer) < LAYERS.index("service")]
     assert below
     assert [line for module in below for line in worldly(module, known)] == []
+
+
+def test_no_modules_import_each_other_in_a_circle(package):
+    """Imports inside functions count too; what only names a type does nothing."""
+    known = names(package)
+    needs = {
+        module.name: {
+            name
+            for line, name in imports(module, known)
+            if name in known - {"catmem", module.name} and line not in _typing_lines(module)
+        }
+        for module in modules(package)
+    }
+    assert len([*TopologicalSorter(needs).static_order()]) > 200
 
 
 def test_all_layers_of_the_architecture_exist(package):

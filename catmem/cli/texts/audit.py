@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from catmem.audit.log_queries import Audit, Counts
-from catmem.audit.rollout import Bypass, RolloutReport, RolloutState
+from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
+from catmem.audit.rollout import Bypass
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_moment
 from catmem.jsonable import jsonable
 from catmem.ops.audit import Following, Switched, damage_notes

@@ -13,17 +13,20 @@ import os
 import stat
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
 from catmem.store.changes import Change, WholeText
 from catmem.store.contract import Fault
-from catmem.store.files.folder import Folder
 from catmem.store.files.journal_disk import MAX_SEGMENT, JournalFolder
 from catmem.store.files.journal_lines import chain_start
 from catmem.store.files.records import MalformedError, Record, decode, decode_checkpoint, recorded_name
 from catmem.store.files.segments import Segment, walk
 from catmem.store.files.system import System
+
+if TYPE_CHECKING:
+    from catmem.store.files.folder import Folder
 
 _MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."
 

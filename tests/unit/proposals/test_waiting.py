@@ -6,12 +6,12 @@ from datetime import date
 
 import pytest
 
+from catmem.audit.rollout import audit_log
 from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
-from catmem.writing import gate
 from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
@@ -84,7 +84,7 @@ def test_shadow_mode_says_that_it_would_have_waited(tmp_path):
     done = ws.write("neo", [SAYS["replace"]], actor="neo")
     assert done.changed
     assert any("shadow mode" in note for note in done.notes)
-    lines = [line for line in AuditReader(gate.audit_log(ws)).poll() if line.status == "shadowed"]
+    lines = [line for line in AuditReader(audit_log(ws)).poll() if line.status == "shadowed"]
     assert [(line.agent, line.reason) for line in lines] == [("neo", "needs_approval")]
     assert not any("shadow mode" in note for note in ws.write("neo", [SAYS["add"]], actor="neo").notes)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 import threading
 import time
@@ -322,6 +321,8 @@ def progress() -> Iterator[Callable[[str], None]]:
     if stderr is None or not stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda _: None
         return
+    import shutil  # it loads compressors
+
     begin, over, step = time.monotonic(), threading.Event(), ""
 
     def begins(name: str) -> None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
-from html import escape
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -413,6 +412,8 @@ def plain_text(body: str) -> str:
 def to_html(body: str) -> str:
     """The body as an HTML fragment that can be shown beside other people's: nothing in it is executed or loaded."""
     if len(body) > LIMIT:
+        from html import escape  # it loads all named characters
+
         return f"<pre>{escape(body)}</pre>\n"
     html: str = _html()(body)
     return html

@@ -23,7 +23,6 @@ from catmem.errors import CatmemError, ConfigError, StoreError
 from catmem.names import TARGETS
 from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at
-from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.stores import places
 
 if TYPE_CHECKING:
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from catmem.store.contract import Store
     from catmem.threats import Scanner
     from catmem.workspace.root import Root
+    from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.drift_guard import ToolSession
 
 _WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
@@ -310,6 +310,8 @@ def list_documents(
     as_of: date | None,
 ) -> list[SeenEntry]:
     """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
+    from catmem.workspace.seen_entry import SeenEntry
+
     config, day = workspace.config, as_of or clock.today()
     wanted = None if category is None else config.taxonomy.category(category)
     return [

@@ -5,7 +5,6 @@ All that reads or writes memory works on a ``Root``; ``Workspace`` is one with e
 
 from __future__ import annotations
 
-import getpass
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -378,6 +377,8 @@ def _of_system(root: Path) -> str:
         named = ""  # there is no git
     if named:
         return named
+    import getpass  # it loads the terminal
+
     try:
         return getpass.getuser()
     except (OSError, KeyError):

@@ -111,6 +111,8 @@ def _with_hint(error: click.NoSuchOption) -> click.UsageError:
 
     if error.ctx is None or not takes_text(error.ctx.command):
         return error
+    if error.possibilities:
+        return error
     said = f"{error.format_message().rstrip('.')}. A text that begins with - goes behind --, after the options."
     return click.UsageError(said, error.ctx)
 

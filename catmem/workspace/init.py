@@ -226,7 +226,7 @@ def make_root(
         hint = "Choose another folder, or move them away first."
         if CONFIG_NAME in in_the_way:
             hint = (
-                "To add a specialist to this root, write profiles/NAME.yaml with 'extends: specialist' and its "
+                "To add a specialist to this root, write profiles/NAME.yaml with 'seed_from: orchestrator' and its "
                 "categories (docs/profiles.md), then run 'catmem seed --all'. For a new root choose another folder."
             )
         raise WouldOverwriteError(root, in_the_way, hint)

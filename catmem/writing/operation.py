@@ -97,6 +97,13 @@ class Operation:
         refuse_surrogates(text for text in texts if text is not None)
         for key, value in (self.tags or {}).items():
             parts = value if isinstance(value, list) else [value]
+            if not all(isinstance(part, str | None) for part in parts):
+                raise EditError(
+                    f"the tag {shown(key)} is {shown(value)}, and no text",
+                    code="bad_tag",
+                    key=f"tags.{key}",
+                    hint="Give a text, or a list of texts; a day as YYYY-MM-DD.",
+                )
             refuse_surrogates([key, *(part for part in parts if isinstance(part, str))])
 
 

@@ -81,6 +81,9 @@ class Request:
         **how: Any,  # noqa: ANN401 - fields of a request
     ) -> Request:
         """What operations ask of a file of the profile ``name``; without a target and a view it is to be found."""
+        if not all(isinstance(each, Operation) for each in operations):
+            message = "an operation is a catmem.Operation, such as Operation('add', content=...)"
+            raise TypeError(message)
         placed, how["expected"] = placed_expected(operations, how.get("expected"))
         is_open = target is None and how["expected"] is None
         named = "*" if is_open and finds_its_file(placed) else TARGETS[0] if target is None else target

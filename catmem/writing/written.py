@@ -19,6 +19,7 @@ from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.staleness.freshness import advice, expired_on, freshness
+from catmem.syntax.tags import block_size
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
@@ -190,6 +191,11 @@ def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
         for name, near in meant.items()
         if near is not None
     ]
+
+
+def on_words_like_tags(body: str) -> str | None:
+    """What to know of a text that begins as tags do in a file: it is kept as words, and dates nothing."""
+    return "begins like tags, and is kept as words; give tags by name (--tag KEY=VALUE)" if block_size(body) else None
 
 
 def on_verification(tags: Mapping[str, TagValue]) -> str | None:

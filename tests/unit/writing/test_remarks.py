@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from catmem.errors import EditError
 from tests.roots import make_root, put_bytes
 
 DAY = date(2026, 5, 1)
@@ -51,6 +52,21 @@ def test_nearly_the_same_words_are_noted(workspace):
 def test_an_entry_that_is_expired_when_it_is_added_is_noted(workspace):
     (note,) = workspace.add("neo", "Gone already.", category="talk", tags={"expires": "2025-01-01"}).notes
     assert note == "'Gone already.' expired on 2025-01-01, and stays out of prompts until its tag expires is changed"
+
+
+def test_words_that_begin_like_tags_are_noted(workspace):
+    (note,) = workspace.add("neo", "[expires: 2027-01-01] Rent is due.", category="talk").notes
+    assert note.endswith("begins like tags, and is kept as words; give tags by name (--tag KEY=VALUE)")
+    (note,) = workspace.replace("neo", "no calls", content="[created: 2020-01-01] no calls").notes
+    assert "begins like tags" in note
+
+
+def test_what_is_no_text_and_no_operation_is_told(workspace):
+    with pytest.raises(EditError, match=r"the tag 'expires' is .*, and no text") as caught:
+        workspace.add("neo", "Rent", category="talk", tags={"expires": DAY})
+    assert caught.value.code == "bad_tag"
+    with pytest.raises(TypeError, match=r"an operation is a catmem.Operation"):
+        workspace.write("neo", [{"action": "add", "content": "Rent"}])
 
 
 def test_a_new_category_that_is_nearly_called_as_another_is_noted_and_shows_an_agent_none_that_it_does_not_see(

@@ -21,6 +21,7 @@ from catmem.envelopes.documents import (
 from catmem.errors import (
     CatmemError,
     DriftError,
+    EditError,
     ForbiddenError,
     RefusedError,
     StaleError,
@@ -60,6 +61,12 @@ class ContentEditor(Editor):
         a = self.attempt
         if a.envelope is None:
             a.expected = checked_expected(a.asked.expected)
+            if a.expected is None:
+                raise EditError(
+                    "nothing says what this content is made on",
+                    code="bad_expected",
+                    hint="Give expected: 0 for the first.",
+                )
         a.begin_session()
         if not writes_entity(self.declared, a.acting):
             raise ForbiddenError(f"{a.agent} may not write to {shown(a.entity)}", hint="It may only read it.")

@@ -180,7 +180,9 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     # It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
     # a revision here.
     adopted = None
-    _role_of(workspace, agent or PERSON)  # who is refused leaves no trace
+    role = _role_of(workspace, agent or PERSON)  # who is refused leaves no trace
+    if is_declared(entity):
+        declared_of(workspace, entity, role)
     if prev is None:
         prev, adopted = newest(workspace, entity)
     name = agent or PERSON

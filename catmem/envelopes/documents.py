@@ -21,6 +21,7 @@ from catmem.errors import (
     CatmemError,
     DriftError,
     EditError,
+    EnvelopeError,
     ForbiddenError,
     OperationCollisionError,
     RefusedError,
@@ -444,6 +445,13 @@ class DocumentEditor(OperationsEditor):
         for revision in a.workspace.store.log(a.entity) if a.asked.merges else ():
             if revision.revision in a.asked.merges and revision.is_proposal:
                 raise gate.on_proposal(a.entity, revision.revision)
+        content = self.envelope.content
+        if a.asked.merges and (self.operations or (isinstance(content, dict) and content.get("partial"))):
+            raise EnvelopeError(
+                "parents names branches, and only a whole document says what becomes of their text",
+                key="parents",
+                hint=f"Nothing was written. Leave them out; catmem merge {a.entity} brings branches in.",
+            )
         self.hide_proposal()
 
     def planned(self, document: Document, current: Current) -> Plan:

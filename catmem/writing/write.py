@@ -16,9 +16,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import Profile, one_reading
-from catmem.errors import ApprovalError, CatmemError, StaleError
+from catmem.errors import ApprovalError, CatmemError, EditError, StaleError
 from catmem.names import TARGETS
-from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, Update
+from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, Update, is_branch
 from catmem.store.judgement import rehearse
 from catmem.text import size_of
 from catmem.writing import gate
@@ -150,6 +150,15 @@ class WriteAttempt(Attempt):
     def made_change(self) -> Change:
         """What the store learns of it; the steps add to its note until it is recorded."""
         asked, editor, envelope = self.asked, self.editor, self.envelope
+        if asked.op_id == "":
+            raise EditError("op_id is empty", code="bad_operation", hint="Leave it out, or give a name of your own.")
+        for revision in asked.merges:
+            if not (is_branch(revision) or is_branch(self.expected or "0")):
+                raise EditError(
+                    f"revision {revision} of {self.entity} is no branch, so nothing can merge it",
+                    code="not_a_branch",
+                    hint="Nothing was written. 'catmem branches' lists what can be merged.",
+                )
         self.note |= editor.note() | {"actor": self.actor} | _papers_note(envelope)
         self.note |= {"merged": list(asked.merges)} if asked.merges else {}
         agent, request = self.actor or PERSON, None
@@ -212,7 +221,8 @@ def view(attempt: WriteAttempt) -> None:
         else:
             attempt.commit(attempt.expected, attempt.editor.unmade, attempt.change, rebases=True)
     except ApprovalError as error:
-        if attempt.plan is None:
+        # A merge closes branches, which no proposal shows.
+        if attempt.plan is None or attempt.asked.merges:
             raise
         attempt.held_back = error
     except CatmemError as error:

@@ -40,7 +40,7 @@ def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, m
     result = run("un s")
     assert "  cd 'un s'\n" in result.stdout
     said = run("un s", "--profile", "legal", status=2).stderr
-    assert "To add a specialist to this root, write profiles/NAME.yaml with 'extends: specialist'" in said
+    assert "To add a specialist to this root, write profiles/NAME.yaml with 'seed_from: orchestrator'" in said
     assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")] == [
         "catmem.yaml", "USER.md", "orchestrator.yaml", ".gitignore",
     ]  # fmt: skip

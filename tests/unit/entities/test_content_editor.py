@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from catmem.errors import (
+    ApprovalError,
     ConfigError,
     DriftError,
     EditError,
+    EnvelopeError,
     ForbiddenError,
     MergeConflictError,
     OperationCollisionError,
@@ -298,8 +300,46 @@ def test_an_envelope_that_merges_files_is_for_who_sees_all(make: Callable[..., W
     four = [{**add[0], "content": "four"}]
     with pytest.raises(ForbiddenError, match="may not merge"):
         root.submit(jsonable(root.envelope("neo", four, agent="neo", prev=2)) | {"parents": [2, "2a"]})
-    done = root.submit(jsonable(root.envelope("neo", four, agent="boss", prev=2)) | {"parents": [2, "2a"]})
+    with pytest.raises(EnvelopeError, match="only a whole document") as caught:
+        root.submit(jsonable(root.envelope("neo", four, agent="boss", prev=2)) | {"parents": [2, "2a"]})
+    assert caught.value.key == "parents"
+    with pytest.raises(EditError, match="revision 1 of neo/user is no branch"):
+        root.submit(jsonable(root.envelope("neo", "## Talk\nall\n", agent="boss", prev=2)) | {"parents": [2, 1]})
+    assert [each.revision for each in root.branches("neo")] == ["2a"]
+    whole = "## Talk\none\n§\ntwo\n§\nthree\n"
+    done = root.submit(jsonable(root.envelope("neo", whole, agent="boss", prev=2)) | {"parents": [2, "2a"]})
     assert (done.revision, root.branches("neo")) == ("3", [])
+
+
+def test_an_agents_merge_by_envelope_cannot_wait(make: Callable[..., Workspace]) -> None:
+    root = make("on_stale: branch\napproval: all\n")
+    root.add("neo", "one", category="talk")
+    root.add("neo", "two", category="talk", expected=1)
+    late = root.add("neo", "three", category="talk", expected=1, on_stale="branch")
+    whole = "## Talk\none\n§\ntwo\n§\nthree\n"
+    fields = jsonable(root.envelope("neo", whole, agent="boss", prev=2)) | {"parents": [2, late.revision]}
+    with pytest.raises(ApprovalError):
+        root.submit(fields)
+    assert root.proposals() == []
+    assert [each.revision for each in root.branches("neo")] == [late.revision]
+
+
+def test_an_envelope_for_an_entity_is_made_for_its_readers_alone(any_root: Workspace) -> None:
+    any_root.put(ALPHA, {"a": 1}, expected=0)
+    with pytest.raises(UnknownNameError) as hidden:
+        any_root.envelope(ALPHA, {}, agent="switch")
+    with pytest.raises(UnknownNameError) as unknown:
+        any_root.envelope("project:none", {}, agent="switch")
+    assert str(hidden.value).replace(ALPHA, "project:none") == str(unknown.value)
+
+
+def test_a_content_names_what_it_is_made_on_and_an_op_id_has_a_name(any_root: Workspace) -> None:
+    with pytest.raises(EditError) as caught:
+        any_root.put(ALPHA, {"a": 1}, expected=None)
+    assert caught.value.code == "bad_expected"
+    with pytest.raises(EditError, match="op_id is empty"):
+        any_root.put(ALPHA, {"a": 1}, expected=0, op_id="")
+    assert any_root.store.head(ALPHA) is None
 
 
 # --- what else shows them ------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from catmem.audit.rollout import SOFT, Bypass, audit_log, current_bypass, enforces, place_of
+from catmem.audit.recording import audit_log
+from catmem.audit.rollout import SOFT, Bypass, current_bypass, enforces, place_of
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import named_entities, profile_names, refuse_no_root

@@ -1,4 +1,4 @@
-"""What a rollout enforces for which entity, the emergency bypass, and what goes into the audit log.
+"""What a rollout enforces for which entity, and the emergency bypass.
 
 For a while a bypass lets soft refusals pass everywhere. A person begins it, and it is audited. It is kept in
 ``.catmem/bypass.json`` of the root and ends by itself. What cannot be read there is no bypass.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import threading
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -16,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from catmem import clock
+from catmem.audit.recording import record
 from catmem.config.config import Rollout
-from catmem.config.profile import is_root, refuse_no_root
+from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError, EditError, StoreError
 from catmem.files import os_errors, read_bounded, replace_json
 from catmem.jsonable import jsonable
-from catmem.store.audit_log import AuditLine, AuditLog
+from catmem.store.audit_log import AuditLine
 from catmem.store.contract import PERSON, SIDECAR
 from catmem.workspace.root import Root, person_name
 
@@ -163,43 +163,3 @@ def enforces(rollout: Rollout, entity: str) -> bool:
     if rollout.mode == "canary":
         return place_of(entity) < (rollout.canary or 0)
     return rollout.mode != "shadow"
-
-
-# --- the log -------------------------------------------------------------------------------------------------------
-
-
-_COUNTING = threading.Lock()
-
-
-def audit_log(workspace: Root) -> AuditLog:
-    """The audit log of a root, whether it was begun or not."""
-    return AuditLog(workspace.root / SIDECAR)
-
-
-def record(workspace: Root, line: AuditLine) -> None:
-    """Add the line of an operation to the log.
-
-    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
-    by default), and the operation is counted in ``Root.unlogged``. A folder that is no root, where there is nothing to
-    write to either, gets no log.
-    """
-    if is_root(workspace.config):
-        try:
-            audit_log(workspace).append(line)
-        except OSError as error:
-            with _COUNTING:
-                workspace.unlogged[line.status] += 1
-            _warn(workspace, line, error)
-
-
-def _warn(workspace: Root, line: AuditLine, error: OSError) -> None:
-    import logging
-
-    logging.getLogger("catmem.audit").warning(
-        "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
-        workspace.root / SIDECAR,
-        error.strerror or error,
-        line.op,
-        ascii(line.entity_id),
-        line.status,
-    )

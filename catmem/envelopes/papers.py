@@ -15,7 +15,7 @@ from catmem import clock
 from catmem.config.access import Rights
 from catmem.config.profile import Profile
 from catmem.envelopes.agents import agents_of, bound_profile, fits, keys_of, role_drift
-from catmem.envelopes.documents import DocumentEditor
+from catmem.envelopes.document_editor import DocumentEditor
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError
 from catmem.jsonable import jsonable

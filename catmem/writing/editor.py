@@ -1,7 +1,7 @@
 """How a write turns what is there into what is to be there: by operations on the entries of a memory file.
 
 The steps of a write ask an editor (``writing/write.py``) where kinds of content differ: what the writer may do at all,
-what the new text is, how much of the old words is left. Whole documents (``envelopes/documents.py``) and
+what the new text is, how much of the old words is left. Whole documents (``envelopes/document_editor.py``) and
 declared entities (``entities/content_editor.py``) have editors of their own.
 """
 

@@ -24,7 +24,8 @@ from datetime import date
 from typing import NamedTuple, TypeVar
 
 from catmem import clock
-from catmem.audit.rollout import SOFT, current_bypass, enforces, record
+from catmem.audit.recording import record
+from catmem.audit.rollout import SOFT, current_bypass, enforces
 from catmem.clock import read_date
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.model.document import Entry

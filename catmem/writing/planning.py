@@ -113,7 +113,7 @@ class _Draft:
         made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
         self._remark(made, None if like is None else on_nearly_same(like, to_agent=self.terms.to_agent))
         self._remark(made, on_expiry(tags, self.terms))
-        self._remark(made, on_words_like_tags(body))
+        self._remark(made, on_words_like_tags(body, to_agent=self.terms.to_agent))
 
     def replace(self, operation: Operation) -> None:
         entry = self._entry(operation)
@@ -143,7 +143,7 @@ class _Draft:
         if "verified_date" not in tags and given.get("verified_date", True):
             self._remark(made, on_verification(old_tags))
         self._remark(made, on_double(made.category) if doubled else None)
-        self._remark(made, on_words_like_tags(body))
+        self._remark(made, on_words_like_tags(body, to_agent=self.terms.to_agent))
 
     def remove(self, operation: Operation) -> None:
         entry = self._entry(operation)

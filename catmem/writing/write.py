@@ -150,15 +150,6 @@ class WriteAttempt(Attempt):
     def made_change(self) -> Change:
         """What the store learns of it; the steps add to its note until it is recorded."""
         asked, editor, envelope = self.asked, self.editor, self.envelope
-        if asked.op_id == "":
-            raise EditError("op_id is empty", code="bad_operation", hint="Leave it out, or give a name of your own.")
-        for revision in asked.merges:
-            if not (is_branch(revision) or is_branch(self.expected or "0")):
-                raise EditError(
-                    f"revision {revision} of {self.entity} is no branch, so nothing can merge it",
-                    code="not_a_branch",
-                    hint="Nothing was written. 'catmem branches' lists what can be merged.",
-                )
         self.note |= editor.note() | {"actor": self.actor} | _papers_note(envelope)
         self.note |= {"merged": list(asked.merges)} if asked.merges else {}
         agent, request = self.actor or PERSON, None
@@ -210,7 +201,21 @@ def rights(a: WriteAttempt) -> None:
     """Find the entity. Refuse who may not write there, and what can be written nowhere."""
     a._editor = a.asked.editor(a)  # noqa: SLF001 - set here alone
     a.editor.check()
+    _check_names(a)
     a.change = a.made_change()
+
+
+def _check_names(a: WriteAttempt) -> None:
+    """Refuse an ``op_id`` without a letter, and to merge what is no branch."""
+    if a.asked.op_id == "":
+        raise EditError("op_id is empty", code="bad_operation", hint="Leave it out, or give a name of your own.")
+    for revision in a.asked.merges:
+        if not (is_branch(revision) or is_branch(a.expected or "0")):
+            raise EditError(
+                f"revision {revision} of {a.entity} is no branch, so nothing can merge it",
+                code="not_a_branch",
+                hint="Nothing was written. 'catmem branches' lists what can be merged.",
+            )
 
 
 def view(attempt: WriteAttempt) -> None:

@@ -193,9 +193,10 @@ def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
     ]
 
 
-def on_words_like_tags(body: str) -> str | None:
+def on_words_like_tags(body: str, *, to_agent: bool) -> str | None:
     """What to know of a text that begins as tags do in a file: it is kept as words, and dates nothing."""
-    return "begins like tags, and is kept as words; give tags by name (--tag KEY=VALUE)" if block_size(body) else None
+    option = "" if to_agent else " (--tag KEY=VALUE)"
+    return f"begins like tags, and is kept as words; give tags by name{option}" if block_size(body) else None
 
 
 def on_verification(tags: Mapping[str, TagValue]) -> str | None:

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from catmem.audit.rollout import audit_log
+from catmem.audit.recording import audit_log
 from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.store.audit_log import AuditReader

@@ -59,6 +59,8 @@ def test_words_that_begin_like_tags_are_noted(workspace):
     assert note.endswith("begins like tags, and is kept as words; give tags by name (--tag KEY=VALUE)")
     (note,) = workspace.replace("neo", "no calls", content="[created: 2020-01-01] no calls").notes
     assert "begins like tags" in note
+    (note,) = workspace.add("neo", "[mood: good] Rent.", category="talk", actor="neo").notes
+    assert note.endswith("kept as words; give tags by name")
 
 
 def test_what_is_no_text_and_no_operation_is_told(workspace):

@@ -1,0 +1,323 @@
+"""Envelopes on a memory file: operations, or a whole document in text or in JSON form, made on a named revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from catmem.config.access import Rights
+from catmem.config.json_schema import shown
+from catmem.config.profile import ORCHESTRATOR_TIER
+from catmem.envelopes.documents import overlap, plan_document, refuse_unseen_category
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    EnvelopeError,
+    ForbiddenError,
+    OperationCollisionError,
+    RefusedError,
+    StaleError,
+    UnknownNameError,
+    UnknownRevisionError,
+)
+from catmem.model.document import Document
+from catmem.store.contract import EXTERNAL, Current, stale
+from catmem.store.envelope import Content, Envelope
+from catmem.workspace.root import Root
+from catmem.writing import gate
+from catmem.writing.drift_guard import gone_entries
+from catmem.writing.editor import OperationsEditor
+from catmem.writing.matching import hide_digests
+from catmem.writing.operation import Operation
+from catmem.writing.planning import Plan, unseen
+from catmem.writing.terms import Terms, check_beforehand, terms_of
+from catmem.writing.write import WriteAttempt
+
+AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
+ALIKE = 0.6
+"""The share of common words below which a new text has little in common with the old one."""
+
+
+class DocumentEditor(OperationsEditor):
+    """The content of an envelope for a memory file, and the refusals that only envelopes have."""
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """What is to be done; nothing where a whole document is given."""
+        content = self.attempt.asked.content
+        return content if isinstance(content, tuple) else ()
+
+    @property
+    def envelope(self) -> Envelope:
+        """The envelope that the write came in."""
+        if self.attempt.envelope is None:
+            raise AssertionError(self.attempt.asked)
+        return self.attempt.envelope
+
+    def found_terms(self) -> Terms:
+        """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
+        a, envelope = self.attempt, self.envelope
+        name, _, target = envelope.entity_id.partition("/")
+        try:
+            Rights(a.acting, target, a.workspace.config.taxonomy).refuse_other_owner(name)
+        except UnknownNameError as error:
+            message = f"{envelope.agent_id} may not write to {shown(envelope.entity_id)}"
+            raise ForbiddenError(message, hint=error.hint) from None
+        return terms_of(a.workspace, name, target, a.acting, allow_secret=a.asked.allow_secret)
+
+    def check(self) -> None:
+        """Raise what is forbidden whatever the file holds; what else is wrong with the content comes later."""
+        a, actor, content = self.attempt, self.terms.rights.actor, self.envelope.content
+        a.begin_session()
+        self.check_reason()
+        refuse_out_of_scope(content, self.operations, self.terms)
+        if a.asked.merges and actor is not None and not self.terms.rights.unbounded:
+            raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
+        for revision in a.workspace.store.log(a.entity) if a.asked.merges else ():
+            if revision.revision in a.asked.merges and revision.is_proposal:
+                raise gate.on_proposal(a.entity, revision.revision)
+        if a.asked.merges and (self.operations or (isinstance(content, dict) and content.get("partial"))):
+            raise EnvelopeError(
+                "parents names branches, and only a whole document says what becomes of their text",
+                key="parents",
+                hint=f"Nothing was written. Leave them out; catmem merge {a.entity} brings branches in.",
+            )
+        self.hide_proposal()
+
+    def planned(self, document: Document, current: Current) -> Plan:
+        if current.revision != self.attempt.expected:
+            self._refuse_second_of_a_number()
+        return self._plan_of(document, current)
+
+    def _plan_of(self, document: Document, current: Current) -> Plan:
+        content, base = self.envelope.content, current.base
+        if isinstance(content, list):
+            check_beforehand(self.operations, self.terms)
+            return super().planned(document, current)
+        if base is None or base == document.to_bytes():
+            plan = plan_document(document, content, self.terms, self.attempt.workspace.parse)
+            self._refuse_unseen(document, plan.document)
+            return plan
+        return self._merged(document, base, content)
+
+    def _merged(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
+        """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
+        from catmem.model.merge import merge
+
+        seen, parse = self.legible(base), self.attempt.workspace.parse
+        plan = plan_document(seen, content, self.terms, parse)
+        merged = merge(seen, document, plan.document)
+        if merged.conflicts:
+            raise DriftError(f"{self.terms.entity} was changed where this write would change it", hint=AGAIN)
+        if merged.text == document.text:
+            return Plan(document, (), (), plan.notes, plan.warnings)
+        new = parse(merged.text.encode())
+        self._refuse_unseen(document, new)
+        return plan._replace(document=new)
+
+    def _refuse_unseen(self, document: Document, new: Document) -> None:
+        """Refuse a whole text that takes away an entry or a heading which the conversation does not know as it is."""
+        session = self.attempt.asked.session
+        if session is None:
+            return
+        entry = next((each for each in gone_entries(document, new) if not self.knows(each)), None)
+        if entry is not None:
+            raise unseen(entry, self.terms)
+        heading = session.lost_heading(self.terms.entity, document, new)
+        if heading is not None:
+            raise DriftError(
+                f"your text of {self.terms.entity} lacks the heading {shown(heading)}, which another program wrote",
+                hint="Nothing was written. Put the heading into your text, and write it again.",
+            )
+
+    def alert(self) -> None:
+        """Refuse what the writer wanted to be warned of, and what the root does."""
+        if self.document is not None:
+            self._alert(self.document)
+        super().alert()
+
+    def _alert(self, document: Document) -> None:
+        """Refuse, once, a document that has little in common with the old one. Operations say what they change."""
+        a, content = self.attempt, self.envelope.content
+        if not self.envelope.alert or a.asked.confirm or a.alerted or isinstance(content, list):
+            return
+        alike = overlap(content, document, self.terms)
+        if alike < ALIKE:
+            a.alert(little_in_common(alike))
+
+    def reworded(self, plan: Plan) -> Sequence[tuple[str, str]]:
+        """Of a whole document: what the writer sees of each category that it changes, before and after."""
+        if self.operations or self.document is None:
+            return plan.reworded
+        sides = []
+        for each in (self.document, plan.document):
+            bodies: dict[str, list[str]] = {}
+            for entry in self.terms.rights.in_sight(each):
+                bodies.setdefault(entry.category, []).append(entry.body)
+            sides.append(bodies)
+        was, now = sides
+        changed = [name for name in was if was[name] != now.get(name)]
+        return [("\n".join(was[name]), "\n".join(now.get(name, []))) for name in changed]
+
+    # --- refusals --------------------------------------------------------------------------------------------------
+
+    def refusal(self, error: CatmemError) -> CatmemError:
+        """The first refusal that holds, in the order of docs/envelopes.md."""
+        error = self.without_proposal(error)
+        try:
+            if isinstance(error, StaleError | DriftError | UnknownRevisionError):
+                self._refuse_second_of_a_number()
+                self._refuse_what_comes_before(error)
+            elif isinstance(error, RefusedError):
+                self._tell(error)
+        except CatmemError as first:
+            error = first
+        return super().refusal(error)
+
+    def _refuse_second_of_a_number(self) -> None:
+        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
+        a = self.attempt
+        error = second_of_a_number(a)
+        if error is not None:
+            self._tell(error)
+            raise error
+
+    def _refuse_what_comes_before(self, error: CatmemError) -> None:
+        """Raise what stands before an old view in the order, if that is wrong too; else complete the error."""
+        document, a = None, self.attempt
+        if not isinstance(error, UnknownRevisionError):
+            with suppress(UnknownRevisionError):
+                seen = a.workspace.store.read(a.entity, str(self.envelope.prev_rev))
+                document = self.legible_or_none(seen.data)
+        if document is not None:
+            try:
+                self._plan_of(document, Current(seen.data, str(self.envelope.prev_rev), None))
+            except ForbiddenError:
+                raise
+            except CatmemError:
+                pass  # what is wrong with the content comes after an old view
+            if isinstance(error, DriftError):
+                refusal = stale_before_drift(a, error)
+                if refusal is not None:
+                    raise refusal from error
+                self._alert(document)
+        if isinstance(error, RefusedError):
+            self._tell(error)
+        else:
+            error.hint = f"{a.entity} is at revision {head_of(a.workspace, a.entity)}. {AGAIN}"
+
+    def _tell(self, error: RefusedError) -> None:
+        """Let a refusal say what is at the head, as far as the writer may know it."""
+        if not self.terms.rights.unbounded:
+            hide_digests(error)
+        if error.found is None:
+            error.found = head_of(self.attempt.workspace, self.terms.entity)
+
+
+# --- what tells who wrote in between -------------------------------------------------------------------------------
+
+
+def head_of(workspace: Root, entity: str) -> str:
+    """The revision at the head, ``"0"`` for none."""
+    head = workspace.store.head(entity)
+    return "0" if head is None else head.revision
+
+
+def little_in_common(alike: float, least: float = ALIKE) -> RefusedError:
+    """The refusal of a content that shares so few words with the old one that its writer wanted to be warned."""
+    return RefusedError(
+        f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}",
+        code="semantic_collision",
+        hint="Nothing was written. Look at what is there now; to write it all the same, send it again with confirm "
+        "(catmem write --confirm).",
+    )
+
+
+def second_of_a_number(a: WriteAttempt) -> OperationCollisionError | None:
+    """The refusal of a second revision of one number from the writer of the first, ``None`` for another write."""
+    # Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
+    # an old view does.
+    workspace, envelope = a.workspace, a.envelope
+    if envelope is None or (a.asked.on_stale or workspace.config.on_stale) == "branch":
+        return None
+    log = workspace.store.log(envelope.entity_id)
+    # An external change since, which this commit may have taken in, changes nothing.
+    last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
+    if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
+        return None
+    first = last.note.get("envelope", {}).get("mem_hash")
+    same_place = last.revision == str(envelope.mem_rev) and last.parents == tuple(map(str, envelope.parents))
+    if not same_place or first is None or first == envelope.mem_hash:
+        return None
+    return OperationCollisionError(
+        f"{last.who} wrote something newer before this: revision {last.revision}, with other content",
+        expected=str(envelope.prev_rev),
+        found=head_of(workspace, envelope.entity_id),
+        hint=f"It may come from another tab, session or process of {last.who}. {AGAIN} With on_stale: branch in "
+        "catmem.yaml such writes are kept as branches.",
+    )
+
+
+def stale_before_drift(a: WriteAttempt, error: DriftError) -> StaleError | None:
+    """The refusal of an old view in the place of that of an external change, if another write came between, too."""
+    for revision in a.workspace.store.log(a.entity):
+        if revision.revision == a.expected:
+            return None
+        if revision.agent != EXTERNAL and not revision.is_branch:
+            refusal = stale(a.entity, a.expected or "0", head_of(a.workspace, a.entity))
+            refusal.drift_backup = error.drift_backup
+            return refusal
+    return None
+
+
+# --- whose business the content is ----------------------------------------------------------------------------------
+
+
+_PARTLY = "Send operations instead, or the JSON form with partial: true and the categories that it sees and may write."
+
+
+def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms: Terms) -> None:
+    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
+    # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
+    # is equal to what is hidden; so would the whole of a category that it does not see.
+    rights = terms.rights
+    if isinstance(content, list):
+        for operation in operations:
+            try:
+                check_beforehand([operation], terms)
+            except ForbiddenError:
+                raise
+            except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
+                continue
+    elif isinstance(content, str) or not content.get("partial"):
+        if not _may_send_whole(rights):
+            name = "" if rights.actor is None else rights.actor.name
+            raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
+    else:
+        _refuse_partial(content, terms)
+
+
+def _may_send_whole(rights: Rights) -> bool:
+    """Whether a whole document may come from this writer; of tier 1 it is looked at what the file holds, too."""
+    actor = rights.actor
+    if actor is None or actor.tier == ORCHESTRATOR_TIER:
+        return True
+    if rights.taxonomy.closed:  # only a person sees an undeclared section
+        return False
+    everything = all(
+        "*" in selectors.patterns and not any(pattern.startswith("!") for pattern in selectors.patterns)
+        for selectors in (actor.selectors(rights.target, rights.taxonomy), actor.writable(rights.taxonomy))
+    )
+    return everything and actor.include_uncategorized is True and rights.may_write("__uncategorized__")
+
+
+def _refuse_partial(content: Mapping[str, Any], terms: Terms) -> None:
+    rights = terms.rights
+    name = "" if rights.actor is None else rights.actor.name
+    for named in content["categories"]:
+        category = terms.category(named)
+        rights.refuse_unwritable(category, named)
+        refuse_unseen_category(terms, category, seen=rights.may_see(category))
+    if "title" in content and not rights.unbounded:
+        raise ForbiddenError(f"{name} may not write the title of the document", hint="Leave title out.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
+from functools import lru_cache
 
 _ISO_DATE_LENGTH = len("2026-05-01")
 
@@ -33,8 +34,11 @@ def timestamp_in_seconds(moment: datetime) -> str:
 
 def read_date(value: str | Sequence[str] | None) -> date | None:
     """The date that a tag holds, ``YYYY-MM-DD``; ``None`` for anything else, which is a problem of the document."""
-    if not isinstance(value, str) or len(value) != _ISO_DATE_LENGTH:
-        return None
+    return _date(value) if isinstance(value, str) and len(value) == _ISO_DATE_LENGTH else None
+
+
+@lru_cache(maxsize=1024)
+def _date(value: str) -> date | None:
     try:
         day = date.fromisoformat(value)
     except ValueError:

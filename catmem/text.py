@@ -10,7 +10,7 @@ import json
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from catmem.errors import NotUtf8Error, TooLargeError
@@ -228,14 +228,29 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old_name: str, new
 
 
 def equal_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, int]:
-    """How many items the two begin and end with in common, none of them counted twice."""
-    start = end = 0
-    shorter = min(len(before), len(after))
-    while start < shorter and before[start] == after[start]:
-        start += 1
-    while end < shorter - start and before[-1 - end] == after[-1 - end]:
-        end += 1
+    """How many items (or characters, or bytes) the two begin and end with in common, none of them counted twice."""
+    old, new, shorter = len(before), len(after), min(len(before), len(after))
+    start = _equal(lambda at, step: before[at : at + step] == after[at : at + step], shorter)
+    end = _equal(
+        lambda at, step: before[old - at - step : old - at] == after[new - at - step : new - at], shorter - start
+    )
     return start, end
+
+
+_FIRST_STEP = 1024
+
+
+def _equal(same: Callable[[int, int], bool], most: int) -> int:
+    """How many in a row are the same, of ``most``: twice as many are compared at once until some are not."""
+    found, step = 0, _FIRST_STEP
+    while found < most:
+        step = min(step, most - found)
+        if same(found, step):
+            found += step
+            step *= 2
+        else:
+            most, step = found + step - 1, max(1, step // 2)
+    return found
 
 
 def text_diff(before: str, after: str, old_name: str, new_name: str) -> str:

@@ -33,7 +33,6 @@ from catmem.model.document import Document, Entry
 from catmem.model.pairing import alike, pair_entries, words_of
 from catmem.names import TARGETS, is_declared
 from catmem.staleness.freshness import DATED_BY, Clock, Freshness, freshness, is_ahead
-from catmem.store.changes import splice
 from catmem.store.contract import DECISION, EXTERNAL, Revision, Store, writer_of
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.syntax.scan import rescan, touched_region
@@ -87,12 +86,8 @@ def _categories(document: Document) -> list[str]:
 
 def _changed(old: str, new: str) -> tuple[int, int]:
     """Where ``old`` gives way to something else: the offsets of its first and behind its last other character."""
-    before, after = old.encode(), new.encode()
-    found = splice(before, after)
-    # An edge may lie within a character: half of one at the edge is left out of what is equal.
-    start = len(before[: found.offset].decode(errors="ignore"))
-    equal_end = before[found.offset + found.removed :].decode(errors="ignore")
-    return start, len(old) - len(equal_end)
+    start, end = equal_ends(old, new)
+    return start, len(old) - end
 
 
 # --- when each entry was first seen, by whom it was written ---------------------------------------------------------

@@ -6,11 +6,10 @@ from typing import NamedTuple, TypeAlias
 from zlib import compress, decompressobj
 from zlib import error as ZlibError  # noqa: N812 - a class, under the name of one
 
+from catmem.text import equal_ends
+
 _WORTH_PACKING = 1024
 """Bytes; below, packing saves nothing that matters."""
-
-_FIRST_STEP = 1024
-"""Bytes that are compared at first; then twice as many as long as they are equal, then half as many down to these."""
 
 
 class Splice(NamedTuple):
@@ -64,29 +63,5 @@ def whole(data: bytes) -> WholeText:
 
 def splice(old: bytes, new: bytes) -> Splice:
     """The smallest single splice from ``old`` to ``new``."""
-    start = _same_start(old, new)
-    end = min(_same_start(old[::-1], new[::-1]), min(len(old), len(new)) - start)
+    start, end = equal_ends(old, new)
     return Splice(start, len(old) - start - end, new[start : len(new) - end])
-
-
-def _same_start(old: bytes, new: bytes) -> int:
-    """How many bytes are equal at the start. A comparison like this runs at C speed, and copies nothing."""
-    there, length = memoryview(new), min(len(old), len(new))
-    same, step, grows = 0, _FIRST_STEP, True
-    while same < length:
-        step = min(step, length - same)
-        if old.startswith(there[same : same + step], same):
-            same += step
-            step *= 2 if grows else 1
-        elif step <= _FIRST_STEP:
-            return same + _first_other(old[same : same + step], new[same : same + step])
-        else:
-            grows = False
-            step //= 2
-    return same
-
-
-def _first_other(old: bytes, new: bytes) -> int:
-    """Where the first byte differs of two that are as long as each other, and not equal."""
-    mixed = int.from_bytes(old, "little") ^ int.from_bytes(new, "little")
-    return ((mixed & -mixed).bit_length() - 1) // 8

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from catmem.errors import EditError
@@ -101,6 +101,7 @@ def _body(text: str, block: _Groups | _Frontmatter | None, limit: int) -> str:
     return body
 
 
+@lru_cache(maxsize=16_384)
 def read_pairs(text: str, limit: int) -> Pairs:
     """What the tag block of an entry's text says; a tag block over ``limit`` characters is text."""
     if text[:1] not in MAY_BEGIN:

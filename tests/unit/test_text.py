@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
-from catmem.text import Limits, LineIndex, counted, decode, dominant_newline, unify_newlines, with_newline
+from catmem.text import Limits, LineIndex, counted, decode, dominant_newline, equal_ends, unify_newlines, with_newline
 from tests.together import together
 
 
@@ -80,3 +80,14 @@ def test_lines_and_columns_count_from_one_and_lf_alone_ends_a_line():
 )
 def test_a_number_of_things(count, words, said):
     assert counted(count, *words) == said
+
+
+@pytest.mark.parametrize("size", [0, 1, 1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("where", [0.0, 0.3, 1.0])
+@pytest.mark.parametrize("of", [str, str.encode, list])
+def test_what_two_texts_begin_and_end_with_in_common(size, where, of):
+    front, back = "a" * int(size * where), "b" * (size - int(size * where))
+    for gone, come in [("x", "y"), ("", "new"), ("old", "")]:
+        assert equal_ends(of(front + gone + back), of(front + come + back)) == (len(front), len(back))
+    assert sum(equal_ends(of(front + back), of(front + back))) == size
+    assert sum(equal_ends(of("a" * size), of("a" * (size + 7)))) == size

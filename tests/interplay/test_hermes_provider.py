@@ -188,7 +188,7 @@ def test_the_words_that_turn_write_approval_on_are_those_of_hermes_agent(hermes_
     """Read by Hermes Agent itself, from the same file."""
     asks = "from tools.write_approval import write_approval_enabled; print(write_approval_enabled('memory'))"
     for word in ("true", "'on'", "' Yes '", "'1'", "approve", "enabled", "false", "'off'", "'maybe'", "1", "[]", "~"):
-        put(home / "config.yaml", f"memory: {{write_approval: {word}}}\n")
+        put(home / "config.yaml", f"memory:\n  write_approval: {word}\n")
         theirs = process([hermes_python, "-c", asks], home).strip().splitlines()[-1]
         assert str(read_config(home_at(home)).write_approval) == theirs, word
 

@@ -165,7 +165,7 @@ def test_both_at_once_lose_nothing(fleet, hermes_python):
     ) as process:
         assert process.stdout.readline() == "ready\n"
         put(fleet / "catmem.yaml", "version: 1\nprofiles: catmem-profiles\nhomes: profiles/{name}/memories\n")
-        put(fleet / "profiles" / "coder" / "config.yaml", "memory: {user_char_limit: 1000000}\n")
+        put(fleet / "profiles" / "coder" / "config.yaml", "memory:\n  user_char_limit: 1000000\n")
         process.stdin.write("\n")
         process.stdin.flush()
         for turn in range(5):

@@ -21,7 +21,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError
 from catmem.files import os_errors, read_bounded, replace_file, rewrite_file
 from catmem.names import FILE_NAMES
-from catmem.plugins.hermes.setup_config import with_memory, without_memory
+from catmem.plugins.hermes.setup_config import with_memory
 from catmem.plugins.hermes.setup_homes import (
     HermesConfig,
     HermesSettings,
@@ -195,7 +195,7 @@ def plan_uninstall(home: Home) -> SetupStep:
         else:
             still = {key for key, said in record["set"].items() if _says(config.memory.get(key), said)}
             was = {key: old for key, old in record["memory"].items() if key in still}
-            after = without_memory(before, was, home.config, had_section=record["had_section"])
+            after, _ = with_memory(before, was, home.config, keeps_section=record["had_section"])
             notes.append("config.yaml changed since: only what catmem had set there goes back to what it was")
     writes: dict[Path, bytes] = {}
     if record["settings"] is not None:

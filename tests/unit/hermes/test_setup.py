@@ -92,12 +92,12 @@ def test_another_provider_that_somebody_chose_between_two_installs_comes_back(ho
 
 
 def test_the_provider_before_is_named_and_comes_back(home):
-    put(home.config, "memory: {provider: mem0}\n")
+    put(home.config, "memory:\n  provider: mem0\n")
     step = plan_install(home, settings(home))
     assert "mem0" in step.notes[0]
     apply_step(step)
     apply_step(plan_uninstall(home))
-    assert home.config.read_text(encoding="utf-8") == "memory: {provider: mem0}\n"
+    assert home.config.read_text(encoding="utf-8") == "memory:\n  provider: mem0\n"
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_what_hermes_wrote_is_adopted_and_stays(sync, workspace, user):
 
 
 def test_a_sync_over_the_limit_of_hermes_is_refused_and_the_others_go_on(sync, homes, user):
-    put(homes["coder"].config, "memory: {user_char_limit: 20}\n")
+    put(homes["coder"].config, "memory:\n  user_char_limit: 20\n")
     result = sync()
     (refusal,) = result.refused
     assert (refusal.target, refusal.error.code, result.exit_status) == ("coder/user", "over_budget", 1)

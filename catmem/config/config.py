@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -213,18 +212,9 @@ def find_root(start: str | Path) -> Path | None:
 
 
 def load_config(root: str | Path) -> Config:
-    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``."""
-    config, faults = read_config(root)
-    if faults:
-        raise faults[0]
-    return config
+    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``.
 
-
-def read_config(root: str | Path) -> tuple[Config, tuple[ConfigError, ...]]:
-    """The configuration of the folder ``root`` without the settings that are not right, and what is wrong with those.
-
-    So all can be reported at once, and the rest be looked at as it is meant. The first fault by the schema counts the
-    others. Raises ``ConfigError`` for a file that is no YAML, and ``UnreadableError``.
+    Raises ``ConfigError`` for the first thing that is not right, and ``UnreadableError``.
     """
     folder = _absolute(root)
     if not folder.is_dir():
@@ -234,23 +224,14 @@ def read_config(root: str | Path) -> tuple[Config, tuple[ConfigError, ...]]:
     path = folder / CONFIG_NAME
     # A link that leads nowhere is no missing file: with the defaults in its place a closed taxonomy would be open.
     if not os.path.lexists(path):
-        return Config(folder), ()
-    return _read(folder, load_yaml(path))
+        return Config(folder)
+    return _config(folder, _Source(path, load_yaml(path)))
 
 
 def config_of(root: str | Path, text: str) -> Config:
     """The configuration that a text as its ``catmem.yaml`` would give ``root``. Raises ``ConfigError``."""
     folder = _absolute(root)
-    config, faults = _read(folder, parse_yaml(text, folder / CONFIG_NAME))
-    if faults:
-        raise faults[0]
-    return config
-
-
-def _read(folder: Path, file: YamlFile) -> tuple[Config, tuple[ConfigError, ...]]:
-    source = _Source(folder / CONFIG_NAME, file, [])
-    config = _config(folder, source, _fitting(source, {} if file.data is None else file.data))
-    return config, tuple(source.faults)
+    return _config(folder, _Source(folder / CONFIG_NAME, parse_yaml(text, folder / CONFIG_NAME)))
 
 
 def days(text: str) -> int:
@@ -294,42 +275,18 @@ def _absolute(path: str | Path) -> Path:
 class _Source(NamedTuple):
     path: Path
     file: YamlFile
-    faults: list[ConfigError]
 
-    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> None:
-        """Note what is wrong with a setting."""
+    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
+        """What is wrong with a setting."""
         line, column = self.file.positions[key]
-        error = ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
-        self.faults.append(error)
+        return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
 
 
-def _fitting(source: _Source, data: Any) -> Mapping[str, Any]:  # noqa: ANN401 - any YAML value
-    """What the file says, without the settings that do not fit the schema."""
+def _config(root: Path, source: _Source) -> Config:
+    data: Mapping[str, Any] = {} if source.file.data is None else source.file.data
     faults = validate(data, "config", positions=source.file.positions, path=source.path)
-    if not faults:
-        said: Mapping[str, Any] = data
-        return said
-    source.faults.append(as_error(faults))
-    fitting = deepcopy(data)
-    for fault in faults:
-        _take_out(fitting, fault.key)
-    return {} if validate(fitting, "config") else fitting
-
-
-def _take_out(data: Any, key: KeyPath) -> None:  # noqa: ANN401 - any YAML value
-    """Take a setting out of what holds it, if it is there still."""
-    for part in key[:-1]:
-        try:
-            data = data[part]
-        except (KeyError, IndexError, TypeError):
-            return
-    if key and isinstance(data, dict):
-        data.pop(key[-1], None)
-    elif key and isinstance(data, list) and isinstance(key[-1], int):
-        del data[key[-1] : key[-1] + 1]
-
-
-def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
+    if faults:
+        raise as_error(faults)
     _check_settings(source, data)
     taxonomy = data.get("taxonomy", {})
     domains = data.get("domains", {})
@@ -347,7 +304,7 @@ def _config(root: Path, source: _Source, data: Mapping[str, Any]) -> Config:
         root=root,
         path=source.path,
         taxonomy=declared,
-        tag_schemas={name: said for name, said in data.get("tags", {}).items() if name not in _format_tags()},
+        tag_schemas=data.get("tags", {}),
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
         recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
         semantic_alert=data.get("semantic_alert", 0),
@@ -383,20 +340,19 @@ def _check_selectors(source: _Source, key: KeyPath, selectors: Sequence[str]) ->
     for index, selector in enumerate(selectors):
         wrong = selector_fault(selector)
         if wrong:
-            source.fault((*key, index), "selector", *wrong)
+            raise source.fault((*key, index), "selector", *wrong)
     if selectors and all(selector.startswith("!") for selector in selectors):
         message = "the selectors only take away, so they fit nothing"
-        source.fault(key, "selector", message, "Put '*' in front of them.")
+        raise source.fault(key, "selector", message, "Put '*' in front of them.")
 
 
 def _entities(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:
     found: dict[str, DeclaredEntity] = {}
     for name, said in declared.items():
-        if is_declared(name):
-            writers, readers = (tuple(said.get(key, ())) for key in ("writers", "readers"))
-            found[name] = DeclaredEntity(name, said["content"], writers, readers)
-        else:
-            source.fault(("entities", name), "bad_entity", f"{shown(name)} cannot be declared", DECLARED_RULE)
+        if not is_declared(name):
+            raise source.fault(("entities", name), "bad_entity", f"{shown(name)} cannot be declared", DECLARED_RULE)
+        writers, readers = (tuple(said.get(key, ())) for key in ("writers", "readers"))
+        found[name] = DeclaredEntity(name, said["content"], writers, readers)
     return found
 
 
@@ -405,24 +361,24 @@ def _check_settings(source: _Source, data: Mapping[str, Any]) -> None:
     homes = data.get("homes", "homes")
     if re.search("[{}]", homes.replace("{name}", "")):
         message = f"{shown(homes)} has braces other than {{name}}"
-        source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
+        raise source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
     for key in ("homes", "profiles"):
         _check_tilde(source, (key,), data.get(key, ""))
     _check_tilde(source, ("server", "tokens"), data.get("server", {}).get("tokens", ""))
     for name in data.get("tags", {}):
         if name in _format_tags():
             message = f"the tag {name} belongs to the file format and cannot be declared again"
-            source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+            raise source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
     for name in RESERVED:
         if name in data.get("agents", {}):
             message = f"{name} is a writer without a profile, and cannot be an agent with one"
-            source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
+            raise source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
 
 
 def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
     if path.startswith("~") and not path.startswith("~/") and path != "~":
         message = f"{shown(path)} begins with the home folder of another user"
-        source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
+        raise source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
 
 
 def _format_tags() -> Mapping[str, Any]:
@@ -436,10 +392,9 @@ def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> d
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
     if UNCATEGORIZED in declared:
         message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
-        source.fault(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
-    own = {slug: said for slug, said in declared.items() if slug != UNCATEGORIZED}
-    taken |= {slug: slug for slug in own}
-    categories = {slug: _category(source, slug, said, taken) for slug, said in own.items()}
+        raise source.fault(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
+    taken |= {slug: slug for slug in declared}
+    categories = {slug: _category(source, slug, said, taken) for slug, said in declared.items()}
     for slug, category in categories.items():
         meant = slugify(category.title)
         if meant and meant not in taken:
@@ -450,30 +405,27 @@ def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> d
 
 def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:
     key = ("taxonomy", "categories", slug)
-    aliases: list[str] = []
     given = [slugify(written) for written in said.get("aliases", [])]
     for index, (written, alias) in enumerate(zip(said.get("aliases", []), given, strict=True)):
         place = (*key, "aliases", index)
         if not alias:
             message = f"the alias {shown(written)} has no letter or number"
-            source.fault(place, "bad_alias", message, "Write a title or a slug.")
-        elif alias in taken:
+            raise source.fault(place, "bad_alias", message, "Write a title or a slug.")
+        if alias in taken:
             message = f"the alias {shown(written)} already stands for the category {taken[alias]}"
-            source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
-        else:
-            taken[alias] = slug
-            aliases.append(alias)
+            raise source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
+        taken[alias] = slug
     made = slug.replace("-", " ").title()
     # A title that would be that of another category stays a slug.
     title = said.get("title") or (made if slugify(made) == slug else slug)
     if slugify(title) not in {slug, *given}:
         message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
         hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
-        source.fault((*key, "title"), "bad_title", message, hint)
+        raise source.fault((*key, "title"), "bad_title", message, hint)
     return Category(
         slug=slug,
         title=title,
-        aliases=tuple(aliases),
+        aliases=tuple(given),
         domain=said.get("domain"),
         require_tags=tuple(said.get("require_tags", ())),
         stale_after=days(said["stale_after"]) if "stale_after" in said else None,

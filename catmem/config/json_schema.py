@@ -29,7 +29,6 @@ _SHOWN = 60
 _FEW = 15
 _COMPARED = 100
 _LOOKS_LIKE = 0.6
-_MOST_REFERENCES = 200
 
 _KINDS = {
     "object": "a mapping of keys to values",
@@ -196,50 +195,17 @@ def _validator(schema_json: str) -> Validator:
 
 
 def _unusable(contents: Any) -> Iterator[tuple[KeyPath, str]]:  # noqa: ANN401 - any JSON value
-    """References that lead out of a schema or nowhere, and patterns that are none or too long, with their keys."""
+    """What leads out of a schema, may never end or is no pattern, with its key."""
     waiting: list[tuple[KeyPath, Any]] = [((), contents)]
-    leads: list[tuple[KeyPath, tuple[str, ...]]] = []
     while waiting:
         key, value = waiting.pop()
         inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
         for name, part in inside:
             waiting.append(((*key, name), part))
-            if name in {"$ref", "$dynamicRef"} and isinstance(part, str):
-                leads.append(((*key, name), tuple(part.split("/")[1:])))
-                if not _leads_somewhere(part, contents):
-                    yield (*key, name), f"{shown(part)} is not a place in this schema"
-            if name == "patternProperties":
-                yield (*key, name), "patternProperties cannot be used; name the keys under properties"
+            if name == "patternProperties" or (name in {"$ref", "$dynamicRef"} and isinstance(part, str)):
+                yield (*key, name), f"{name} cannot be used; write out what is meant"
             if name == "pattern" and isinstance(part, str) and (wrong := _pattern_fault(part)):
                 yield (*key, name), f"{shown(part)} {wrong}"
-    yield from _circles(leads)
-
-
-def _circles(leads: Sequence[tuple[KeyPath, tuple[str, ...]]]) -> Iterator[tuple[KeyPath, str]]:
-    """The first reference that leads to a part in which it stands, by itself or by others: it would never end."""
-    from graphlib import CycleError, TopologicalSorter
-
-    if len(leads) > _MOST_REFERENCES:
-        yield leads[_MOST_REFERENCES][0], f"a schema may have {_MOST_REFERENCES} references, and this is one more"
-        return
-    below = {place: {to for key, to in leads if tuple(map(str, key))[: len(place)] == place} for _, place in leads}
-    try:
-        TopologicalSorter(below).prepare()
-    except CycleError as error:
-        key = next(key for key, place in leads if place in error.args[1])
-        yield key, "the schema refers to itself here; write it out"
-
-
-def _leads_somewhere(reference: str, contents: Any) -> bool:  # noqa: ANN401 - any JSON value
-    if not reference.startswith("#"):
-        return False
-    place = contents
-    for part in reference[1:].split("/")[1:]:
-        name = part.replace("~1", "/").replace("~0", "~")
-        if not isinstance(place, dict) or name not in place:
-            return False
-        place = place[name]
-    return reference == "#" or reference.startswith("#/")
 
 
 def is_date(text: str) -> bool:

@@ -2,8 +2,8 @@
 
 Such a file may have another author, so only plain data is read: no aliases or anchors (with them a few lines can
 stand for gigabytes), no tags, one document, no key twice, at most 32 levels. Scalars are those of YAML 1.2's core
-schema: ``no``, ``on`` and dates stay text. The event stream is walked once with a stack of our own, so nothing
-recurses, and what is refused is refused before anything is built from it.
+schema: ``no``, ``on`` and dates stay text. The event stream is walked once, and what is refused is refused before
+anything is built from it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import ConfigError, NotUtf8Error
@@ -103,8 +102,7 @@ def _parsed(text: str, path: str | PathLike[str] | None) -> YamlFile:
     loader = None
     try:
         loader = yaml.SafeLoader(reader.text)
-        while loader.check_event():
-            reader.take(loader.get_event())  # type: ignore[no-untyped-call]
+        return YamlFile(reader.whole(loader), reader.positions)
     except yaml.reader.ReaderError as error:
         raise reader.character_fault(error.position) from None
     except yaml.MarkedYAMLError as error:
@@ -114,35 +112,18 @@ def _parsed(text: str, path: str | PathLike[str] | None) -> YamlFile:
         offset = loader.get_mark().index if loader else 0
         message = "not valid YAML: a number in an escape or a directive is too large"
         raise reader.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
-    return YamlFile(reader.root, reader.positions)
 
 
-@dataclass(slots=True)
-class _Open:
-    """A mapping or list that is being filled; ``key`` is the key of a mapping that waits for its value."""
-
-    value: dict[str, Any] | list[Any]
-    path: KeyPath
-    key: str | None = None
-
-
-@dataclass(slots=True)
 class _Reader:
-    """Takes PyYAML's events one by one and builds the data."""
+    """Builds the data of PyYAML's events. A value may be 32 levels deep, so it calls itself no more often."""
 
-    text: str
-    path: str | PathLike[str] | None
-    root: Any = None
-    positions: dict[KeyPath, tuple[int, int]] = field(default_factory=dict)
-    documents: int = 0
-    stack: list[_Open] = field(default_factory=list)
-    lines: LineIndex = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.lines = LineIndex(self.text)
+    def __init__(self, text: str, path: str | PathLike[str] | None) -> None:
+        self.text, self.path = text, path
+        self.positions: dict[KeyPath, tuple[int, int]] = {}
+        self._lines = LineIndex(text)
 
     def fault(self, offset: int, code: str, message: str, hint: str, key: KeyPath = ()) -> ConfigError:
-        line, column = self.lines.position(offset)
+        line, column = self._lines.position(offset)
         return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
 
     def character_fault(self, offset: int) -> ConfigError:
@@ -157,82 +138,77 @@ class _Reader:
             hint = "YAML is indented with spaces; replace the tab."
         return self.fault(mark.index if mark else 0, "yaml_syntax", f"not valid YAML: {what}", hint)
 
-    def take(self, event: yaml.Event) -> None:
+    def whole(self, loader: yaml.SafeLoader) -> Any:  # noqa: ANN401 - any YAML value
+        """What the one document says; ``None`` for an empty text."""
         import yaml
 
-        offset = event.start_mark.index if event.start_mark else 0
-        if isinstance(event, yaml.DocumentStartEvent):
-            self.documents += 1
-            if self.documents > 1:
+        events = iter(loader.get_event, None)
+        data = None
+        for event in events:
+            if isinstance(event, yaml.NodeEvent):
+                self._place((), event)
+                data = self._value(event, events, ())
+            elif isinstance(event, yaml.DocumentStartEvent) and () in self.positions:
                 message = "a second YAML document begins here, and the file may hold one"
-                raise self.fault(offset, "yaml_documents", message, "Remove the '---' line, or make two files.")
-        elif isinstance(event, yaml.NodeEvent):
-            self._refuse_references(event, offset)
-            if isinstance(event, yaml.ScalarEvent):
-                self._scalar(event, offset)
-            else:
-                self._begin({} if isinstance(event, yaml.MappingStartEvent) else [], offset)
-        elif isinstance(event, yaml.CollectionEndEvent):
-            self.stack.pop()
+                hint = "Remove the '---' line, or make two files."
+                raise self.fault(_offset(event), "yaml_documents", message, hint)
+        return data
 
-    def _refuse_references(self, event: yaml.NodeEvent, offset: int) -> None:
-        if event.anchor is not None:
-            message = f"the YAML anchor or alias {event.anchor!r} stands here; they are not allowed"
+    def _value(self, event: yaml.Event, events: Iterator[yaml.Event], path: KeyPath) -> Any:  # noqa: ANN401 - any YAML value
+        import yaml
+
+        offset = self._checked(event)
+        if isinstance(event, yaml.ScalarEvent):
+            return self._typed(event.value, offset) if event.implicit[0] else event.value
+        if len(path) >= _MAX_DEPTH:
+            message = f"mappings and lists are nested more than {_MAX_DEPTH} deep"
+            raise self.fault(offset, "yaml_depth", message, "No setting needs that; flatten it.")
+        if isinstance(event, yaml.SequenceStartEvent):
+            items: list[Any] = []
+            while not isinstance(inner := next(events), yaml.SequenceEndEvent):
+                at = (*path, len(items))
+                self._place(at, inner)
+                items.append(self._value(inner, events, at))
+            return items
+        data: dict[str, Any] = {}
+        while not isinstance(inner := next(events), yaml.MappingEndEvent):
+            key = self._key(inner, path)
+            data[key] = self._value(next(events), events, (*path, key))
+        return data
+
+    def _key(self, event: yaml.Event, path: KeyPath) -> str:
+        import yaml
+
+        offset = self._checked(event)
+        if not isinstance(event, yaml.ScalarEvent):
+            raise self.fault(offset, "yaml_key", "a key must be one word or text", "Put the key in quotes.")
+        key: str = event.value
+        if not key:
+            raise self.fault(offset, "yaml_key", "a key is empty", "Write a name before the colon.", path)
+        if (*path, key) in self.positions:
+            message = f"the key {key!r} is given twice, first in line {self.positions[*path, key][0]}"
+            raise self.fault(offset, "yaml_duplicate_key", message, "Keep one of the two.", (*path, key))
+        self._place((*path, key), event)
+        return key
+
+    def _place(self, at: KeyPath, event: yaml.Event) -> None:
+        self.positions[at] = self._lines.position(_offset(event))
+
+    def _checked(self, event: yaml.Event) -> int:
+        """Where a value or key begins, after a look for what may not stand there."""
+        offset = _offset(event)
+        anchor, tag, value = (getattr(event, name, None) for name in ("anchor", "tag", "value"))
+        if anchor is not None:
+            message = f"the YAML anchor or alias {anchor!r} stands here; they are not allowed"
             raise self.fault(offset, "yaml_alias", message, "Write the value out, or put '*' and '&' in quotes.")
-        tag = getattr(event, "tag", None)
         if tag is not None:
             message = f"the YAML tag {tag!r} stands here; tags are not allowed"
             raise self.fault(offset, "yaml_tag", message, "Remove the tag, or put the value in quotes.")
-
-    def _begin(self, value: dict[str, Any] | list[Any], offset: int) -> None:
-        if len(self.stack) >= _MAX_DEPTH:
-            message = f"mappings and lists are nested more than {_MAX_DEPTH} deep"
-            raise self.fault(offset, "yaml_depth", message, "No setting needs that; flatten it.")
-        if self._awaits_key():
-            raise self.fault(offset, "yaml_key", "a key must be one word or text", "Put the key in quotes.")
-        self.stack.append(_Open(value, self._put(value, offset)))
-
-    def _scalar(self, event: yaml.ScalarEvent, offset: int) -> None:
-        try:
-            event.value.encode()
-        except UnicodeEncodeError as error:
-            message = f"not valid YAML: the escape U+{ord(event.value[error.start]):04X} is half a character"
-            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
-        if self._awaits_key():
-            self._key(event.value, offset)
-        else:
-            value = self._typed(event.value, offset) if event.implicit[0] else event.value
-            self._put(value, offset)
-
-    def _awaits_key(self) -> bool:
-        return bool(self.stack) and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None
-
-    def _key(self, key: str, offset: int) -> None:
-        top = self.stack[-1]
-        path = (*top.path, key)
-        if not key:
-            raise self.fault(offset, "yaml_key", "a key is empty", "Write a name before the colon.", top.path)
-        if path in self.positions:
-            first = self.positions[path][0]
-            message = f"the key {key!r} is given twice, first in line {first}"
-            raise self.fault(offset, "yaml_duplicate_key", message, "Keep one of the two.", path)
-        self.positions[path] = self.lines.position(offset)
-        top.key = key
-
-    def _put(self, value: Any, offset: int) -> KeyPath:  # noqa: ANN401 - any YAML value
-        if not self.stack:
-            self.root = value
-            self.positions[()] = self.lines.position(offset)
-            return ()
-        top = self.stack[-1]
-        if isinstance(top.value, list):
-            path = (*top.path, len(top.value))
-            top.value.append(value)
-            self.positions[path] = self.lines.position(offset)
-            return path
-        key, top.key = top.key or "", None
-        top.value[key] = value
-        return (*top.path, key)
+        half = re.search("[\ud800-\udfff]", value or "")
+        if half:
+            message = f"not valid YAML: the escape U+{ord(half[0]):04X} is half a character"
+            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.")
+        return offset
 
     def _typed(self, word: str, offset: int) -> str | float | bool | None:
         """A plain scalar by YAML 1.2's core schema, without octal, hexadecimal, infinities and NaN."""
@@ -249,3 +225,7 @@ class _Reader:
         if not _INTEGER.fullmatch(word) and math.isfinite(float(word)):
             return float(word)
         raise self.fault(offset, "yaml_number", "this number is too large", "Put it in quotes if it is text.")
+
+
+def _offset(event: yaml.Event) -> int:
+    return event.start_mark.index if event.start_mark else 0

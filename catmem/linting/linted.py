@@ -156,15 +156,13 @@ class LintedYaml(_Text):
     """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
 
     ``values`` is what stands in it (``None`` if it could not be read as YAML), ``positions`` the line and column of
-    each key, ``profile`` the profile of a profile file that is right. ``error`` is why loading it failed, ``further``
-    is what else is wrong in it.
+    each key, ``profile`` the profile of a profile file that is right. ``error`` is why loading it failed.
     """
 
     kind: Literal["config", "profile", "schema"] = "config"
     values: Any = None
     positions: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict, repr=False)
     profile: Profile | None = None
-    further: tuple[CatmemError, ...] = ()
 
     def span_of(self, key: KeyPath) -> tuple[int, int]:
         """The span from a key's place to the end of its line; of the nearest key above it that has a place."""

@@ -1,7 +1,7 @@
 """Lint of a root on disk: find and read the files, ask the stores, run the rules, write fixes.
 
 A file that cannot be read is a finding, and all others are looked at all the same. What is wrong in the configuration
-is among ``errors``; lint then works on what is left of it.
+is among ``errors``; the rules that judge by it are off then.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from catmem import clock
-from catmem.config.config import CONFIG_NAME, Config, find_root, read_config
+from catmem.config.config import CONFIG_NAME, Config, find_root, load_config
 from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, load_profile, memory_dir
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
@@ -62,17 +62,17 @@ Sources: TypeAlias = "dict[str, LintSource | LintedYaml]"
 class LintRoot:
     """A root as lint finds it: its YAML files, read, and the profiles that are right.
 
-    ``config`` is what is left where ``catmem.yaml`` is broken, the defaults where nothing is; ``failed`` are the errors
-    then, and that of its ``lint`` settings.
+    ``config`` has the defaults where ``catmem.yaml`` is wrong; ``failed`` is why, or what is wrong in its ``lint``
+    settings.
     """
 
-    def __init__(self, config: Config, failed: Sequence[CatmemError] = ()) -> None:
+    def __init__(self, config: Config, failed: CatmemError | None = None) -> None:
         """Read every YAML file of the root once."""
         self.config = config
         self.has_files = backend_of(config).has_files
         """Whether entities are files of the root."""
         self.real = os.path.realpath(config.root)
-        self.failed = [*failed]
+        self.failed = failed
         self.settings = LintSettings()
         self.profiles: dict[str, Profile] = {}
         self.schemas: dict[str, object] = {}
@@ -180,39 +180,39 @@ class LintRoot:
 
     def _add(self, kind: Literal["config", "profile", "schema"], path: Path) -> None:
         name, data, file, profile = self.name(path), b"", YamlFile(None, {}), None
-        errors: list[CatmemError] = []
+        error: CatmemError | None = None
         try:
             data = read_bounded(path, YAML_LIMIT)
             file = parse_yaml(data, path)
         except CatmemError as wrong:
-            errors = [wrong]
+            error = wrong
         if kind == "config":
             try:
                 self.settings = read_settings(self.config.lint, path=self.config.path, positions=file.positions)
             except CatmemError as wrong:
-                self.failed.append(wrong)
-            errors = self.failed or errors
-        elif kind == "schema" and not errors:
+                self.failed = wrong
+            error = self.failed or error
+        elif kind == "schema" and error is None:
             self.schemas[path.name] = file.data
-        elif not errors:
-            profile, errors = self._profile(path)
-        self.yaml[name] = LintedYaml(name, data, next(iter(errors), None), kind, *file, profile, tuple(errors[1:]))
+        elif error is None:
+            profile, error = self._profile(path)
+        self.yaml[name] = LintedYaml(name, data, error, kind, *file, profile)
 
-    def _profile(self, path: Path) -> tuple[Profile | None, list[CatmemError]]:
+    def _profile(self, path: Path) -> tuple[Profile | None, CatmemError | None]:
         profile = None
         try:
             profile = load_profile(path, config=self.config)
             self.profiles[profile.name] = profile
             folder = memory_dir(profile, self.config)
         except CatmemError as error:
-            return profile, [error]
+            return profile, error
         for target in _TARGETS:
             file = os.fspath(folder / FILE_NAMES[target])
             if self.has_files:
                 self._owners[file] = (profile, target)
             else:
                 self._unread.add(file)
-        return profile, []
+        return profile, None
 
     def with_copies(self) -> set[Path]:
         """The folders in which ``sources`` saw something called like a backup, and those of profiles elsewhere."""
@@ -273,8 +273,8 @@ class Linter:
     def __init__(self, root: LintRoot, settings: LintSettings, as_of: date, paths: Sequence[str | Path]) -> None:
         """Find the files; none but those of YAML is read yet. Raises ``UnreadableError`` for a path."""
         self.root, self.settings, self.as_of, self.paths = root, settings, as_of, paths
-        self.errors = [*root.failed]
-        self.errors += [file.error for file in root.yaml.values() if file.error and file.error not in root.failed]
+        self.errors = [] if root.failed is None else [root.failed]
+        self.errors += [file.error for file in root.yaml.values() if file.error and file.error is not root.failed]
         self.begins: Callable[[str], None] = lambda _: None
         """Called with what a run looks at next: a file, or a rule across files."""
         named = root.named(paths) if paths else None
@@ -303,17 +303,17 @@ class Linter:
 
         ``paths`` are the files and folders to report on, by default the whole root; rules across files look at the
         whole root in any case. Raises ``ConfigError`` for a code in ``select`` or ``ignore`` that no rule has, and
-        ``UnreadableError`` for a path that is not there. Where ``catmem.yaml`` is wrong the rules see what is right in
-        it; where nothing of it can be read, those that judge by it are off.
+        ``UnreadableError`` for a path that is not there. Where ``catmem.yaml`` is wrong the rules that judge by it are
+        off.
         """
         where = (find_root(folder) if search else None) or folder
-        failed: tuple[CatmemError, ...]
+        failed = None
         try:
-            config, failed = read_config(where)
+            config = load_config(where)
         except CatmemError as error:
             if not os.path.isdir(where):  # noqa: PTH112 - a text or a path
                 raise
-            config, failed = Config(LintRoot.absolute(where)), (error,)
+            config, failed = Config(LintRoot.absolute(where)), error
             ignore = (*ignore, *_BY_CONFIGURATION)
         root = LintRoot(config, failed)
         return cls(root, root.settings.narrowed(select, ignore, min_severity), as_of or clock.today(), tuple(paths))

@@ -184,8 +184,6 @@ def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:
         yield Finding(*file.span_of(fault.key), f"{key}: {fault.message}" if key else fault.message, fault.hint or "")
     if file.error is not None and not faults:
         yield _at_error(file, file.error)
-    for error in file.further:
-        yield _at_error(file, error)
 
 
 def _at_error(file: LintedYaml, error: CatmemError) -> Finding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from catmem.config.config import (
-    DEFAULT_STALE_AFTER,
     Category,
     Config,
     Rollout,
@@ -13,12 +12,10 @@ from catmem.config.config import (
     Taxonomy,
     find_root,
     load_config,
-    read_config,
 )
 from catmem.config.json_schema import validate
 from catmem.errors import ConfigError, UnreadableError
 from catmem.names import is_name
-from tests.golden.case import put
 from tests.together import together
 
 
@@ -217,61 +214,3 @@ def test_an_alias_may_be_given_once_only(config_of):
     with pytest.raises(ConfigError) as caught:
         config_of("taxonomy:\n  categories:\n    a:\n      aliases:\n        - x\n        - X\n")
     assert (caught.value.code, caught.value.line) == ("alias_taken", 6)
-
-
-# --- what is left of a file that is not right ---
-
-SLIPS = """\
-stale_after: 30
-closed: true
-tags: {created: {}, mood: {}}
-taxonomy:
-  categories:
-    money-vendors: {title: Vendors}
-    money-rules: {title: Rules of money, aliases: [pay, "!!!"]}
-    pay: {title: Wages, stale_after: 10d}
-    talk: {}
-"""
-
-
-def test_all_slips_are_told_at_once(tmp_path):
-    put(tmp_path / "catmem.yaml", SLIPS)
-    _, faults = read_config(tmp_path)
-    assert [(fault.code, fault.line) for fault in faults] == [
-        ("schema", 1), ("reserved_tag", 3), ("bad_title", 6), ("alias_taken", 7), ("bad_alias", 7), ("bad_title", 7),
-        ("bad_title", 8),
-    ]  # fmt: skip
-    assert faults[0].message.endswith("(and 1 more in this file)")
-    with pytest.raises(ConfigError) as caught:
-        load_config(tmp_path)
-    assert (caught.value.code, caught.value.line) == (faults[0].code, faults[0].line)
-
-
-def test_the_rest_is_as_it_is_meant(tmp_path):
-    put(tmp_path / "catmem.yaml", SLIPS)
-    config, _ = read_config(tmp_path)
-    assert config.path == tmp_path / "catmem.yaml"
-    assert config.stale_after == DEFAULT_STALE_AFTER
-    assert set(config.tag_schemas) == {"mood"}
-    categories = config.taxonomy.categories
-    assert list(categories) == ["money-vendors", "money-rules", "pay", "talk"]
-    assert (categories["money-vendors"].aliases, categories["money-rules"].aliases) == (
-        ("vendors",),
-        ("rules-of-money",),
-    )
-    assert (categories["pay"].aliases, categories["pay"].stale_after) == (("wages",), 10)
-
-
-def test_a_title_that_is_the_name_of_another_category_is_no_alias(tmp_path):
-    put(tmp_path / "catmem.yaml", "taxonomy: {categories: {a: {title: B}, b: {}}}\n")
-    config, faults = read_config(tmp_path)
-    assert [fault.code for fault in faults] == ["bad_title"]
-    assert config.taxonomy.categories["a"].aliases == ()
-
-
-@together("text", ["[]\n", "taxonomy: []\n", "taxonomy: {categories: {a: {aliases: {b: c}}}}\n", "3\n"])
-def test_any_yaml_leaves_a_configuration(tmp_path, text):
-    put(tmp_path / "catmem.yaml", text)
-    config, faults = read_config(tmp_path)
-    assert [fault.code for fault in faults] == ["schema"]
-    assert set(config.taxonomy.categories) <= {"a"}

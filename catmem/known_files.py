@@ -14,8 +14,10 @@ from pathlib import Path
 from typing import Any
 
 _FOLDER = Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "catmem", "known")  # noqa: PTH111
-_MOST = 1_000
-"""Files that are kept; all are forgotten when one more comes."""
+_MOST = 5_000
+"""About so many files are kept, two for each profile: all are forgotten when there are more."""
+_COUNTS = "00"
+"""A file whose digest begins so has the others counted: that takes as long as there are many."""
 _LARGEST = 100_000
 """Characters of one; a larger file is read anew each time."""
 
@@ -42,7 +44,7 @@ def remember(digest: str, text: str = "") -> None:
         _FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not _is_own():
             return
-        kept = list(_FOLDER.iterdir())
+        kept = list(_FOLDER.iterdir()) if digest.startswith(_COUNTS) else []
         for each in kept if len(kept) >= _MOST else ():
             each.unlink(missing_ok=True)
         part = _FOLDER / f"{digest}.{os.getpid()}"

@@ -60,6 +60,8 @@ class Offer(NamedTuple):
     entries: tuple[Offered, ...]
     titles: Mapping[str, str]
     as_of: date
+    places: Mapping[str, set[str]]
+    """In which categories of the whole document each text stands."""
 
 
 def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
@@ -80,7 +82,10 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
     clear = scan_each(BuiltinScanner(), list(titles.values()))
     titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
     declared = {slug: each.title for slug, each in taxonomy.categories.items() if each.title}
-    return Offer(document, tuple(offered), {**titles, **declared}, as_of)
+    places: dict[str, set[str]] = {}
+    for entry in document.entries:
+        places.setdefault(entry.body, set()).add(entry.category)
+    return Offer(document, tuple(offered), {**titles, **declared}, as_of, places)
 
 
 def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
@@ -439,15 +444,13 @@ def cloned_entries(parts: Parts, ours: Document, asked: Collection[str] | None =
         for index, entry in enumerate(ours.entries)
         if index not in copies and (entry.category, entry.id) not in parts.held
     ]
-    categories: dict[str, set[str]] = {}
-    for entry in parts.offered.document.entries:
-        categories.setdefault(entry.body, set()).add(entry.category)
-    cloned = [entry for entry in unseeded if entry.body in categories]
+    places = parts.offered.places
+    cloned = [entry for entry in unseeded if entry.body in places]
     if len(cloned) < _NEARLY_ALL * len(unseeded):
         return []
     arriving = {each.key for each in parts.slice if each.withheld is None}
     own = [entry for entry in cloned if (entry.category, entry.id) not in arriving]
-    return [entry for entry in own if asked is None or not categories[entry.body].isdisjoint(asked)]
+    return [entry for entry in own if asked is None or not places[entry.body].isdisjoint(asked)]
 
 
 def without_cloned(parts: Parts, ours: Document, cloned: Sequence[Entry]) -> Document:

@@ -38,7 +38,7 @@ from catmem.writing.written import Written
 class Promoted:
     """One entry of ``profile`` and what became of it at ``source``: ``written``, or the ``error`` that refused it.
 
-    ``replaced`` is the entry of the source that it rewords, if there is one; ``in_conflict``: a seed asks about both.
+    ``replaced`` is the entry of the source that it rewords, if there is one.
     """
 
     profile: str
@@ -46,7 +46,6 @@ class Promoted:
     target: str
     entry: Entry
     replaced: Entry | None
-    in_conflict: bool = False
     written: Written | None = None
     error: CatmemError | None = None
     __json__ = "profile source target category=entry.category body=entry.body replaces written error"
@@ -71,7 +70,8 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
 ) -> Promoted:
     """Bring the entry of the profile ``name`` that holds ``old_text`` to the profile ``to``, as a person.
 
-    By default that is the profile that it is seeded from. With ``proposes`` it waits there. Raises ``NoMatchError``,
+    By default that is the profile that it is seeded from. With ``proposes`` it waits there, and so does what would
+    replace other words that the source has since the seed. Raises ``NoMatchError``,
     ``AmbiguousError``, ``EditError`` (``no_source``; ``not_new`` for words that are there), and what a write raises.
     """
     ((profile, source),) = promoted_between(workspace, name, to)
@@ -121,11 +121,11 @@ def promote_learned(
             for entry in learned.entries:
                 if entry.body in there | rejected or entry.category not in among or learned.is_copy(entry):
                     continue
-                both = learned.in_conflict(entry)
-                done = Promoted(profile.name, source.name, target, entry, learned.like(entry), both)
+                done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
                 if not chosen(done):
                     continue
                 try:
+                    learned.refuse_conflict(entry)
                     reason = f"added or reworded in {profile.name}/{target}"
                     written = learned.bring(entry, reason, proposes=True, dry_run=dry_run, on_behalf=profile.name)
                     found.append(replace(done, written=written))
@@ -216,11 +216,12 @@ class _Learned:
 
     def __init__(self, workspace: Root, profile: Profile, source: Profile, target: str) -> None:
         self._workspace, self._source, self._target = workspace, source, target
+        self._entity = f"{profile.name}/{target}"
         own, self.there = (read_document(workspace, each, target) for each in (profile, source))
         known = {each.body for each in self.there.entries}
         self.entries = [each for each in own.entries if each.body not in known]
         self._digest = bytes_digest(self.there.to_bytes())
-        record = SeedFile(workspace.root).read()[1].records.get((f"{profile.name}/{target}", f"{source.name}/{target}"))
+        record = SeedFile(workspace.root).read()[1].records.get((self._entity, f"{source.name}/{target}"))
         seeded = [Version.read(each.category, each.text) for each in record.entries] if record else []
         held = [Version.read(each.category, each.kept or each.text) for each in record.entries] if record else []
         above = pair_entries(seeded, self.there.entries)
@@ -234,10 +235,16 @@ class _Learned:
         """Whether an entry stands as it was seeded: then the source has other words by now, or took it out."""
         return self._origins.get(entry.start, ("", None))[0] == entry.body
 
-    def in_conflict(self, entry: Entry) -> bool:
-        """Whether both sides changed an entry since the seed."""
+    def refuse_conflict(self, entry: Entry) -> None:
+        """Raise ``EditError`` (``in_conflict``) for an entry that both sides changed since the seed."""
         seeded, above = self._origins.get(entry.start, ("", None))
-        return above is not None and seeded not in {entry.body, above.body}
+        if above is not None and seeded not in {entry.body, above.body}:
+            source, name = self._source.name, self._entity.partition("/")[0]
+            raise EditError(
+                f"{source}/{self._target} has other words for it since the seed, too",
+                code="in_conflict",
+                hint=f"Nothing was written. Say who wins: catmem seed {source} {name} --interactive",
+            )
 
     def bring(
         self, entry: Entry, reason: str | None, *, proposes: bool, dry_run: bool, on_behalf: str | None = None
@@ -260,10 +267,14 @@ class _Learned:
             )
 
         try:
+            if not proposes:
+                self.refuse_conflict(entry)
             return write(proposes=proposes, expected=self._digest if proposes else None)
-        except DriftError as error:
+        except CatmemError as error:
+            if not (isinstance(error, DriftError) or error.code == "in_conflict"):
+                raise
             written = write(proposes=True, expected=self._digest)
-            return replace(written, notes=(*written.notes, str(error)))
+            return replace(written, notes=(*written.notes, error.message))
 
     def _operations(self, entry: Entry, *, keeps_day: bool) -> list[Operation]:
         """The day of its verification goes up with the same words if a person brings them, as a seed takes it down."""

@@ -413,7 +413,7 @@ def _planned(
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     learned = 0
     try:
-        learned = sum(each.error is None and not each.in_conflict for each in promotable(workspace))
+        learned = sum(each.error is None for each in promotable(workspace))
     except CatmemError as error:
         wrong.append(error)
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]

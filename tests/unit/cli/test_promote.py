@@ -63,8 +63,9 @@ def test_the_list_shows_what_another_program_changed_and_leaves_it(place):
         assert "another program changed boss/user:\n" in result.stderr
         assert "] Wants tests with each change of the code." in result.stdout
         assert "  in place of: Wants tests with each change of the code.\n" in result.stdout
-    run("promote", "--all")
-    assert run("promote").stdout == "Nothing to promote: the sources have all of these categories, or it waits there.\n"
+        assert "error[in_conflict]: boss/user has other words for it since the seed, too" in result.stderr
+    run("promote", "--all", status=2)
+    assert run("promote").stdout.count("neo -> boss/user") == 1  # what is new waits, and the conflict is left
     assert "of the code" in path.read_text()
 
 
@@ -101,7 +102,7 @@ def test_what_another_program_changed_is_shown_and_the_promotion_waits(place):
     for number in (1, 2):
         result = run("promote", "-p", "neo", "Wants tests")
         assert result.stdout.count("] Wants tests with each change of the code.") == (number == 1)
-        assert "another writer changed 'Wants tests with each change of the code.' in boss/user" in result.stderr
+        assert "boss/user has other words for it since the seed, too" in result.stderr
         assert ("it waits already" in result.stderr) == (number == 2)
         assert path.read_text() == text
     (waiting,) = run_json("proposals")["proposals"]

@@ -164,6 +164,36 @@ def test_the_specialist_sees_nothing_of_what_was_proposed_elsewhere(ws):
         ws.proposal(name, actor="neo")
 
 
+@pytest.fixture
+def torn(ws):
+    """Both sides gave one entry other words since the seed."""
+    ws.apply_seed(ws.plan_seed("boss", "neo"))
+    ws.replace("neo", "Invoices", "Invoices are paid in 20 days.")
+    ws.replace("boss", "Invoices", "Invoices are paid in 40 days.")
+    return ws
+
+
+def test_newer_words_of_the_source_are_replaced_only_by_a_decision_on_both(torn):
+    done = promote(torn, "neo", "Invoices")
+    assert "Invoices are paid in 40 days." in text_of(torn, "boss/user")
+    assert done.written.notes[-1].startswith("boss/user has other words for it since the seed")
+    (only,) = torn.proposals()
+    assert [side.body for side in only.changes[0][:2]] == [
+        "Invoices are paid in 40 days.",
+        "Invoices are paid in 20 days.",
+    ]
+
+
+def test_what_a_seed_asks_about_is_not_proposed(torn):
+    found = {each.entry.body: each for each in promote_learned(torn)}
+    assert found["Invoices are paid in 20 days."].error.code == "in_conflict"
+    assert "catmem seed boss neo --interactive" in found["Invoices are paid in 20 days."].error.hint
+    assert all(each.agent == "neo" and "Invoices" not in each.changes[0].after.body for each in torn.proposals())
+    torn.apply_seed(torn.plan_seed("boss", "neo", resolve="target"))
+    again = {each.entry.body: each for each in promote_learned(torn)}
+    assert again["Invoices are paid in 20 days."].written.waiting is not None
+
+
 def test_only_selected_categories_go_up(ws):
     assert promote_learned(ws, categories=["other"]) == []
 

@@ -224,18 +224,18 @@ class _Merging:
 
     # --- the merge -------------------------------------------------------------------------------------------------
 
-    def run(self, trying: Attempt, expected: str | None, *, dry_run: bool) -> MergePlan:
+    def run(self, trying: Attempt, expected: str | None) -> MergePlan:
         """Merge, and begin again where another write came between."""
         attempts = _ATTEMPTS
         while True:
             plan = self.plan()
             is_seen = expected is None or sees(expected, plan.revision, plan.seen)
-            first = None if dry_run or (is_seen and plan.merged) else self._made_before()
+            first = None if is_seen and plan.merged else self._made_before()
             if first is not None:
                 return replace(plan, revision=first.revision, digest=first.digest, repeated=True)
             if not is_seen:
                 raise stale(plan.entity, str(expected), plan.revision or plan.seen)
-            if dry_run or not plan.merged:
+            if not plan.merged or (trying.dry_run and plan.conflicts):
                 return plan
             if plan.conflicts:
                 raise _undecided(plan, self.workspace.config.entities.get(self.entity))
@@ -317,7 +317,7 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead), and as a write does.
     """
     agent = actor or PERSON
-    with gate.attempt(workspace, str(entity), op="merge", agent=agent, prev=expected, recorded=not dry_run) as trying:
+    with Attempt(workspace, str(entity), "merge", agent, expected, dry_run) as trying:
         if actor is not None:
             _refuse_merging(workspace, str(entity), actor)
         trying.entity = entity_of(workspace, entity)
@@ -328,7 +328,7 @@ def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
                 hint="Nothing was written. Give one of the two.",
             )
         merging = _Merging(workspace, trying.entity, tuple(branches), precedence, drop, actor, op_id, allow_secret)
-        return merging.run(trying, checked_expected(expected), dry_run=dry_run)
+        return merging.run(trying, checked_expected(expected))
 
 
 def _refuse_merging(workspace: Root, entity: str, actor: str) -> None:

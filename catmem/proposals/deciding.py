@@ -324,7 +324,7 @@ def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
             raise OperationCollisionError(found.id)
         return current.data if update is None else update(current)
 
-    with gate.attempt(workspace, found.entity, op=verdict, agent=actor or PERSON) as trying:
+    with gate.Attempt(workspace, found.entity, verdict, actor or PERSON) as trying:
         try:
             written = trying.commit(None, decide, change, approved=True)
         except OperationCollisionError:

@@ -7,13 +7,25 @@ the one answer. See ``Store.commit``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, RefusedError
-from catmem.store.contract import EXTERNAL, UNREAD, Change, Current, Revision, Store, sees, stale
+from catmem.store.contract import (
+    EXTERNAL,
+    UNREAD,
+    Change,
+    Current,
+    Revision,
+    Snapshot,
+    Store,
+    Update,
+    repeated,
+    sees,
+    stale,
+)
 
 if TYPE_CHECKING:
     from catmem.store.files.records import Record
@@ -165,25 +177,22 @@ def unread(own: Revision | Record | None) -> Sequence[str]:
     return () if own is None else tuple(own.note.get(UNREAD, ()))
 
 
-class Rehearsal(NamedTuple):
-    """What a write would work on now, the revision of what is there, and whether it would become a branch."""
+def tried(store: Store, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+    """What ``Store.commit`` would answer or refuse, of any store; nothing is recorded.
 
-    current: Current
-    revision: str | None
-    is_branch: bool
-
-
-def rehearse(store: Store, entity: str, expected: str | None, change: Change) -> Rehearsal:
-    """The verdict on a write that is only tried; it asks what a commit asks, and records nothing.
-
-    Raises ``DriftError``, ``StaleError`` and ``UnknownRevisionError``.
+    The revision of the answer is that of what is there now, ``None`` if it has none.
     """
+    made = change.agent, change.op_id
+    first = next((each for each in store.log(entity) if (each.agent, each.op_id) == made), None) if made[1] else None
+    if first is not None and repeated(first, change):
+        return replace(store.read(entity, first.revision), branch=first.is_branch)
+    named = () if expected is None or expected.startswith("sha256:") else (expected,)
+    for revision in (*named, *change.merges):
+        store.read(entity, revision)  # which says so if there is no such revision
     now, head = store.read(entity), store.head(entity)
     known = "0" if head is None else head.revision
     # An empty file without a history is what a store calls revision 0.
     is_new = now.revision is None and (head is not None or bool(now.data))
-    if expected is not None and not expected.startswith("sha256:"):
-        store.read(entity, expected)  # which says so if there is no such revision
 
     def seen(named: str) -> Point | None:
         return next((_point(each) for each in store.log(entity) if sees(named, each.revision, each.digest)), None)
@@ -203,20 +212,16 @@ def rehearse(store: Store, entity: str, expected: str | None, change: Change) ->
     )
     verdict = judge(expected, change, ground)
     if verdict.kind == "drift":
-        raise DriftError(
-            f"another program changed {entity}",
-            expected=expected or known,
-            found=now.digest,
-            hint=REMEDY,
-        )
+        message = f"another program changed {entity}"
+        raise DriftError(message, expected=expected or known, found=now.digest, hint=REMEDY)
     if verdict.kind == "stale":
         raise stale(entity, expected or known, known)
     point = verdict.point
-    data = b"" if point is NOTHING else None if point is None else store.read(entity, point.revision).data
-    if verdict.kind == "branch" and point is not None and data is not None:
-        return Rehearsal(Current(data, point.revision, None), now.revision, is_branch=True)
-    current = Current(now.data, now.revision or known, data, lambda: unread(own))
-    return Rehearsal(current, now.revision, is_branch=False)
+    base = b"" if point is NOTHING else None if point is None else store.read(entity, point.revision).data
+    if verdict.kind == "branch" and point is not None and base is not None:
+        data = update(Current(base, point.revision, None))
+        return replace(Snapshot.of(data, now.revision), branch=data != base or change.is_always_recorded)
+    return Snapshot.of(update(Current(now.data, now.revision or known, base, lambda: unread(own))), now.revision)
 
 
 def _point(revision: Revision) -> Point:

@@ -229,9 +229,8 @@ def bring_back(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     written: list[Written] = []
     change = Change(op="restore", agent=PERSON, note={"snapshot": said["timestamp"]})
     for entity, (seen, data) in changes.items():
-        attempt = gate.attempt(workspace, entity, op="restore", agent=PERSON, prev=seen, recorded=not dry_run)
-        with attempt as trying:
-            written.append(put_back(workspace, trying, data, seen, change, dry_run=dry_run))
+        with gate.Attempt(workspace, entity, "restore", PERSON, seen, dry_run) as trying:
+            written.append(put_back(workspace, trying, data, seen, change))
     return BroughtBack(said["timestamp"], written, same, left_out)
 
 

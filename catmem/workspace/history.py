@@ -13,13 +13,14 @@ from catmem.config.access import Rights, reads_entity
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, refuse_no_root
-from catmem.digest import bytes_digest, content_digest
+from catmem.digest import content_digest
 from catmem.errors import DriftError, EditError, ForbiddenError, StaleError, UnknownNameError, UnreadableError
 from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
-from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, Current, Revision, Snapshot, Store, sees, stale
+from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, Current, Revision, Snapshot, Store
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.root import Root
 from catmem.writing import gate
+from catmem.writing.gate import Attempt
 from catmem.writing.matching import checked_expected
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
 
@@ -85,10 +86,8 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     undone: str | None = None,
 ) -> Written:
     """Write the bytes of an old revision again, as a new one; what is there now stays in the history."""
-    agent, recorded = actor or PERSON, not dry_run
-    with gate.attempt(
-        workspace, entity, op="restore", agent=agent, prev=expected, store=store, recorded=recorded
-    ) as trying:
+    agent = actor or PERSON
+    with Attempt(workspace, entity, "restore", agent, expected, dry_run, store) as trying:
         seen = checked_expected(expected)
         if actor is not None:
             refuse_bounded(workspace, actor, "restore old revisions")
@@ -99,7 +98,7 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         request = content_digest(["restore", revision, actor]) if op_id else None
         note = {"restored": revision} | ({} if undone is None else {"undone": undone})
         change = Change(op="restore", agent=agent, op_id=op_id, request=request, note=note)
-        done = put_back(workspace, trying, old, seen, change, dry_run=dry_run)
+        done = put_back(workspace, trying, old, seen, change)
     return replace(done, crowded=crowded_out(workspace, done, actor))
 
 
@@ -203,31 +202,19 @@ def _last_of(workspace: Root, agent: str, but: str | None = None) -> tuple[Revis
     return found
 
 
-def put_back(  # noqa: PLR0913 - what is written, on what, and how
-    workspace: Root, trying: gate.Attempt, old: bytes, seen: str | None, change: Change, *, dry_run: bool = False
-) -> Written:
+def put_back(workspace: Root, trying: Attempt, old: bytes, seen: str | None, change: Change) -> Written:
     """Make the entity of an attempt the bytes ``old``, by a writer who saw ``seen``. Raises ``RefusedError``."""
-    entity, store, limit = trying.entity, trying.store, None
-    if store is None:
-        store = workspace.store
-        limit = limit_of_entity(workspace, entity)
-    before = store.read(entity)
-    data, made, repeated = before.data, replace(before, digest=bytes_digest(old)), False
-    if dry_run:
-        if seen is not None and not sees(seen, before.revision, before.digest):
-            if not seen.startswith("sha256:"):
-                store.read(entity, seen)  # says so if there is no such revision
-            raise stale(entity, seen, before.revision or before.digest)
-    else:
-        repeated = True  # unless the store asks for the bytes
+    entity = trying.entity
+    limit = limit_of_entity(workspace, entity) if trying.store is None else None
+    replaced: list[bytes] = []
 
-        def update(current: Current) -> bytes:
-            nonlocal data, repeated
-            data, repeated = current.data, False
-            return old
+    def update(current: Current) -> bytes:
+        replaced.append(current.data)
+        return old
 
-        made = trying.commit(seen, update, change)
-    return replace(written_bytes(entity, made, data, old, limit), repeated=repeated)
+    made = trying.commit(seen, update, change)
+    data = replaced[-1] if replaced else (trying.store or workspace.store).read(entity).data
+    return replace(written_bytes(entity, made, data, old, limit), repeated=not replaced)
 
 
 def written_bytes(entity: str, made: Snapshot, old: bytes, new: bytes, limit: int | None) -> Written:
@@ -250,7 +237,7 @@ def written_bytes(entity: str, made: Snapshot, old: bytes, new: bytes, limit: in
 
 def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, seen: bool = False) -> str:
     """Take an external change of an entity into its history; the revision of what is there afterwards."""
-    with gate.attempt(workspace, entity, op="adopt", agent=PERSON, prev=expected) as trying:
+    with Attempt(workspace, entity, "adopt", PERSON, expected) as trying:
         trying.entity = entity_of(workspace, entity)
         written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
         head = workspace.store.head(trying.entity)

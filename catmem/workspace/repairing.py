@@ -129,7 +129,7 @@ def apply_repair(workspace: Root, plan: RepairPlan) -> RepairPlan:
             raise DriftError(f"{plan.entity} was changed since the plan was made", hint=hint)
         return plan.after
 
-    with gate.attempt(workspace, plan.entity, op="repair", agent=PERSON) as trying:
+    with gate.Attempt(workspace, plan.entity, "repair", PERSON) as trying:
         store = lasting_store(workspace)
         if plan.changes:
             store.backup(plan.entity)

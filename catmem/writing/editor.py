@@ -110,10 +110,6 @@ class Editor(ABC):
         """What to tell a writer who is refused with ``error``: the same, or what stands before it in the order."""
         return error
 
-    def unmade(self, current: Current) -> bytes:
-        """What a store would be given if the steps did not make the new text."""
-        raise AssertionError(current)
-
     def text(self, data: bytes) -> str:
         """The text of a revision."""
         return data.decode(errors="backslashreplace")

@@ -6,7 +6,7 @@ audit log. Here is decided, too, which refusals are enforced for which entity:
 
 ::
 
-    with gate.attempt(workspace, entity, op="add", agent=agent, prev=expected) as trying:
+    with Attempt(workspace, entity, "add", agent, prev=expected) as trying:
         ...                                  raise: refused in any case
         trying.refuse(error)                 refused where such refusals are enforced; else it goes on
         trying.commit(expected, update, change)
@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import NamedTuple, TypeVar
+from functools import partial
+from typing import NamedTuple, Self
 
 from catmem import clock
 from catmem.audit.recording import record
@@ -41,32 +42,34 @@ from catmem.store.contract import (
     Store,
     Update,
     is_branch,
+    repeated,
     revision_number,
     writer_of,
 )
+from catmem.store.judgement import tried
 from catmem.threats import SECRETS
 from catmem.workspace.root import Root, person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.terms import check_threats
 
-T = TypeVar("T", bound="Attempt")
-
 
 @dataclass(slots=True)
 class Attempt:
-    """One write that a caller wants to make.
+    """One write that a caller wants to make, from the first check to its end: what is raised inside is its refusal.
 
     ``op`` is what was asked for, as the audit log says it; the record may have a wider word (``Change.op``). ``prev``
-    is the revision or digest that it is made on, if one was said. ``store`` takes the place of the root's: that of one
-    file, for a caller that was given its path.
+    is the revision or digest that it is made on, if one was said. A ``dry_run`` passes the same checks; it writes
+    nothing and makes no line. ``store`` takes the place of the root's: that of one file, for a caller that was given
+    its path.
     """
 
     workspace: Root
     entity: str
     op: str
     agent: str
-    prev: str | None = None
+    prev: str | int | None = None
+    dry_run: bool = False
     store: Store | None = None
     passed: list[CatmemError] = field(default_factory=list)
     """Refusals that were not enforced."""
@@ -80,6 +83,17 @@ class Attempt:
     _unchanged: bool = False
     _waits: bool = False
     _merged: bool = False
+    _begun: float = 0.0
+
+    def __enter__(self) -> Self:
+        """Begin to count its seconds."""
+        self._begun = time.perf_counter()
+        return self
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Put it down in the audit log."""
+        if not self.dry_run:
+            record(self.workspace, self.line(time.perf_counter() - self._begun, error))
 
     def refuse(self, error: CatmemError) -> None:
         """Raise a refusal where refusals of its kind are enforced; elsewhere the attempt goes on.
@@ -112,63 +126,62 @@ class Attempt:
         another must not say so, unless it merges the two. ``approved``: what it writes was approved already.
         """
         self.agent = change.agent
-        if not (approved or change.waits) and (change.op_id or "").startswith((DECIDES, PROPOSES)):
-            raise EditError(
-                f"an op_id that begins with {(change.op_id or '').partition(' ')[0]!r} is that of a proposal",
-                code="bad_operation",
-                hint="Nothing was written. Choose another op_id.",
-            )
-        role = change.note.get("envelope", {}).get("role_id")
-        for name, said in (("op_id", change.op_id), ("role_id", role)):
-            if said is not None:
-                self._check_name(name, said, to_agent=change.agent != PERSON)
+        is_free = approved or change.waits
+        if not is_free:
+            self._check_op_id(change)
+        self._check_names(change)
         if change.agent == PERSON:
             change = replace(change, person=person_name(self.workspace.root))
         if expected is not None:
             self.prev = expected
-        store = self._store
 
         def watched(current: Current) -> bytes:
-            if approved or change.waits:
-                self.refuse_signs(change, current)
-                data = update(current)
-            else:
-                data = self.on_text(change, current, update)
+            if writer_of(change) not in {PERSON, EXTERNAL}:
+                refuse_signs(self.workspace, self.entity, current.data, self._store)
+            data = update(current)
+            if not is_free:
+                self.hold_back(change, current, data)
             self._made_on = current
             self._waits = change.waits
             self._unchanged = data == current.data and not change.is_always_recorded
             self._merged = bool(change.merges) or (current.base is not None and expected is not None)
             return data
 
+        commit = partial(tried, self._store) if self.dry_run else self._store.commit
         try:
-            self.snapshot = store.commit(self.entity, expected, watched, change)
+            self.snapshot = commit(self.entity, expected, watched, change)
         except StaleError as error:
             if not rebases:
                 raise
             self.refuse(error)
             # What the caller saw is passed on: an entry that another writer changed since is not changed again unseen.
-            self.snapshot = store.commit(self.entity, expected, watched, replace(change, on_drift="merge"))
+            self.snapshot = commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
 
-    def on_text(self, change: Change, current: Current, update: Update) -> bytes:
-        """The new bytes of what is there, made under the lock. Raises what refuses them."""
-        self.refuse_signs(change, current)
-        data = update(current)
-        self.hold_back(change, current, data)
-        return data
+    def _check_op_id(self, change: Change) -> None:
+        """Refuse an ``op_id`` that is a proposal's: by its words, or because what the agent asked under it waits."""
+        op_id = change.op_id or ""
+        if op_id.startswith((DECIDES, PROPOSES)):
+            raise EditError(
+                f"an op_id that begins with {op_id.partition(' ')[0]!r} is that of a proposal",
+                code="bad_operation",
+                hint="Nothing was written. Choose another op_id.",
+            )
+        waiting = self._store.branches(self.entity) if op_id else ()
+        first = next((each for each in waiting if each.op_id == proposal_op_id(change.agent, op_id)), None)
+        if first is not None:
+            repeated(first, change)
 
-    def _check_name(self, key: str, said: str, *, to_agent: bool) -> None:
-        """Raise ``EditError`` for one that holds what no text may hold: it is kept as long as the revision."""
-        try:
-            check_threats([said], self.workspace.config, to_agent=to_agent, allow_secret=False)
-        except EditError as error:
-            error.key = key
-            raise
-
-    def refuse_signs(self, change: Change, current: Current) -> None:
-        """Raise ``DriftError`` for a write of an agent to a file in which another program left a sign."""
-        if writer_of(change) not in {PERSON, EXTERNAL}:
-            refuse_signs(self.workspace, self.entity, current.data, self._store)
+    def _check_names(self, change: Change) -> None:
+        """Raise ``EditError`` for a name that holds what no text may hold: it is kept as long as the revision."""
+        role = change.note.get("envelope", {}).get("role_id")
+        for key, said in (("op_id", change.op_id), ("role_id", role)):
+            try:
+                to_agent = change.agent != PERSON
+                check_threats([said or ""], self.workspace.config, to_agent=to_agent, allow_secret=False)
+            except EditError as error:
+                error.key = key
+                raise
 
     def hold_back(self, change: Change, current: Current, data: bytes) -> None:
         """Raise ``ApprovalError`` for a write that has to wait, ``ProposalError`` for one on what waits itself."""
@@ -207,7 +220,7 @@ class Attempt:
     def line(self, seconds: float, error: BaseException | None) -> AuditLine:
         """The attempt as a line of the audit log."""
         status, reason = self._outcome(error)
-        prev, head = self.prev, self._head()
+        prev, head = None if self.prev is None else str(self.prev), self._head()
         if prev is None and self._made_on is not None and self.snapshot is not None:
             prev = self._made_on.revision
         met = str(head) if status == "conflict" and head is not None else None
@@ -279,41 +292,6 @@ def on_proposal(entity: str, revision: str) -> ProposalError:
 
 
 @contextmanager
-def attempt(  # noqa: PLR0913 - what is tried, by keyword
-    workspace: Root,
-    entity: str,
-    *,
-    op: str,
-    agent: str,
-    prev: str | int | None = None,
-    store: Store | None = None,
-    recorded: bool = True,
-) -> Iterator[Attempt]:
-    """An attempt, from the first check to its end: what is raised inside is its refusal.
-
-    ``recorded=False`` makes no line: for a dry run.
-    """
-    begun = Attempt(workspace, entity, op, agent, None if prev is None else str(prev), store)
-    with recording(begun, recorded) as trying:
-        yield trying
-
-
-@contextmanager
-def recording(trying: T, recorded: bool = True) -> Iterator[T]:  # noqa: FBT001, FBT002 - false for a dry run
-    """What is tried inside, with its line in the audit log."""
-    begun = time.perf_counter()
-    failed: BaseException | None = None
-    try:
-        yield trying
-    except BaseException as error:
-        failed = error
-        raise
-    finally:
-        if recorded:
-            record(trying.workspace, trying.line(time.perf_counter() - begun, failed))
-
-
-@contextmanager
 def checks(workspace: Root, entity: str, *, op: str, agent: str, recorded: bool = True) -> Iterator[None]:
     """Checks that come before any attempt: what is raised inside is put down as a refused one."""
     try:
@@ -329,16 +307,9 @@ def note_refusal(workspace: Root, entity: str, *, op: str, agent: str, error: Ca
     record(workspace, Attempt(workspace, entity, op, agent).line(0.0, error))
 
 
-def commit(  # noqa: PLR0913, PLR0917 - as Store.commit, and where
-    workspace: Root,
-    entity: str,
-    expected: str | None,
-    update: Update,
-    change: Change,
-    store: Store | None = None,
-) -> Snapshot:
-    """An attempt that is nothing but a commit; see ``Store.commit``. ``store`` is as for ``Attempt``."""
-    with attempt(workspace, entity, op=change.op, agent=change.agent, prev=expected, store=store) as trying:
+def commit(workspace: Root, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+    """An attempt that is nothing but a commit; see ``Store.commit``."""
+    with Attempt(workspace, entity, change.op, change.agent, expected) as trying:
         return trying.commit(expected, update, change)
 
 

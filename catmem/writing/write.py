@@ -2,7 +2,7 @@
 
 ::
 
-    Request ── papers, rights ──> view ── signs, plan, alert, content, approval ──> revision ──> Written
+    Request ── papers, rights ──> view ── plan, alert, content, approval ──> revision ──> Written
                                    └── asked again if another write was faster
 
 The order of what is refused is a promise (docs/envelopes.md). Steps before the view know nothing of the text; those
@@ -16,12 +16,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import Profile, one_reading
-from catmem.errors import ApprovalError, CatmemError, EditError, StaleError
+from catmem.errors import ApprovalError, CatmemError, EditError
 from catmem.names import TARGETS
-from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, Update, is_branch
-from catmem.store.judgement import rehearse
+from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, is_branch
 from catmem.text import size_of
-from catmem.writing import gate
 from catmem.writing.editor import Editor, OperationsEditor, finds_its_file
 from catmem.writing.gate import Attempt
 from catmem.writing.operation import Operation, asked_by, placed_expected
@@ -169,11 +167,10 @@ class WriteAttempt(Attempt):
             keeps_note=editor.has_evidence,
         )
 
-    def on_text(self, change: Change, current: Current, update: Update) -> bytes:
+    def made(self, current: Current) -> bytes:
         """The new bytes of what is there: what the steps under the lock make of it."""
-        del update
         self.plan = self.before = None
-        self.change, self._current = change, current
+        self._current = current
         run(self, "on the text")
         return self.data
 
@@ -221,10 +218,7 @@ def _check_names(a: WriteAttempt) -> None:
 def view(attempt: WriteAttempt) -> None:
     """Ask the store whether the writer's view still holds, and write one revision; of a dry run the same is said."""
     try:
-        if attempt.asked.dry_run:
-            _rehearse(attempt)
-        else:
-            attempt.commit(attempt.expected, attempt.editor.unmade, attempt.change, rebases=True)
+        attempt.commit(attempt.expected, attempt.made, attempt.change, rebases=True)
     except ApprovalError as error:
         # A merge closes branches, which no proposal shows.
         if attempt.plan is None or attempt.asked.merges:
@@ -235,23 +229,6 @@ def view(attempt: WriteAttempt) -> None:
         if refusal is error:
             raise
         raise refusal from error
-
-
-def _rehearse(a: WriteAttempt) -> None:
-    """Do the same on what is there now, and write nothing; also where a rollout lets it pass on an older view."""
-    store = a.workspace.store
-    try:
-        found = rehearse(store, a.entity, a.expected, a.change)
-    except StaleError as error:
-        a.refuse(error)
-        found = rehearse(store, a.entity, a.expected, replace(a.change, on_drift="merge"))
-    data = a.on_text(a.change, found.current, a.editor.unmade)
-    a.snapshot = replace(Snapshot.of(data, found.revision), branch=found.is_branch)
-
-
-def signs(a: WriteAttempt) -> None:
-    """Refuse an agent whose file another program left a sign in."""
-    a.refuse_signs(a.change, a.current)
 
 
 def plan(a: WriteAttempt) -> None:
@@ -270,11 +247,10 @@ def content(a: WriteAttempt) -> None:
 
 
 def approval(a: WriteAttempt) -> None:
-    """Hold back what asks to wait for a person, and what has to by the policy of the root."""
+    """Hold back what asks to wait for a person; what has to by the policy of the root the gate holds back."""
     a.editor.finish()
     if a.asked.proposes and a.data != a.current.data:
         raise ApprovalError(f"this {a.change.op} asks to wait", base=a.current.revision, data=a.data)
-    a.hold_back(a.change, a.current, a.data)
 
 
 When: TypeAlias = Literal["before", "on the text"]
@@ -292,7 +268,6 @@ STEPS = (
     WriteStep(papers, "before", ("schema", "bad_hash", "forbidden", "bad_signature", "clock_skew", "role_drift")),
     WriteStep(rights, "before", ("forbidden",)),
     WriteStep(view, "before", ("hash_collision", "stale_prev", "unknown_revision")),
-    WriteStep(signs, "on the text"),
     WriteStep(plan, "on the text"),
     WriteStep(alert, "on the text", ("semantic_collision",)),
     WriteStep(content, "on the text", ("drift", "structure", "threat", "secret", "over_budget", "no_match")),
@@ -311,11 +286,10 @@ def run(a: WriteAttempt, when: When) -> None:
 def write(root: Root, asked: Request) -> Written:
     """Make a write, or say what it would do. Raises what the first step refuses it with."""
     op = asked_by(asked.content) if isinstance(asked.content, tuple) else "write"
-    prev = None if asked.expected is None else str(asked.expected)
     agent = asked.actor or PERSON if asked.papers is None else asked.papers.agent
-    a = WriteAttempt(root, asked.entity, op, agent, prev, asked=asked)
+    a = WriteAttempt(root, asked.entity, op, agent, asked.expected, asked.dry_run, asked=asked)
     with one_reading():
-        with gate.recording(a, not asked.dry_run):
+        with a:
             run(a, "before")
             written = _answer(a) if a.held_back is None else _waiting(a, a.held_back)
             written = replace(written, notes=(*a.notes(), *written.notes))
@@ -400,13 +374,9 @@ def _waiting(a: WriteAttempt, held_back: ApprovalError) -> Written:
 
     if a.plan is None or a.editor.terms is None:
         raise held_back
-    waiting: str | None = None
-    notes: tuple[str, ...] = (on_waiting(None),)
-    repeated = False
-    if not a.asked.dry_run:
-        note = {name: value for name, value in a.note.items() if name != UNREAD}
-        made = propose(a.workspace, a, held_back.base, held_back.data, replace(a.change, note=note))
-        waiting, notes, repeated = made.id, (on_waiting(made.id), *made.notes), made.repeated
+    note = {name: value for name, value in a.note.items() if name != UNREAD}
+    made = propose(a.workspace, a, held_back.base, held_back.data, replace(a.change, note=note))
+    waiting = None if a.dry_run and not made.repeated else made.id
     now = a.workspace.store.read(a.entity)
     text = now.data.decode(errors="replace")
     return Written(
@@ -418,9 +388,9 @@ def _waiting(a: WriteAttempt, held_back: ApprovalError) -> Written:
         after=text,
         entries=a.plan.entries,
         usage=FileUsage(size_of(text), a.editor.terms.limit),
-        notes=notes,
+        notes=(on_waiting(waiting), *made.notes),
         warnings=a.plan.warnings,
         bounded=not a.editor.terms.rights.unbounded,
         waiting=waiting,
-        repeated=repeated,
+        repeated=made.repeated,
     )

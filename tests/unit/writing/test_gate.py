@@ -166,7 +166,7 @@ def test_a_secret_in_the_place_of_a_name_is_not_kept(workspace):
 
 def test_what_goes_wrong_after_a_commit_makes_no_refusal_of_it(workspace):
     def fail():
-        with gate.attempt(workspace, "neo/user", op="put", agent="neo") as trying:
+        with gate.Attempt(workspace, "neo/user", "put", "neo") as trying:
             trying.commit(None, lambda _: b"text\n", Change())
             raise KeyboardInterrupt
 
@@ -364,7 +364,7 @@ def test_shadow_mode_refuses_everything_else(shadow, code):
 
 def test_several_refusals_that_are_let_pass_stand_on_one_line(shadow):
     two_revisions(shadow)
-    with gate.attempt(shadow, "neo/user", op="put", agent="neo") as trying:
+    with gate.Attempt(shadow, "neo/user", "put", "neo") as trying:
         trying.refuse(RefusedError("another role", code="role_drift"))
         trying.refuse(EnvelopeError("an old clock", code="clock_skew"))
         trying.commit("1", lambda current: current.data + b"x\n", Change(agent="neo"), rebases=True)
@@ -374,7 +374,7 @@ def test_several_refusals_that_are_let_pass_stand_on_one_line(shadow):
 
 def test_a_refusal_that_protects_others_is_raised_in_any_mode(shadow):
     error = ForbiddenError("no")
-    with pytest.raises(ForbiddenError), gate.attempt(shadow, "neo/user", op="put", agent="neo") as trying:
+    with pytest.raises(ForbiddenError), gate.Attempt(shadow, "neo/user", "put", "neo") as trying:
         trying.refuse(error)
     assert outcomes(shadow) == [("refused", "forbidden")]
 

@@ -270,10 +270,14 @@ def write(
             raise UsageError("--envelope says all of a write: give it alone, or with --confirm and --on-stale.")
         written = _submitted(call, place, confirm=confirm, on_stale=on_stale)
     else:
+        from catmem.store.contract import PERSON
+        from catmem.writing import gate
+
         workspace = call.root
         if entity is None or file is None or expected is None:
             raise UsageError("Give --envelope FILE; or ENTITY, FILE and --expected REVISION (0 for the first).")
-        content = _entity_content(call, entity, file, actor)
+        with gate.checks(workspace, entity, op="write", agent=actor or PERSON):
+            content = _entity_content(call, entity, file, actor)
         more: dict[str, Any] = {"actor": actor, "on_stale": on_stale, "op_id": op_id, "confirm": confirm}
         written = workspace.put(entity, content, expected=expected, merges=tuple(merges or ()), **more)
     return Outcome(written, {**jsonable(written), "dry_run": False})

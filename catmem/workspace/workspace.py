@@ -531,6 +531,6 @@ class Workspace(Root):
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:
     """Tags with every tuple as a list. What is neither text nor a list of it is refused with the other faults."""
-    if tags is None:
-        return None
+    if not isinstance(tags, Mapping):
+        return tags
     return {key: list(value) if isinstance(value, tuple) else value for key, value in tags.items()}

@@ -28,6 +28,8 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """What each action needs, and what it takes besides."""
 
+_TEXTS = ("content", "old_text", "category", "to_category", "evidence")
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:
@@ -53,15 +55,22 @@ class Operation:
     confirm: bool | None = None
     expected: str | None = None
 
+    def __post_init__(self) -> None:
+        """Raises ``TypeError`` for what is no text, no date or no tags."""
+        refuse_no_text(action=self.action, expected=self.expected, **{name: getattr(self, name) for name in _TEXTS})
+        if isinstance(self.as_of, datetime) or not isinstance(self.as_of, date | None):
+            message = f"as_of must be a datetime.date, not {type(self.as_of).__name__}"
+            raise TypeError(message)
+        if not isinstance(self.tags, Mapping | None):
+            message = f"tags must be a mapping, not {type(self.tags).__name__}"
+            raise TypeError(message)
+
     def __json__(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
         return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
 
     def check(self) -> None:
-        """Raise ``EditError`` for an action that there is not, what it needs, what it does not take, and for no text.
-
-        Raises ``TypeError`` if ``as_of`` is no date.
-        """
+        """Raise ``EditError`` for an action that there is not, what it needs, and what it does not take."""
         if self.action not in get_args(Action):
             raise EditError(
                 f"there is no action {shown(self.action)}",
@@ -78,9 +87,6 @@ class Operation:
             raise EditError(
                 f"{self.action} needs {' and '.join(missing)}", code="bad_operation", hint=_SAYS[missing[0]]
             )
-        if isinstance(self.as_of, datetime) or not isinstance(self.as_of, date | None):
-            message = f"as_of must be a datetime.date, not {type(self.as_of).__name__}"
-            raise TypeError(message)
         if self.evidence is not None and not 0 < len(self.evidence.strip()) <= MOST_EVIDENCE:
             raise EditError(
                 f"evidence has 1 to {MOST_EVIDENCE:,} characters, and this has {len(self.evidence.strip()):,}",
@@ -93,8 +99,7 @@ class Operation:
                 code="bad_expected",
                 hint="Give the digest that a refusal named in found, b2: and 32 digits.",
             )
-        texts = (self.content, self.old_text, self.category, self.to_category, self.evidence)
-        refuse_surrogates(text for text in texts if text is not None)
+        refuse_surrogates(text for name in _TEXTS if (text := getattr(self, name)) is not None)
         for key, value in (self.tags or {}).items():
             parts = value if isinstance(value, list) else [value]
             if not all(isinstance(part, str | None) for part in parts):
@@ -105,6 +110,14 @@ class Operation:
                     hint="Give a text, or a list of texts; a day as YYYY-MM-DD.",
                 )
             refuse_surrogates([key, *(part for part in parts if isinstance(part, str))])
+
+
+def refuse_no_text(**values: object) -> None:
+    """Raise ``TypeError`` for the first value that is neither a text nor ``None``."""
+    for name, value in values.items():
+        if not isinstance(value, str | None):
+            message = f"{name} must be a text, not {type(value).__name__}"
+            raise TypeError(message)
 
 
 _SAYS = {

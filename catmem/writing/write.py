@@ -22,7 +22,7 @@ from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnSt
 from catmem.text import size_of
 from catmem.writing.editor import Editor, OperationsEditor, finds_its_file
 from catmem.writing.gate import Attempt
-from catmem.writing.operation import Operation, asked_by, placed_expected
+from catmem.writing.operation import Operation, asked_by, placed_expected, refuse_no_text
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration, on_waiting
 
 if TYPE_CHECKING:
@@ -70,6 +70,12 @@ class Request:
     papers: Papers | None = None
     editor: type[Editor] = OperationsEditor
 
+    def __post_init__(self) -> None:
+        """Raises ``TypeError`` for what a program gives in the place of a text."""
+        expected = None if isinstance(self.expected, int) else self.expected
+        refuse_no_text(entity=self.entity, profile=self.file[0], target=self.file[1], expected=expected)
+        refuse_no_text(actor=self.actor, op_id=self.op_id, reason=self.reason)
+
     @classmethod
     def of_operations(
         cls,
@@ -79,8 +85,8 @@ class Request:
         **how: Any,  # noqa: ANN401 - fields of a request
     ) -> Request:
         """What operations ask of a file of the profile ``name``; without a target and a view it is to be found."""
-        if not all(isinstance(each, Operation) for each in operations):
-            message = "an operation is a catmem.Operation, such as Operation('add', content=...)"
+        if not (isinstance(operations, list | tuple) and all(isinstance(each, Operation) for each in operations)):
+            message = "operations are a list of catmem.Operation, such as [Operation('add', content=...)]"
             raise TypeError(message)
         placed, how["expected"] = placed_expected(operations, how.get("expected"))
         is_open = target is None and how["expected"] is None

@@ -46,6 +46,12 @@ def used(unchanged, tmp_path):
 # --- audit ---------------------------------------------------------------------------------------------------------
 
 
+def test_a_write_to_an_entity_that_there_is_not_is_on_record(place):
+    run("write", "--root", place, "project:alpha", "-", "--expected", "0", input="{}", status=2)
+    (line,) = run("audit", "--root", place).stdout.splitlines()
+    assert line.split()[2:] == ["refused", "project:alpha", "write", "person", "-", "->", "-", "unknown_entity"]
+
+
 def test_the_lines_are_told_the_newest_last(unchanged):
     result = run("audit", "--root", unchanged)
     assert result.stderr == ""

@@ -71,8 +71,8 @@ def test_of_a_merge_that_would_need_approval(tmp_path):
     assert merge(ws, USER, dry_run=True).changed
     with pytest.raises(ApprovalError):
         merge(ws, USER, actor="boss", dry_run=True)
+    ws.add("neo", "Two.", category="rules", op_id="m")
     with pytest.raises(OperationCollisionError):
-        ws.add("neo", "Two.", category="rules", op_id="m")
         merge(ws, USER, op_id="m", dry_run=True)
     assert len(ws.store.branches(USER)) == 2
 

@@ -67,8 +67,20 @@ def test_what_is_no_text_and_no_operation_is_told(workspace):
     with pytest.raises(EditError, match=r"the tag 'expires' is .*, and no text") as caught:
         workspace.add("neo", "Rent", category="talk", tags={"expires": DAY})
     assert caught.value.code == "bad_tag"
-    with pytest.raises(TypeError, match=r"an operation is a catmem.Operation"):
-        workspace.write("neo", [{"action": "add", "content": "Rent"}])
+    calls = {
+        "operations are a list": lambda: workspace.write("neo", [{"action": "add", "content": "Rent"}]),
+        "operations are a list of": lambda: workspace.write("neo", None),
+        "content must be a text, not list": lambda: workspace.add("neo", ["Rent"]),
+        "category must be a text, not list": lambda: workspace.add("neo", "Rent", category=["talk"]),
+        "tags must be a mapping, not list": lambda: workspace.add("neo", "Rent", tags=["a"]),
+        "target must be a text, not list": lambda: workspace.add("neo", "Rent", target=["user"]),
+        "profile must be a text, not int": lambda: workspace.add(1, "Rent"),
+        "op_id must be a text, not int": lambda: workspace.add("neo", "Rent", op_id=4),
+        "expected must be a text, not list": lambda: workspace.add("neo", "Rent", expected=[4]),
+    }
+    for message, call in calls.items():
+        with pytest.raises(TypeError, match=message):
+            call()
 
 
 def test_a_new_category_that_is_nearly_called_as_another_is_noted_and_shows_an_agent_none_that_it_does_not_see(

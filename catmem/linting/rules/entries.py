@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from datetime import date
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Collection, Iterator
 
-from catmem.config.access import visible_categories
-from catmem.config.profile import HERMES_LIMITS, Profile, limit_of
+from catmem.config.profile import HERMES_LIMITS, limit_of
 from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.linted import Context, LintedEntry, LintedFile, first_line, removal
 from catmem.linting.rule import rule
-from catmem.names import FILE_NAMES, UNCATEGORIZED
+from catmem.names import FILE_NAMES
 from catmem.text import size_of
-
-if TYPE_CHECKING:
-    _Place: TypeAlias = tuple[LintedFile, LintedEntry]
-
 
 _NOTHING = (
     *("test", "testing", "todo", "tbd", "fixme", "asdf", "foo", "bar", "foobar", "hello", "hello world"),
@@ -87,11 +80,6 @@ def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
             yield Finding(entry.start, entry.end, message, "Give it a text, or remove it.", fix)
 
 
-_FEW_OWNERS = 8
-_FEW_IN_COMMON = 3
-"""So many entries that two files share get a finding each."""
-
-
 @rule("CM201", "duplicate-entry", fixes="safe")
 def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find entries that stand twice in a file, in one category or in two."""
@@ -110,41 +98,7 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
         yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))
 
 
-@rule("CM206", "duplicate-elsewhere", severity="hint", scope="root")
-def duplicate_elsewhere(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find entries that stand in another file as well: the other one of the profile, or one of another profile."""
-    first: dict[str, list[_Place]] = {}
-    for path, file in files.items():
-        found: dict[str, list[tuple[LintedEntry, _Place]]] = {}
-        for entry in file.entries if file.owner is not None else ():
-            known = first.setdefault(entry.words, []) if entry.words else []
-            in_others = [place for place in known if place[0].path != path]
-            for before in in_others:
-                if not _seeded(before[0].owner, file.owner, context.profiles):
-                    found.setdefault(before[0].path, []).append((entry, before))
-                    break
-            if len(in_others) == len(known) < _FEW_OWNERS:
-                known.append((file, entry))
-        for other_path, pairs in found.items():
-            many = len(pairs) > _FEW_IN_COMMON
-            said = f"{len(pairs):,} entries stand in" if many else "this entry stands in"
-            for entry, (other_file, other) in pairs[: 1 if many else None]:
-                line = f"{'the first ' if many else ''}on line {other_file.line(other.start)}"
-                related = Related(other_path, other.start, other.end, "the other of the two")
-                advice = "Keep each in one place." if many else "Keep it in one place."
-                message = f"{said} {other_path} too, {line}"
-                yield Finding(entry.start, entry.end, message, advice, related=(related,), path=path)
-
-
-def _seeded(one: str | None, other: str | None, profiles: Mapping[str, Profile]) -> bool:
-    """Whether two different profiles are tied by seeding: one from the other, or both from a third."""
-    if one is None or other is None or one == other:
-        return False
-    mine, theirs = (profiles[name].seed_from if name in profiles else None for name in (one, other))
-    return one == theirs or other == mine or (mine is not None and mine == theirs)
-
-
-# --- rules on how much fits: into a file, and into a profile's prompt ------------------------------------------------
+# --- rules on how much fits into a file ------------------------------------------------
 
 
 _TARGETS = {name: target for target, name in FILE_NAMES.items()}
@@ -189,46 +143,3 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     if size <= limit and 100 * size >= percent * limit:
         message = f"the file has {size:,} of {limit:,} characters ({100 * size // limit} %; {who})"
         yield _last_line(file, message, "Remove what is stale, expired or repeated.")
-
-
-@rule("CM503", "prompt-over-budget", scope="root", dated=True)
-def prompt_over_budget(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find profiles whose own files say more than the budget of their prompt holds."""
-    owned: dict[str, dict[str, LintedFile]] = {}
-    for file in files.values():
-        if file.owner is not None and file.target is not None:
-            owned.setdefault(file.owner, {})[file.target] = file
-    for name, own in owned.items():
-        profile = context.profiles.get(name)
-        if profile is None or not profile.prompt.budget:
-            continue
-        shown = {target: _shown(file, target, profile, context) for target, file in own.items()}
-        for target, budget in profile.prompt.budget.items():
-            among = [(own[each].path, entry) for each in sorted(shown, reverse=True) for entry in shown[each]]
-            if target != "total":
-                among = [(own[target].path, entry) for entry in shown.get(target, ())]
-            size, over = 0, None
-            for place in among:
-                size += len(place[1].body)
-                over = place if over is None and size > budget else over
-            if over is not None:
-                path, first = over
-                message = (
-                    f"the entries that {name} selects have {size:,} characters, {size - budget:,} over the {target} "
-                    f"budget of {budget:,} of its prompt, so some are left out"
-                )
-                hint = f"catmem prompt {name} --explain shows which; shorten some, or raise prompt.budget.{target}."
-                yield Finding(first.start, first.end, message, hint, path=path)
-
-
-def _shown(file: LintedFile, target: str, profile: Profile, context: Context) -> list[LintedEntry]:
-    """What the profile selects of its own file, in the profile's order, but what has expired and is not shown then."""
-    present = dict.fromkeys(entry.category for entry in file.entries)
-    places = visible_categories(present, target, profile, context.taxonomy)
-    drops = profile.prompt.expired == "drop"
-    shown = [
-        entry
-        for entry in file.entries
-        if entry.category in places and not (drops and context.as_of > entry.dates.get("expires", date.max))
-    ]
-    return sorted(shown, key=lambda each: (each.category == UNCATEGORIZED, places[each.category], each.start))

@@ -255,7 +255,7 @@ def _retitled(section: Section, near: str, context: Context) -> Fix:
 @rule("CM104", "heading-level-slip", fixes="unsafe")
 def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find headings that look like a section header and are none."""
-    text, taxonomy, closed = file.text, context.taxonomy, closed_places(file)
+    text, taxonomy, closed = file.document.text, context.taxonomy, closed_places(file)
     starts = {header.start for header in file.headers}
     if file.document.scan.title:
         starts.add(file.document.scan.title.start)
@@ -296,22 +296,6 @@ def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
     for problem in file.document.problems if file.document.scan.slugless else ():
         if problem.rule == "empty-slug":
             yield Finding(problem.start, problem.end, problem.message, "Give it a title with a letter or a number.")
-
-
-@rule("CM112", "nearly-known-category", severity="hint", options={"likeness": 0.85}, fixes="unsafe")
-def nearly_known_category(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find sections of an open taxonomy whose category is nearly, but not quite, a declared one."""
-    document, taxonomy = file.document, context.taxonomy
-    if taxonomy.closed or not taxonomy.categories:
-        return
-    from difflib import SequenceMatcher
-
-    likeness = context.options("CM112")["likeness"]
-    for section, near in undeclared_sections(document, taxonomy):
-        if near and SequenceMatcher(None, section.category, near).ratio() >= likeness:
-            message = f"the category {section.category} is not declared, and {near} is"
-            fix = _retitled(section, near, context)
-            yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
 
 
 @rule("CM412", "hidden-uncategorized", scope="root")

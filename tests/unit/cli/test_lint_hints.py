@@ -17,21 +17,21 @@ def test_hints_are_counted_for_people_and_shown_to_who_asks(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [talk]\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nseed_from: boss\n")
-    put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\nThe vendor for mail is Post Ltd.\n")
-    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nThe vendor for mail is Post Ltd.\n")
+    put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\n[created: 2020-01-01] The vendor for mail is Post Ltd.\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\n[created: 2020-01-01] The vendor for mail is Post Ltd.\n")
     assert (lint().stdout, "(see --hints)\n" in lint().stderr) == ("", True)
-    for options in (("--hints",), ("--select", "CM309"), ("--min-severity", "hint")):
+    for options in (("--hints",), ("--select", "CM307"), ("--min-severity", "hint")):
         found = lint(*options).stdout
         # The fact and its copy are one finding, which stands at the source and names the copy.
-        assert [Path(line.split(":")[0]).parts[-2] for line in found.splitlines() if "CM309" in line] == ["boss"]
+        assert [Path(line.split(":")[0]).parts[-2] for line in found.splitlines() if "CM307" in line] == ["boss"]
         assert "neo/USER.md:2:" in found
     shown = lint("--format", "github").stdout
-    assert [line.partition(" ")[2].split("/USER")[0][-4:] for line in shown.splitlines() if "CM309" in line] == ["boss"]
+    assert [line.partition(" ")[2].split("/USER")[0][-4:] for line in shown.splitlines() if "CM307" in line] == ["boss"]
     results = json.loads(lint("--format", "sarif").stdout)["runs"][0]["results"]
-    (related,) = (each["relatedLocations"] for each in results if each["ruleId"] == "CM309")
+    (related,) = (each["relatedLocations"] for each in results if each["ruleId"] == "CM307")
     assert related[0]["physicalLocation"]["artifactLocation"]["uri"].endswith("neo/USER.md")
     said = json.loads(lint("--format", "json").stdout)
-    assert [Path(each["path"]).parts[-2] for each in said["diagnostics"] if each["code"] == "CM309"] == [
+    assert [Path(each["path"]).parts[-2] for each in said["diagnostics"] if each["code"] == "CM307"] == [
         "boss",
         "neo",
     ]

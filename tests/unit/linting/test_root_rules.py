@@ -471,14 +471,3 @@ def test_what_does_not_hang_on_it_is_found_all_the_same(tmp_path):
     assert linted(tmp_path) == [("catmem.yaml", 2, "CM401")]  # no rule judges by what cannot be read
     scene(tmp_path, "taxonomy: [\n", **files)
     assert {code for _, _, code in linted(tmp_path)} == {"CM401", "CM601"}
-
-
-def test_a_file_that_is_a_clone_of_another_has_one_finding_and_a_few_entries_one_each(tmp_path):
-    everything = {"user_memory_categories": ["*"]}
-    clone = "Tea is green.\n§\nNo sugar.\n§\nNo milk.\n§\nServe it hot.\n"
-    files = {"homes/neo/USER.md": clone, "homes/zoe/USER.md": f"{clone}§\nMine.\n", "homes/ann/MEMORY.md": "Mine.\n"}
-    found = scene(tmp_path, **dict.fromkeys(("ann", "neo", "zoe"), json.dumps(everything)), **files).find("CM206")
-    assert {(each.path, each.message) for each in found} == {
-        ("homes/zoe/USER.md", "4 entries stand in homes/neo/USER.md too, the first on line 1"),
-        ("homes/zoe/USER.md", "this entry stands in homes/ann/MEMORY.md too, on line 1"),
-    }

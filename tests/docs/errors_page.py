@@ -14,7 +14,7 @@ from tests.docs.pages import ROOT
 PAGE = ROOT / "docs" / "errors.md"
 BEGIN = "<!-- From here on made from catmem/errors.json by `make docs`. -->\n"
 _STATUSES = {"http": "HTTP", "exit": "status"}
-_HEAD = "| code | when | message | remedy |\n|---|---|---|---|\n"
+_HEAD = "| code | when | remedy |\n|---|---|---|\n"
 
 
 def page() -> str:
@@ -26,22 +26,33 @@ def page() -> str:
 
 
 def tables() -> str:
-    """A section for each class; those of kinds of the class before stand below it."""
+    """A section for each class; those of kinds of the class before stand below it. Codes that no error has have no row."""
     above: type[errors.CatmemError] = errors.CatmemError
     sections = []
     for name, listed in errors.catalogue().items():
         kind = getattr(errors, name)
         below = issubclass(kind, above) and above is not errors.CatmemError
         above = above if below else kind
-        sections.append(f"{'###' if below else '##'} {name}\n\n{about(name, listed)}\n\n{_HEAD}{rows(listed)}")
+        table = rows(listed)
+        sections.append(
+            f"{'###' if below else '##'} {name}\n\n{about(name, listed)}\n" + (table and f"\n{_HEAD}{table}")
+        )
     return "\n".join(sections)
 
 
 def about(name: str, listed: dict[str, Any]) -> str:
     """What is said of a class, from its statuses on."""
-    rest = " unless a section or a row says otherwise" if name == errors.CatmemError.__name__ else ""
+    rest = ""
+    if name == errors.CatmemError.__name__:
+        rest = f" unless a section or a row says otherwise. No error has the code of its class alone: {never_raised()}"
     http = "" if name == errors.RequestError.__name__ else f", over HTTP {listed['http']}"
     return textwrap.fill(f"Status {listed['exit']}{http}{rest}. {listed['about']}".strip(), 140, break_long_words=False)
+
+
+def never_raised() -> str:
+    """The codes that only stand for a class."""
+    codes = {code: row for listed in errors.catalogue().values() for code, row in listed["codes"].items()}
+    return ", ".join(f"`{code}`" for code, row in codes.items() if row["when"] == "never raised")
 
 
 def rows(listed: dict[str, Any]) -> str:
@@ -49,9 +60,8 @@ def rows(listed: dict[str, Any]) -> str:
     found = ""
     for code, row in listed["codes"].items():
         own = [f"{called} {row[kind]}: " for kind, called in _STATUSES.items() if kind in row]
-        when = "".join([*own, row["when"]])
-        message = f"`{row['message']}`" if row["message"] else ""
-        found += f"| `{code}` | {when} | {message} | {row['remedy']} |\n".replace("|  ", "| ")
+        if row["when"] != "never raised":
+            found += f"| `{code}` | {''.join(own)}{row['when']} | {row['remedy']} |\n"
     return found
 
 

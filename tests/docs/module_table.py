@@ -1,4 +1,4 @@
-"""The table of modules in docs/architecture.md, made from the docstrings of the modules.
+"""The table of packages in docs/architecture.md, made from their docstrings and the names of their modules.
 
 `python -m tests.docs.module_table` (`make docs`) writes it anew, and test_module_table.py compares it.
 """
@@ -15,7 +15,7 @@ from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "architecture.md"
 PACKAGE = Path(catmem.__file__).parent  # perhaps that of an installed wheel
-BEGIN = "<!-- From here on made from the docstrings of the modules by `make docs`. -->\n"
+BEGIN = "<!-- From here on made from the docstrings of the packages by `make docs`. -->\n"
 
 
 def page() -> str:
@@ -28,15 +28,14 @@ def page() -> str:
 
 
 def table() -> str:
-    """Each package with its modules, and what each says of itself first."""
+    """A row for each package: what it says of itself first, and the names of its modules."""
     modules = sorted(PACKAGE.rglob("*.py"), key=lambda path: (path.parent.as_posix(), path.name))
-    parts = []
+    rows = ["| package | its job | modules |", "|---|---|---|"]
     for folder, some in groupby(modules, key=lambda path: path.parent):
-        rows = [f"| `{path.stem}` | {first_sentence(path)} |" for path in some if path.name != "__init__.py"]
-        if rows:
-            name = folder.relative_to(PACKAGE.parent).as_posix()
-            parts.append("\n".join([f"### `{name}`\n", "| module | its job |", "|---|---|", *rows]) + "\n")
-    return "\n".join(parts)
+        names = ", ".join(f"`{path.stem}`" for path in some if path.name != "__init__.py")
+        name = f"{folder.relative_to(PACKAGE.parent).as_posix()}/"
+        rows.append(f"| `{name}` | {first_sentence(folder / '__init__.py')} | {names} |")
+    return "\n".join(rows) + "\n"
 
 
 def first_sentence(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""The head of docs/rules.md, made from the rules themselves: a table of all, with what they find in real files.
+"""The head of docs/rules.md, made from the rules themselves: a table of all, and which find something in real files.
 
 `python -m tests.docs.rules_page` writes it anew, and test_rules_page.py compares it. The rules' pages below it stay.
 """
@@ -35,11 +35,8 @@ Every rule has a code that is never used for another one, a name, and a severity
 A *safe* fix changes no words and loses nothing; `catmem lint --fix` applies it. An *unsafe* one is a good guess:
 `--unsafe-fixes` applies it too, and a person should look at the result.
 
-The last two columns say what each rule finds in {files} memory files that people and agents really keep in Hermes
-Agent, without a `catmem.yaml` around them: in how many of the files it finds something, and how many findings that
-makes. A rule that fires on more than a third of them has to be a hint. The words of these files are masked (each letter
-is an `x`, each digit a `0`), so rules that look for words find less in them than in the originals, and rules that
-compare words may find more.
+A rule that fires on more than a third of the {files} real memory files of the test suite has to be a hint.
+The most frequent there: {frequent}.
 """
 
 
@@ -73,18 +70,17 @@ def counts() -> tuple[int, Mapping[str, Count]]:
 def page() -> str:
     """The whole page."""
     files, found = counts()
-    head = "\n".join([_INTRO.format(files=files), *_table(found)])
+    most = [f"{code} in {count.files}" for code, count in found.items() if count.files]
+    head = "\n".join([_INTRO.format(files=files, frequent=", ".join(most)), *_table()])
     return f"{head}\n{PAGES_START}{PAGE.read_text(encoding='utf-8').partition(PAGES_START)[2]}"
 
 
-def _table(found: Mapping[str, Count]) -> list[str]:
-    rows = ["| code | name | severity | fix | finds | files | findings |", "|---|---|---|---|---|--:|--:|"]
-    for code, rule in all_rules().items():
-        count = found.get(code)
-        numbers = f"{count.files} | {count.findings}" if count else " | "
-        summary = rule.summary.removeprefix("Find ").rstrip(".").replace("|", "\\|")
-        link = f"[{code}](#{_anchor(rule)})"
-        rows.append(f"| {link} | `{rule.name}` | {rule.severity} | {rule.fixes} | {summary} | {numbers} |")
+def _table() -> list[str]:
+    rows = ["| rule | severity | fix |", "|---|---|---|"]
+    rows += [
+        f"| [{code} {rule.name}](#{_anchor(rule)}) | {rule.severity} | {rule.fixes} |"
+        for code, rule in all_rules().items()
+    ]
     return ["\n".join(rows) + "\n"]
 
 

@@ -1,4 +1,4 @@
-"""The table of modules says what the modules say of themselves."""
+"""The table of packages says what the packages say of themselves."""
 
 from __future__ import annotations
 

@@ -445,8 +445,8 @@ def watch(
     """Print each new revision and each change by another program as it happens, until you press Ctrl-C.
 
     It prints writes by any interface and edits by any program within a second. Without ENTITY it watches all files;
-    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl a line is an
-    event of the server's stream, with its name as event.
+    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl a line is a
+    change as the server tells it, with its name as event.
     """
     from catmem.config.profile import refuse_no_root
     from catmem.workspace.change_feed import heard_name
@@ -464,7 +464,40 @@ def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tup
     """What is new, from the first look on, without end."""
     from catmem.workspace.change_feed import Watch
 
-    looks = Watch(call.root)
+    looks = Watch(call.root, actor)
     found = looks.look()
     call.tell(f"Watching {', '.join(sorted(wanted)) or call.root.root}. Ctrl-C ends it.")
-    yield from looks.heard(found, wanted, actor)
+    yield from looks.heard(found, wanted)
+
+
+@operation(
+    "changes",
+    command=False,
+    http=Http(
+        "GET",
+        "/mem/changes",
+        "What is new since the caller asked last",
+        "Of all that the caller may hear of: a profile of its own files, one of tier 1 and a person of all.",
+        "Changes",
+        refusals=(404,),
+    ),
+)
+def changes(
+    call: Call,
+    *,
+    since: Annotated[
+        list[str] | None,
+        P(
+            "What the answer before gave as since: entities, each as PROFILE/user@REVISION. "
+            "One without a revision, and no list at all, begins now."
+        ),
+    ] = None,
+) -> Outcome:
+    """Say what is new of some entities. Raises ``UnknownNameError`` and ``ForbiddenError``."""
+    from catmem.workspace.change_feed import all_entities, changes_since, heard_name
+
+    seen: dict[str, str | None] = dict.fromkeys(all_entities(call.root, call.actor) if since is None else ())
+    for each in since or ():
+        name, _, revision = each.partition("@")
+        seen[heard_name(call.root, name, call.actor)] = revision or None
+    return Outcome(changes_since(call.root, seen, call.actor))

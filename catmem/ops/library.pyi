@@ -48,6 +48,15 @@ def ask(
 @overload
 def ask(
     root: Workspace,
+    operation: Literal["changes"],
+    actor: str | None = ...,
+    /,
+    *,
+    since: list[str] | None = ...,
+) -> Any: ...
+@overload
+def ask(
+    root: Workspace,
     operation: Literal["head"],
     actor: str | None = ...,
     /,

@@ -121,7 +121,7 @@ def _branches(value: BranchList, _: Call) -> dict[str, Any]:
 
 
 def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-    """A declared entity, and proposals as far as the caller may know of them."""
+    """A declared entity, and what was made for the caller: proposals, and what is new."""
     return jsonable(value)
 
 
@@ -143,6 +143,7 @@ _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "ProposalList": _plain,
     "SeedSeen": _seed_seen,
     "BranchList": _branches,
+    "Changes": _plain,
 }
 
 

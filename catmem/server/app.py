@@ -109,10 +109,10 @@ def _close(app: Starlette) -> None:
 
 
 def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
-    from catmem.server import metrics, sse
+    from catmem.server import metrics
     from catmem.server.api import openapi
 
-    routes = [*openapi.routes(), *metrics.routes(), *sse.routes()]
+    routes = [*openapi.routes(), *metrics.routes()]
     if settings.page:
         routes += [route for module in registry().pages for route in at(module).routes()]
     return routes

@@ -51,7 +51,7 @@ class ServerSettings:
 
     ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and every
     caller is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
-    is in bytes. ``timeout`` is how many seconds one request may take, from its header to its answer.
+    is in bytes. ``timeout`` is how many seconds a request may be worked on, from its header on.
     """
 
     host: str = "127.0.0.1"
@@ -84,7 +84,7 @@ class Guard:
         """Answer a request. Raises ``RequestError``, ``UnreadableError`` (``missing``), and as ``identify`` does."""
         if scope["type"] == "http":
             self._refuse_other_site(scope)
-            receive = await limited(scope, receive, self._settings)
+            receive = limited(scope, receive, self._settings)
             caller = scope[KEY] = self._identify(scope)
             path = scope["path"]
             if path not in _OPEN and not path.startswith(_STATIC):
@@ -190,16 +190,13 @@ def refuse_cross_site(scope: Scope) -> None:
 DEADLINE = "catmem.deadline"
 """Where the scope of a request keeps the time, by the clock of the loop, at which it has to be answered."""
 
-_DRAINED = 8 << 20
-"""Bytes of a body that is too large which are read and dropped, so that the client comes to read the answer."""
-_DRAIN_SECONDS = 2.0
 _CLOSE = {"Connection": "close"}
 
 
-async def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive:
-    """What a client sends, of ``max_body`` bytes at most, within ``timeout`` seconds from its header to its answer.
+def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive:
+    """What a client sends, of ``max_body`` bytes at most.
 
-    Raises ``RequestError``, now or when the body is read: 413 ``too_large``, 408 ``slow_body``, 400 ``two_lengths``.
+    Raises ``RequestError``, now or when the body is read: 413 ``too_large``, 400 ``two_lengths``.
     """
     length = header(scope, b"content-length")
     if length is not None and header(scope, b"transfer-encoding") is not None:
@@ -210,56 +207,30 @@ async def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> R
             hint="Nothing was done. Send 'Content-Length' or 'Transfer-Encoding', and not both.",
             headers=_CLOSE,
         )
-    most = settings.max_body
     # The protocol has refused what is no number; a very long one is too large whatever it says.
-    if length is not None and (len(length) > len("9" * 18) or int(length) > most):
-        await _refuse_too_large(scope, receive, most)
-    until = scope[DEADLINE] = asyncio.get_running_loop().time() + settings.timeout
-    size, whole = 0, False
+    if length is not None and (len(length) > len("9" * 18) or int(length) > settings.max_body):
+        raise _too_large(settings.max_body)
+    scope[DEADLINE] = asyncio.get_running_loop().time() + settings.timeout
+    size = 0
 
     async def received() -> Message:
-        nonlocal size, whole
-        if whole:
-            return await receive()  # after the body: that the client is gone
-        try:
-            async with asyncio.timeout_at(until):
-                message = await receive()
-        except TimeoutError:
-            hint = "Nothing was done. Send it again."
-            raise RequestError("the body did not come in time", code="slow_body", hint=hint, headers=_CLOSE) from None
-        if message["type"] == "http.request":
-            size += len(message.get("body", b""))
-            whole = not message.get("more_body", False)
-            if size > most:
-                await _refuse_too_large(scope, receive, most, whole=whole)
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > settings.max_body:
+            raise _too_large(settings.max_body)
         return message
 
     return received
 
 
-async def _refuse_too_large(scope: Scope, receive: Receive, most: int, *, whole: bool = False) -> None:
-    """Raise 413, once the client has said what it had to say, or had time to."""
-    if not whole and header(scope, b"expect") is None:
-        await _drain(receive)
-    raise RequestError(
+def _too_large(most: int) -> RequestError:
+    return RequestError(
         f"the body is over the limit of {most:,} bytes",
         code="too_large",
         hint="Nothing was done. Send less at once.",
         headers=_CLOSE,
     )
-
-
-async def _drain(receive: Receive) -> None:
-    left = _DRAINED
-    try:
-        async with asyncio.timeout(_DRAIN_SECONDS):
-            while left > 0:
-                message = await receive()
-                left -= len(message.get("body", b""))
-                if not message.get("more_body", False):
-                    return
-    except TimeoutError:
-        return
 
 
 # --- threads ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ import hmac
 import json
 import logging
 import re
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -34,6 +33,7 @@ from catmem.errors import (
     RequestError,
 )
 from catmem.jsonable import jsonable
+from catmem.workspace.change_feed import keyed_digest
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -149,7 +149,6 @@ def _pattern(pattern: str) -> re.Pattern[str]:
 
 # --- etags -----------------------------------------------------------------------------------------------------------
 
-_KEY = secrets.token_bytes(32)
 _LENGTH = 16
 _TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})(?:-[0-9a-f]{16})?"')
 _ANY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
@@ -163,16 +162,11 @@ class IfMatch(NamedTuple):
 
     def fits(self, snapshot: Snapshot) -> bool:
         """Whether a snapshot is the text that has no revision."""
-        return self.unrecorded is not None and hmac.compare_digest(self.unrecorded, unrecorded(snapshot.digest))
-
-
-def unrecorded(digest: str) -> str:
-    """What stands in a tag for a text without a revision."""
-    return "u" + hmac.digest(_KEY, digest.encode(), "sha256").hex()[:32]
+        return self.unrecorded is not None and hmac.compare_digest(self.unrecorded, keyed_digest(snapshot.digest))
 
 
 def tag_of(body: bytes, base: str | None = None) -> str:
-    """The tag of an answer; ``base`` is the revision that it shows, or ``unrecorded`` of its text."""
+    """The tag of an answer; ``base`` is the revision that it shows, or the ``keyed_digest`` of its text."""
     digest = hashlib.sha256(body).hexdigest()[:_LENGTH]
     return f'"{digest}"' if base is None else f'"{base}-{digest}"'
 

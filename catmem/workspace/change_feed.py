@@ -1,25 +1,27 @@
-"""What is new in a root that is looked at again and again, within a second, and how much of it a caller hears.
+"""What is new in a root that is looked at again and again, and how much of it a caller hears.
 
 A person hears everything, and so does a profile of tier 1, but for digests and texts of errors. A bounded profile
 hears of its own files what it could ask for at any time: that there is another revision, or a change that no history
 has yet (``/mem/head`` says the same). Who wrote a revision, when and how, it hears of those that it wrote itself, as in
 the log; of branches that others made, and of proposals, nothing. Of a declared entity that it may read it hears
-everything. No event has a word of an entry, or the name of a category.
+everything. No news has a word of an entry, or the name of a category.
 """
 
 from __future__ import annotations
 
+import hmac
+import secrets
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice, takewhile
+from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.access import Rights, reads_entity
 from catmem.config.profile import named_entities
 from catmem.errors import CatmemError, ForbiddenError, StoreError
 from catmem.jsonable import jsonable
-from catmem.store.contract import Revision, Snapshot, Store, revision_number, sees
+from catmem.store.contract import Revision, Snapshot, Store, revision_number
 from catmem.workspace.history import declared_of, entity_of
 from catmem.workspace.root import Root, broken_profiles
 
@@ -27,6 +29,7 @@ EVERY = 0.75
 """Seconds from the end of one look to the next."""
 MOST = 256
 """Revisions of one entity that are reported one by one; where more came at once, the newest stands for them."""
+_KEY = secrets.token_bytes(32)
 
 Kind: TypeAlias = Literal["revision", "drift", "trouble", "recovered", "missed"]
 """A new revision. An external change, which no history has yet, or the end of one (``recorded``). Something that cannot
@@ -47,41 +50,35 @@ class News:
     profile: str | None = None
 
     @property
+    def code(self) -> str | None:
+        """That of the error."""
+        return None if self.error is None else self.error.code
+
+    @property
     def owner(self) -> str | None:
         """The profile that it is of; ``None`` for the whole root."""
         return self.profile if self.entity is None else self.entity.partition("/")[0]
 
 
-MISSED = News("missed", None)
-
-
-class _Known(NamedTuple):
-    """How an entity stood: its newest record, the digest of a text without one, and the code of what was wrong."""
-
-    sequence: int | None = 0
-    outside: str | None = None
-    trouble: str | None = None
-
-
 class Watch:
-    """What is known of a root. For one thread at a time."""
+    """What ``actor`` (``None``: a person) knows of a root. For one thread at a time."""
 
-    def __init__(self, workspace: Root) -> None:
+    def __init__(self, workspace: Root, actor: str | None = None) -> None:
         """Nothing is looked at yet."""
         self.workspace = workspace
+        self._actor = actor
         self._marks: dict[str, object] = {}
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, str | None] = {}
+        self._failed: dict[str, str | None] = {}
         self._broken: dict[str, str] = {}
         self._trouble: str | None = None
-        self._first = _Known(None)
+        self._first: str | None = None
         """What is known of an entity that is seen for the first time."""
 
-    def heard(
-        self, found: Sequence[News], wanted: frozenset[str], actor: str | None
-    ) -> Iterator[tuple[News, dict[str, Any]]]:
-        """What is new for ``actor``, without end; ``found`` to begin with."""
+    def heard(self, found: Sequence[News], wanted: frozenset[str]) -> Iterator[tuple[News, dict[str, Any]]]:
+        """What is new, without end; ``found`` to begin with."""
         while True:
-            yield from heard(self.workspace, (news for news in found if concerns(news, wanted)), actor)
+            yield from heard(self.workspace, (news for news in found if concerns(news, wanted)), self._actor)
             time.sleep(EVERY)
             found = self.look()
 
@@ -100,7 +97,7 @@ class Watch:
         for entity, mark in marks.items():
             found += self._entity(entity)
             self._marks[entity] = mark
-        self._first = _Known()
+        self._first = "0"
         return found
 
     def _changed(self) -> dict[str, object]:
@@ -109,7 +106,7 @@ class Watch:
         return {
             entity: mark
             for entity, mark in sorted(marks.items())
-            if entity not in self._known or self._marks.get(entity) != mark or self._known[entity].trouble
+            if entity not in self._known or self._marks.get(entity) != mark or entity in self._failed
         }
 
     def _profiles(self) -> Iterator[News]:
@@ -122,84 +119,115 @@ class Watch:
                 yield News("trouble", None, error=error, profile=name)
 
     def _entity(self, entity: str) -> list[News]:
-        before = self._known.get(entity, self._first)
+        before, failed = self._known.setdefault(entity, self._first), self._failed.pop(entity, None)
         try:
-            self._known[entity], news = _compared(self.workspace.store, entity, before)
+            self._known[entity], news = _since(self.workspace, entity, before, self._actor)
         except (CatmemError, OSError) as error:
-            if isinstance(error, OSError):
-                error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
-            self._known[entity] = before._replace(trouble=error.code)
-            return [] if before.trouble == error.code else [News("trouble", entity, error=error)]
-        return news
+            trouble = _trouble(entity, error)
+            self._failed[entity] = trouble.code
+            return [] if failed == trouble.code else [trouble]
+        return [*([News("recovered", entity)] if failed else []), *news]
 
 
-def _compared(store: Store, entity: str, before: _Known) -> tuple[_Known, list[News]]:
-    tips, now = _standing(store, entity)
-    newest = _newest(tips)
-    outside = now.digest if now.revision is None else None
-    news = [News("recovered", entity)] if before.trouble else []
-    if before.sequence is None:
-        return _Known(newest, outside), news
-    news += _recorded(store, entity, before.sequence, newest)
-    newest = max(newest, *(each.record.sequence for each in news if each.record), 0)
-    after = _Known(newest, outside)
-    head = next((tip.revision for tip in tips if not tip.is_branch), "0")
-    if outside is not None and outside != before.outside:
-        news.append(News("drift", entity, head, outside, recorded=False))
-    elif outside is None and before.outside is not None and not any(each.record for each in news):
-        news.append(News("drift", entity, head, now.digest))
-    return after, news
+class Changes(NamedTuple):
+    """What is new of some entities for one caller, and up to which revision of each it has heard by then."""
+
+    since: Mapping[str, str]
+    changes: Sequence[Mapping[str, Any]]
+
+    def __json__(self) -> dict[str, Any]:
+        return {"since": ",".join(f"{entity}@{seen}" for entity, seen in self.since.items()), "changes": self.changes}
+
+
+def changes_since(workspace: Root, seen: Mapping[str, str | None], actor: str | None) -> Changes:
+    """What is new of entities of which the caller has ``seen`` a revision or digest each; ``None``: nothing is asked.
+
+    Raises ``ForbiddenError`` for a digest that an agent gives: it would tell of texts that the agent does not see.
+    """
+    since: dict[str, str] = {}
+    found: list[News] = []
+    for entity, known in seen.items():
+        if actor is not None and known is not None and known.startswith("sha256:"):
+            raise ForbiddenError(f"{actor} may not ask for digests", hint="Name the revision that you have seen.")
+        try:
+            since[entity], news = _since(workspace, entity, known, actor)
+            found += news
+        except (CatmemError, OSError) as error:
+            since[entity] = known or "0"
+            found.append(_trouble(entity, error))
+    return Changes(since, [{"event": each.kind, **said} for each, said in heard(workspace, found, actor)])
+
+
+def _since(workspace: Root, entity: str, seen: str | None, actor: str | None) -> tuple[str, list[News]]:
+    """What is new to who has ``seen`` a revision or digest, or what an answer before gave; and what to give next time.
+
+    That is the newest revision that the caller may hear of, and behind ``~`` a mark of a text that none has yet.
+    """
+    tips, now = _standing(workspace.store, entity)
+    log = (each for each, _ in heard(workspace, map(_new, workspace.store.log(entity)), actor))
+    first = list(islice(log, 1))
+    newest, mark = first[0].revision if first else "0", keyed_digest(now.digest) if now.revision is None else ""
+    cursor = f"{newest}~{mark}" if mark else newest
+    if seen in {None, now.digest}:
+        return cursor, []
+    seen, _, before = str(seen).partition("~")
+    newer: list[News] = []
+    for each in chain(first, log):
+        if seen in {each.revision, each.digest}:
+            break
+        newer.append(each)
+        if len(newer) > MOST:
+            newer = [*first, News("missed", entity)]
+            break
+    else:
+        newer = newer if seen == "0" else [*first, News("missed", entity)]
+    if mark != before and (mark or not newer):
+        head = next((tip.revision for tip in tips if not tip.is_branch), "0")
+        newer = [News("drift", entity, head, now.digest, recorded=not mark), *newer]
+    return cursor, newer[::-1]
+
+
+def keyed_digest(digest: str) -> str:
+    """What stands for a text that no history has yet: another one in each process, so it tells nothing of the text."""
+    return "u" + hmac.digest(_KEY, digest.encode(), "sha256").hex()[:32]
 
 
 def _standing(store: Store, entity: str) -> tuple[Sequence[Revision], Snapshot]:
     """What is recorded of an entity, and how it is now; what is just being recorded is no change from outside."""
+    tips = store.branches(entity)
     while True:
-        tips = store.branches(entity)
-        now = store.read(entity)
-        if now.revision is not None or _newest(store.branches(entity)) == _newest(tips):
+        before, now, tips = tips, store.read(entity), store.branches(entity)
+        if now.revision is not None or tips == before:
             return tips, now
-
-
-def _newest(tips: Sequence[Revision]) -> int:
-    return max((tip.sequence for tip in tips), default=0)
-
-
-def _recorded(store: Store, entity: str, before: int, newest: int) -> list[News]:
-    if newest == before:
-        return []
-    if newest < before:  # another history was put in the place of this one
-        head = store.head(entity)
-        return [News("missed", entity), *([_new(head)] if head else [])]
-    newer = takewhile(lambda revision: revision.sequence > before, store.log(entity))
-    found = list(islice(newer, MOST + 1))
-    if len(found) > MOST:
-        return [News("missed", entity), _new(found[0])]
-    return [_new(revision) for revision in reversed(found)]
 
 
 def _new(record: Revision) -> News:
     return News("revision", record.entity, record.revision, record.digest, record)
 
 
+def _trouble(entity: str, error: CatmemError | OSError) -> News:
+    if isinstance(error, OSError):
+        error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
+    return News("trouble", entity, error=error)
+
+
 # --- who hears it --------------------------------------------------------------------------------------------------
 
 
-def heard(workspace: Root, news: Iterable[News], actor: str | None) -> list[tuple[News, dict[str, Any]]]:
+def heard(workspace: Root, news: Iterable[News], actor: str | None) -> Iterator[tuple[News, dict[str, Any]]]:
     """The news that ``actor`` (``None``: a person) hears of, with its rights of now, each as JSON-ready data."""
     if actor is None:
-        return [(each, _whole(each)) for each in news]
+        yield from ((each, _whole(each)) for each in news)
+        return
     try:
         profile = workspace.profile(actor)
     except CatmemError:
-        return []
-    if Rights(profile, "user", workspace.config.taxonomy).unbounded:
-        return [(each, _with_writer(each, actor, unbounded=True)) for each in news]
+        return
+    unbounded = Rights(profile, "user", workspace.config.taxonomy).unbounded
     read = {name for name, each in workspace.config.entities.items() if reads_entity(each, profile)}
-    return [
-        (each, _with_writer(each, actor, unbounded=each.entity in read))
-        for each in news
-        if each.entity in read or (each.owner in {None, actor} and _is_own(each.record, actor))
-    ]
+    for each in news:
+        if unbounded or each.entity in read or (each.owner in {None, actor} and _is_own(each.record, actor)):
+            yield each, _with_writer(each, actor, unbounded=unbounded or each.entity in read)
 
 
 def _is_own(record: Revision | None, actor: str) -> bool:
@@ -222,19 +250,10 @@ def concerns(news: News, entities: Collection[str] | None) -> bool:
     return any(entity.partition("/")[0] == news.owner for entity in entities)
 
 
-def standing(workspace: Root, entity: str, seen: str, actor: str | None) -> News | None:
-    """How an entity stands, for a caller who has ``seen`` a revision or digest; ``None`` if it stands so still."""
-    # A digest would tell an agent of texts that it does not see.
-    if actor is not None and seen.startswith("sha256:"):
-        raise ForbiddenError(f"{actor} may not ask for digests", hint="Name the revision that you have seen.")
-    head = workspace.store.head(entity)
-    now = workspace.store.read(entity)
-    number = "0" if head is None else head.revision
-    if sees(seen, now.revision, now.digest):
-        return None
-    if now.revision is None:
-        return News("drift", entity, number, now.digest, recorded=False)
-    return News("revision", entity, number, now.digest, head)
+def all_entities(workspace: Root, actor: str | None) -> list[str]:
+    """The entities that a caller may hear of."""
+    every = [News("revision", entity) for entity in named_entities(workspace.config)]
+    return [str(news.entity) for news, _ in heard(workspace, every, actor)]
 
 
 def heard_name(workspace: Root, name: str, actor: str | None) -> str:
@@ -265,6 +284,6 @@ def _discreet(news: News) -> dict[str, Any]:
         said["recorded"] = news.recorded
     if news.record is not None:
         said["branch"] = news.record.is_branch
-    if news.error is not None:
-        said["code"] = news.error.code
+    if news.code is not None:
+        said["code"] = news.code
     return said

@@ -82,29 +82,6 @@ def test_the_notice_takes_nothing_from_who_types_and_can_be_put_away(window, ser
     assert search.get_attribute("value") == "half a word"
 
 
-def test_many_windows_side_by_side_leave_room_for_requests(window, server):
-    """A browser gives a server six connections; pages that listen must not take them all."""
-    window.open(FILE)
-    first = window.driver.current_window_handle
-    try:
-        for _ in range(8):
-            window.driver.switch_to.new_window("window")
-            window.open(FILE)
-        assert window.find("h1").text.startswith("neo")
-        add(server, "Likes rivers.")
-        window.wait(lambda: any(has_notice(window, each) for each in window.driver.window_handles))
-    finally:
-        for each in set(window.driver.window_handles) - {first}:
-            window.driver.switch_to.window(each)
-            window.driver.close()
-        window.driver.switch_to.window(first)
-
-
-def has_notice(window, handle):
-    window.driver.switch_to.window(handle)
-    return bool(notice(window))
-
-
 def test_the_page_of_a_server_that_ended_says_nothing_wrong(window_onto, tmp_path):
     from tests.browser.serving import make_root, serving
 

@@ -222,7 +222,7 @@ class Window:
         return [each for each in said if not self._was_expected(each)]
 
     def _was_expected(self, message: str) -> bool:
-        if self._ends and re.search(r"/mem/events\?\S* - Failed to load resource: net::ERR_", message):
+        if self._ends and re.search(r"/mem/changes\?\S* - Failed to load resource: net::ERR_", message):
             return True
         found = re.search(r"responded with a status of (\d+)", message)
         return found is not None and int(found[1]) in self._expected

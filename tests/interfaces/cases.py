@@ -122,6 +122,7 @@ CASES: dict[str, list[Case]] = {
     "proposal": [good(name="{proposal}"), bad("unknown_proposal", name="p-0000000000")],
     "approve": [good(name="{proposal}"), bad("unknown_proposal", name="p-0000000000")],
     "reject": [good(name="{proposal}", reason="No."), bad("unknown_proposal", name="p-0000000000")],
+    "changes": [good(), good(since=["neo/user@1"]), bad("unknown_name", since=["nobody/user"])],
     "head": [good(entity_id="neo/user"), bad("unknown_name", entity_id="nobody/user")],
     "read": [
         good(entity_id="neo/user", category="rules", as_of=date(2026, 11, 21)),

@@ -150,7 +150,7 @@ def test_what_only_reads_takes_no_body(client, endpoint):
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_body")
 
 
-@together("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/events", "/mem/events"])
+@together("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/events", "/mem/changes"])
 def test_other_paths_take_no_parameters(client, path):
     answer = client.get(path, params={"limit": "1"})
     assert answer.status_code in {400, 404}

@@ -139,9 +139,9 @@ neo GET /lint
 anna GET /lint
 neo GET /status
 anna GET /status
-neo GET /mem/events?entity=neo
-nobody GET /mem/events
-neo POST /mem/events {}
+neo GET /mem/changes?entity=neo
+nobody GET /mem/changes
+neo POST /mem/changes {}
 neo GET /openapi.json
 nobody GET /metrics
 neo GET /

@@ -47,8 +47,7 @@ class Office:
 
     def get(self, agent: str, path: str, **asked: Any) -> tuple[int, Any]:
         query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in asked.items())
-        accept = ("--header", "Accept: text/event-stream") if path == "/mem/events" else ()
-        status, _, said = curl(f"{self.url}{path}?{query}", *accept, token=self.tokens[agent])
+        status, _, said = curl(f"{self.url}{path}?{query}", token=self.tokens[agent])
         return status, json.loads(said)
 
     def write(self, agent: str, content: Any, parents: list[Any], **fields: Any) -> tuple[int, Any]:
@@ -341,8 +340,9 @@ def test_a_signature_is_over_the_fields_that_are_sent(office: Office) -> None:
 
 
 def test_who_is_not_named_learns_nothing_of_an_entity(unchanged: Office) -> None:
-    for path in ("/mem/head", "/mem/read", "/mem/log", "/mem/branches", "/mem/events"):
-        answers = [unchanged.get("switch", path, entity_id=name) for name in (ENTITY, "project:other")]
+    for path in ("/mem/head", "/mem/read", "/mem/log", "/mem/branches", "/mem/changes"):
+        given = "since" if path == "/mem/changes" else "entity_id"
+        answers = [unchanged.get("switch", path, **{given: name}) for name in (ENTITY, "project:other")]
         assert {status for status, _ in answers} == {404}, path
         here, there = (json.dumps(said).replace(name, "?") for (_, said), name in zip(answers, NAMES, strict=True))
         assert here == there

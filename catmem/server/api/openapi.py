@@ -31,23 +31,9 @@ IF_NONE_MATCH = Field(
     {"type": "string"}, place="header",
 )  # fmt: skip
 
-EVENTS = (
-    Field(
-        "entity_id",
-        "Only these, with commas between; PROFILE/user@REVISION begins with an event if it is at another one by now.",
-        {"type": "string", "maxLength": 65_536},
-    ),
-    Field(
-        "Last-Event-ID", "The id that a stream began with: the caller comes back, and learns that it missed events.",
-        {"type": "string"}, place="header",
-    ),
-)  # fmt: skip
-"""What the stream of events takes (``server.sse``)."""
-
 # --- the document --------------------------------------------------------------------------------------------------
 
 PATH = "/openapi.json"
-EVENTS_PATH = "/mem/events"
 
 _SAID = (
     "Memory for agents on other machines. Each request has the token of an agent, bound to one profile; where the "
@@ -58,14 +44,12 @@ _REFUSALS = {
     401: "No token that is good here.",
     403: "Not for this caller.",
     404: "Not there, for this caller.",
-    406: "It is a stream of events: the caller has to accept text/event-stream.",
     409: "Refused for what is there now.",
     412: "If-Match names what is there no longer.",
     413: "The body is too large.",
     415: "The body is not JSON.",
     422: "Understood, and wrong.",
     428: "Nothing says what the write is made on.",
-    429: "Too many streams are open.",
     503: "Not now: busy, or the store cannot work.",
 }
 _ALWAYS = (400, 401, 403, 503)
@@ -87,7 +71,6 @@ def document() -> dict[str, Any]:
         answers = {"200": _json("It does.", "Status"), **_refused([503])}
         paths[path] = {"get": {"operationId": name, "summary": said, "security": [], "responses": answers}}
     paths[PATH] = {"get": _own()}
-    paths[EVENTS_PATH] = {"get": _events()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "catmem", "version": __version__, "description": _SAID},
@@ -139,22 +122,6 @@ def _own() -> dict[str, Any]:
         "summary": "This document",
         "parameters": [_parameter(IF_NONE_MATCH)],
         "responses": answers,
-    }
-
-
-def _events() -> dict[str, Any]:
-    given = {
-        "description": "A stream that does not end. Each event is named revision, drift, trouble, recovered or missed, "
-        "and its data is JSON.",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    }
-    return {
-        "operationId": "events",
-        "summary": "Hear of what is new as it happens",
-        "description": "Of all that the caller may hear of: a profile of its own files, one of tier 1 and a person of "
-        "all.",
-        "parameters": [_parameter(each) for each in EVENTS],
-        "responses": {"200": given, **_refused([*_ALWAYS, 404, 406, 429])},
     }
 
 

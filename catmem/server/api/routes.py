@@ -48,8 +48,8 @@ from catmem.server.requests import (
     refuse_other_type,
     tag_of,
     to_json,
-    unrecorded,
 )
+from catmem.workspace.change_feed import keyed_digest
 from catmem.workspace.root import discreet
 from catmem.writing.drift_guard import ToolSession, shown_in
 from catmem.writing.matching import is_digest
@@ -254,7 +254,7 @@ def _encoded(endpoint: Endpoint, done: Outcome, data: dict[str, Any], *, as_text
     body = data["text"].encode(errors="backslashreplace") if as_text else to_json(data)
     base = done.revision
     if base is None and done.unrecorded is not None:
-        base = unrecorded(done.unrecorded)
+        base = keyed_digest(done.unrecorded)
     headers = dict(_NO_STORE if endpoint.writes else _CACHED)
     if not endpoint.writes:
         headers["ETag"] = tag_of(body, base)

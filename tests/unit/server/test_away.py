@@ -98,6 +98,7 @@ ASKED = (
     ("GET", "/mem/read?entity_id=boss", None),
     ("GET", "/mem/log?entity_id=x", None),
     ("GET", "/mem/branches", None),
+    ("GET", "/mem/changes?since=neo", None),
     ("GET", "/prompt/neo", None),
     ("GET", "/prompt/boss", None),
     ("POST", "/mem/write", plain("Never.", prev_rev=0)),
@@ -114,12 +115,4 @@ def test_an_agent_without_its_profile_hears_of_nobody_else(served, method, path,
     answer = neo.request(method, path, json=body)
     assert answer.status_code in {403, 404, 409}
     assert "secret" not in answer.text
-    assert "boss" not in answer.text
-
-
-def test_an_agent_without_its_profile_hears_of_nobody_else_in_events(served):
-    root, neo = served.workspace.root, served.client("neo")
-    (root / "profiles" / "neo.yaml").unlink()
-    answer = neo.get("/mem/events?entity_id=neo", headers={"Accept": "text/event-stream"})
-    assert answer.status_code == 404
     assert "boss" not in answer.text

@@ -1,16 +1,14 @@
-"""How large a request may be, and how long it may take."""
+"""How large a request may be."""
 
 from __future__ import annotations
 
-import anyio
 import pytest
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
-from catmem.errors import RequestError
 from catmem.server.app import create_app
-from catmem.server.guard import ServerSettings, limited
+from catmem.server.guard import ServerSettings
 from tests.roots import make_root
 
 HERE = "http://127.0.0.1:8428"
@@ -67,39 +65,6 @@ def test_a_body_over_the_limit_is_refused(client, size, form):
 def test_a_length_that_lies_lets_no_more_through(client):
     answer = client(max_body=MOST).post("/said", content=parts(MOST + 1), headers={"content-length": "5"})
     assert answer.status_code == 413
-
-
-def test_a_body_that_does_not_come_is_not_waited_for():
-    async def receive():
-        await anyio.sleep_forever()
-
-    async def read(scope):
-        await (await limited(scope, receive, ServerSettings(timeout=0.01)))()
-
-    scope = {"type": "http", "headers": [(b"content-length", b"5")]}
-    with pytest.raises(RequestError) as caught:
-        anyio.run(read, scope)
-    assert (caught.value.http_status, caught.value.code) == (408, "slow_body")
-
-
-def test_after_the_body_it_waits_as_long_as_it_takes_for_the_client_to_go():
-    seen = []
-
-    async def read(scope):
-        received = await limited(scope, receive, ServerSettings(timeout=0.01))
-        seen.extend([await received(), await received()])
-
-    answers = iter([{"type": "http.request", "body": b"x"}])
-
-    async def receive():
-        message = next(answers, None)
-        if message is None:
-            await anyio.sleep(0.05)  # longer than a request may take
-            return {"type": "http.disconnect"}
-        return message
-
-    anyio.run(read, {"type": "http", "headers": []})
-    assert [message["type"] for message in seen] == ["http.request", "http.disconnect"]
 
 
 def test_a_length_beside_parts_is_refused_and_the_connection_ends(client):

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import socket
 import sys
+import threading
+from contextlib import contextmanager
 
 import pytest
+import uvicorn
 from click.testing import CliRunner
 
 import catmem.cli.main
 import catmem.cli.servers
 from catmem.errors import ConfigError
 from catmem.resources import install_command
+from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.serving import listen, url_of
+from catmem.server.serving import HttpServer, listen, url_of
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
-from tests.streams import running
 
 
 @pytest.fixture
@@ -135,6 +139,29 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
     assert isinstance(result.exception, ImportError)
 
 
+@contextmanager
+def running(workspace, settings):
+    """The address of a server of this root, which runs in a thread."""
+    ready, made = threading.Event(), []
+    with listen("127.0.0.1", 0, has_tokens=False) as listening:
+
+        async def serve():
+            app = create_app(workspace, settings)
+            config = uvicorn.Config(app, http="h11", ws="none", lifespan="on", log_config=None, access_log=False)
+            made.append(HttpServer(config, ready.set, app.state.stopping.set))
+            await made[0].serve(sockets=[listening])
+
+        thread = threading.Thread(target=asyncio.run, args=(serve(),))
+        thread.start()
+        assert ready.wait(60)
+        try:
+            yield listening.getsockname()[:2]
+        finally:
+            made[0].should_exit = True
+            thread.join(60)
+            assert not thread.is_alive()
+
+
 # --- what is no request --------------------------------------------------------------------------------------------
 
 
@@ -152,10 +179,10 @@ def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch
 )
 def test_what_is_no_request_is_refused_and_the_next_client_served(root, sent):
     with running(Workspace.open(root, search=False), ServerSettings(page=False)) as server:
-        with socket.create_connection(server.address, timeout=60) as client:
+        with socket.create_connection(server, timeout=60) as client:
             client.sendall(sent + b"\r\n\r\n")
             assert client.recv(100).startswith(b"HTTP/1.1 400 ")
-        with socket.create_connection(server.address, timeout=60) as client:
+        with socket.create_connection(server, timeout=60) as client:
             client.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert client.recv(100).startswith(b"HTTP/1.1 200 ")
 
@@ -168,7 +195,7 @@ def test_a_body_that_is_broken_off_is_a_line_in_the_log_and_no_error(root, caplo
     caplog.set_level(logging.INFO)
     workspace = Workspace.open(root, search=False)
     with running(workspace, ServerSettings()) as server:
-        with socket.create_connection(server.address) as client:
+        with socket.create_connection(server) as client:
             client.sendall(HALF.replace(b"/", b"/mem/write", 1).replace(b"\r\n", TYPE, 1))
         while not (said := [each for each in caplog.records if each.name == "catmem.server"]):
             pass

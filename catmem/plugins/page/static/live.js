@@ -1,32 +1,31 @@
 // Tells when something on this page was changed meanwhile. It reloads nothing by itself, so you can go on typing.
 
-const PLACES = 3; // streams of one browser, of the six connections that it gives to a server
-const SETTLE = 300; // milliseconds: who only passes by needs no stream
-const AGAIN = 30_000; // milliseconds after which a stream that was refused is asked for again
-const MOST = 100; // entities of one page that are listened for
+const EVERY = 4_000; // milliseconds between two looks of a visible page
+const FIRST = 300; // milliseconds to the first look: who only passes by needs none
+const MOST = 100; // entities of one page that are asked for
 
 const notice = document.getElementById("live");
 const shown = entitiesShown();
 const changed = new Map();
+let away = ""; // what the person has put away
 
 // Each entity that the page shows, with the revisions or digests that it shows of it.
 function entitiesShown() {
   const found = new Map();
   for (const part of document.querySelectorAll("[data-entity]")) {
-    const seen = part.closest("[data-revision]")?.dataset.revision ?? "";
-    const known = found.get(part.dataset.entity) ?? new Set();
-    if (seen) known.add(seen);
-    if (found.size < MOST || known.size) found.set(part.dataset.entity, known);
+    const seen = part.closest("[data-revision]")?.dataset.revision;
+    if (!seen || found.size === MOST && !found.has(part.dataset.entity)) continue;
+    found.set(part.dataset.entity, (found.get(part.dataset.entity) ?? new Set()).add(seen));
   }
   return found;
 }
 
-function hear(kind, data) {
+// What became of an entity: the newest of what the answer says of it.
+function hear(data) {
   const seen = shown.get(data.entity_id);
-  if (!seen || data.branch) return;
-  if (seen.has(data.digest) || seen.has(data.revision) && kind === "revision") changed.delete(data.entity_id);
-  else changed.set(data.entity_id, kind === "drift" ? "by another program" : `by ${plain(data.agent_id)}`);
-  tell();
+  if (!seen || data.branch || !["revision", "drift"].includes(data.event)) return;
+  if (seen.has(data.digest) || seen.has(data.revision) && data.event === "revision") changed.delete(data.entity_id);
+  else changed.set(data.entity_id, data.event === "revision" ? `by ${plain(data.agent_id)}` : "by another program");
 }
 
 // Names come from files of any author.
@@ -43,7 +42,7 @@ function tell() {
 }
 
 function say(what) {
-  if (notice.firstChild?.textContent === what) return;
+  if (what === away || notice.firstChild?.textContent === what) return;
   const words = document.createElement("span");
   words.textContent = what;
   const parts = [words];
@@ -57,70 +56,38 @@ function say(what) {
   const close = document.createElement("button");
   close.type = "button";
   close.textContent = "Not now";
-  close.addEventListener("click", () => notice.replaceChildren());
+  close.addEventListener("click", () => {
+    away = what;
+    notice.replaceChildren();
+  });
   notice.replaceChildren(...parts, close);
 }
 
-// --- the stream ---
+// --- looking again ---
 
-let listening = null;
 let later;
 
-function start(wait = SETTLE) {
+function start(wait = FIRST) {
   clearTimeout(later);
-  if (document.hidden || listening || !shown.size) return;
-  later = setTimeout(() => {
-    listening = new AbortController();
-    inPlace(listening.signal);
-  }, wait);
+  if (!document.hidden && shown.size) later = setTimeout(look, wait);
 }
 
-function stop() {
-  clearTimeout(later);
-  listening?.abort();
-  listening = null;
-}
-
-// Windows side by side share a few places: all others wait, so that no request of theirs has to.
-async function inPlace(signal) {
-  if (!navigator.locks) return listen(signal);
-  for (let place = 0; place < PLACES; place += 1) {
-    const held = await navigator.locks.request(`catmem-live-${place}`, { ifAvailable: true }, async (lock) => {
-      if (lock) await listen(signal);
-      return Boolean(lock);
-    });
-    if (held || signal.aborted) return;
-  }
-  const any = Math.floor(Math.random() * PLACES);
+// Asks with what the page shows, so an answer says how that stands now, whatever came before.
+async function look() {
+  const names = [...shown].map(([entity, seen]) => `${entity}@${[...seen].at(-1)}`);
   try {
-    await navigator.locks.request(`catmem-live-${any}`, { signal }, () => listen(signal));
-  } catch (error) {
-    if (error.name !== "AbortError") throw error;
-  }
-}
-
-// Listens until it is stopped, or refused. What happened since the page was made, the stream begins with.
-function listen(signal) {
-  return new Promise((end) => {
-    if (signal.aborted) return end();
-    const names = [...shown].map(([entity, seen]) => (seen.size ? `${entity}@${[...seen].at(-1)}` : entity));
-    const source = new EventSource(`/mem/events?${new URLSearchParams({ entity_id: names.join(",") })}`);
-    for (const kind of ["revision", "drift"]) {
-      source.addEventListener(kind, (event) => hear(kind, JSON.parse(event.data)));
+    const answer = await fetch(`/mem/changes?${new URLSearchParams({ since: names.join(",") })}`);
+    if (answer.ok) {
+      changed.clear();
+      (await answer.json()).changes.forEach(hear);
+      tell();
     }
-    source.addEventListener("missed", () => say("This page may be out of date."));
-    source.addEventListener("error", () => {
-      if (source.readyState !== EventSource.CLOSED) return; // it comes back by itself
-      stop();
-      start(AGAIN);
-    });
-    signal.addEventListener("abort", () => {
-      source.close();
-      end();
-    });
-  });
+  } catch {
+    // The server may be away for a while.
+  }
+  start(EVERY);
 }
 
-document.addEventListener("visibilitychange", () => (document.hidden ? stop() : start()));
-addEventListener("pagehide", stop);
+document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(later) : start()));
+addEventListener("pagehide", () => clearTimeout(later));
 addEventListener("pageshow", () => start());

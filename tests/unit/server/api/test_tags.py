@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import RequestError
-from catmem.server.requests import is_known, read_match, tag_of, unrecorded
+from catmem.server.requests import is_known, read_match, tag_of
 from catmem.store.contract import Snapshot
+from catmem.workspace.change_feed import keyed_digest
 
 TEXT = Snapshot.of(b"a text", None)
 
@@ -51,7 +52,7 @@ def test_what_names_no_one_revision_is_refused(headers):
 
 
 def test_the_tag_of_a_text_without_a_revision_fits_that_text_alone():
-    match = read_match([tag_of(b"{}", unrecorded(TEXT.digest))])
+    match = read_match([tag_of(b"{}", keyed_digest(TEXT.digest))])
     assert match.revision is None
     assert match.fits(TEXT)
     assert not match.fits(Snapshot.of(b"another text", None))

@@ -144,10 +144,11 @@ class Profile:
 
 
 class _OneReading(NamedTuple):
-    """What an operation has read of profiles: profiles by folder and name, and by folder the layers by name."""
+    """What an operation has read of profiles: profiles by folder and name, by folder the layers by name, and homes."""
 
     profiles: dict[tuple[Path, str], Profile]
     layers: dict[Path, dict[str, _Layer]]
+    homes: dict[tuple[Path, str, str | None], Path]
 
 
 _read_now: ContextVar[_OneReading | None] = ContextVar("profiles of this operation", default=None)
@@ -160,7 +161,7 @@ def one_reading() -> Iterator[None]:
     if _read_now.get() is not None:
         yield
         return
-    begun = _read_now.set(_OneReading({}, {}))
+    begun = _read_now.set(_OneReading({}, {}, {}))
     try:
         yield
     finally:
@@ -192,7 +193,7 @@ def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str,
 
 def find_profile(config: Config, name: str) -> Profile:
     """The profile of that name in the root's folder of profiles."""
-    folder, known = config.profiles_dir, _read_now.get() or _OneReading({}, {})
+    folder, known = config.profiles_dir, _read_now.get() or _OneReading({}, {}, {})
     if (folder, name) in known.profiles:
         return known.profiles[folder, name]
     file = _file_of(folder, name) if is_name(name) else None
@@ -263,6 +264,15 @@ def check_profile(profile: Profile, config: Config) -> None:
 
 def memory_dir(profile: Profile, config: Config) -> Path:
     """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist."""
+    known, key = _read_now.get(), (config.root, profile.name, profile.memory_dir)
+    if known is None:
+        return _memory_dir(profile, config)
+    if key not in known.homes:
+        known.homes[key] = _memory_dir(profile, config)
+    return known.homes[key]
+
+
+def _memory_dir(profile: Profile, config: Config) -> Path:
     # It is inside the root unless the profile says `allow_outside: true` or `homes` of `catmem.yaml`, the owner's own
     # word, plainly leads elsewhere.
     if profile.memory_dir is None:

@@ -3,26 +3,27 @@
 A plain write says what, where and on which revision. The rest is made here, for a sender who is known.
 
 For interfaces whose callers have a token, and no library to make an envelope with. There is still one way in: a plain
-write becomes an envelope, and is refused for the same reasons in the same order.
+write is completed to the fields of an envelope, and is refused for the same reasons in the same order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from catmem import clock
 from catmem.config.access import Rights
-from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile
 from catmem.envelopes.agents import agents_of, profile_of, role_hash, signing_key
 from catmem.envelopes.papers import Sender
 from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
 from catmem.jsonable import jsonable
-from catmem.names import DECLARED_RULE, is_declared, is_entity, is_name, is_revision
-from catmem.store.contract import PERSON, Change, Snapshot
+from catmem.names import is_declared, is_name
+from catmem.store.contract import PERSON, Change, Snapshot, revision_number
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
 from catmem.workspace.root import Root
@@ -33,7 +34,6 @@ FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id", "alert")
 """What a plain write may have; the first two it must. ``parents`` may stand in the place of ``prev_rev``."""
 
 _OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem_rev", "mem_hash"})
-_HINT = "Nothing was written. A plain write has entity_id and content, and says what it is made on."
 
 
 class WriteBase(NamedTuple):
@@ -59,32 +59,33 @@ def plain_envelope(
     named = fields.get("entity_id")
     if isinstance(named, str) and is_name(named):
         named = f"{named}/user"
-        fields = {**fields, "entity_id": named}
     agent = PERSON if sender is None else sender.agent
     with gate.checks(workspace, named if isinstance(named, str) else "?", op="write", agent=agent):
-        _check(fields)
-        owner, _, target = str(named).partition("/")
+        unknown = next((name for name in fields if name not in FIELDS), None)
+        if unknown is not None:
+            hint = suggestion(unknown, FIELDS, "keys of a plain write")
+            raise EnvelopeError(f"the key {shown(unknown)} is not known here", key=None, hint=hint)
         acting = None if sender is None else workspace.profile(sender.profile)
+        prev = base_named(fields) if base is None else base.revision or 0
+        given = {**fields, "entity_id": named, "prev_rev": prev} if "entity_id" in fields else {**fields}
+        envelope = envelope_of(fields_in(_completed(agent, acting, given)))
+        owner, _, target = envelope.entity_id.partition("/")
         if not target:
-            owner = declared_of(workspace, owner, acting).name
-        elif (
-            acting is not None
-            and owner != acting.name
-            and not Rights(acting, target, workspace.config.taxonomy).unbounded
-        ):
+            declared_of(workspace, owner, acting)
+        elif acting is not None and not _acts_on(workspace, acting, owner, target):
             raise ForbiddenError(
                 f"{agent} may not write to {shown(named)}",
                 hint=f"{acting.name} acts on its own files only: use the name {acting.name!r}.",
             )
-        parents = fields.get("parents") or []
-        prev = base_named(fields) if base is None else base.revision
         if base is not None and base.revision is None:
-            prev = _adopted(workspace, str(named), base, (agent, fields.get("op_id")))
+            envelope = replace(envelope, prev_rev=_revision(_adopted(workspace, base, envelope)))
         if target:
             workspace.profile(owner)  # which says so if there is none
-        alert, op_id = bool(fields.get("alert", False)), fields.get("op_id")
-        made = _filled(workspace, str(named), fields["content"], agent, str(prev), op_id, alert=alert)
-        return envelope_of(fields_in(jsonable(made) | ({"parents": parents} if parents else {})))
+        return envelope
+
+
+def _acts_on(workspace: Root, acting: Profile, owner: str, target: str) -> bool:
+    return owner == acting.name or Rights(acting, target, workspace.config.taxonomy).unbounded
 
 
 def base_named(fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
@@ -95,53 +96,13 @@ def base_named(fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON val
     return parents[0] if parents else 0
 
 
-def _check(fields: Mapping[str, Any]) -> None:
-    for name in fields:
-        if name not in FIELDS:
-            near = nearest(name, FIELDS)
-            raise EnvelopeError(
-                f"the key {shown(name)} is not known here", key=None, hint=f"Did you mean {near!r}?" if near else _HINT
-            )
-    for name in FIELDS[:2]:
-        if name not in fields:
-            raise EnvelopeError(f"the key {name} is missing", key=name, hint=_HINT)
-    _check_values(fields)
-
-
-def _check_values(fields: Mapping[str, Any]) -> None:
-    entity = fields["entity_id"]
-    is_free = isinstance(entity, str) and is_declared(entity)
-    if not is_free and (not isinstance(entity, str) or not is_entity(entity)):
-        raise EnvelopeError(
-            f"{shown(entity)} is no entity",
-            key="entity_id",
-            hint=f"Write PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. {DECLARED_RULE}",
-        )
-    content = fields["content"]
-    if not is_free and not isinstance(content, str | dict | list):
-        raise EnvelopeError(
-            "content is neither a text, nor an object, nor a list of operations", key="content", hint=_HINT
-        )
-    if not is_free and isinstance(content, dict) and "categories" not in content:
-        hint = 'Put operations in a list: [{"action": "add", …}]. The JSON form of a file has categories.'
-        raise EnvelopeError("content is an object without categories", key="content", hint=hint)
-    if not is_free and isinstance(content, list) and not all(isinstance(each, dict) for each in content):
-        raise EnvelopeError("an operation is an object", key="content", hint=_HINT)
-    for name, kind in (("op_id", str), ("alert", bool), ("parents", list)):
-        if name in fields and (not isinstance(fields[name], kind) or fields[name] == ""):
-            raise EnvelopeError(f"{name} is {shown(fields[name])}", key=name, hint=_HINT)
-    prev = base_named(fields)
-    if prev is not None and (isinstance(prev, bool) or not is_revision(str(prev))):
-        raise EnvelopeError(f"{shown(prev)} is no revision", key="prev_rev", hint="Write 7, or a branch as '8a'.")
-
-
-def _adopted(workspace: Root, entity: str, base: WriteBase, made: tuple[str, object]) -> str:
+def _adopted(workspace: Root, base: WriteBase, made: Envelope) -> str:
     """The revision of a text that had none when it was read: it is taken into the history first, if it still is that.
 
     What is there is looked at before and after, so that no later text passes for the one that was read. A retry
-    is known by its agent and ``op_id`` (``made``), whatever it is made on.
+    is known by its agent and ``op_id``, whatever it is made on.
     """
-    store = workspace.store
+    store, entity = workspace.store, made.entity_id
     now = store.read(entity)
     if base.fits is not None and base.fits(now):
         prev, _ = newest(workspace, entity)
@@ -149,7 +110,7 @@ def _adopted(workspace: Root, entity: str, base: WriteBase, made: tuple[str, obj
             return prev
     head = store.head(entity)
     revision = "0" if head is None else head.revision
-    if any((each.agent, each.op_id) == made for each in store.log(entity)):
+    if any((each.agent, each.op_id) == (made.agent_id, made.op_id) for each in store.log(entity)):
         return revision
     raise StaleError(
         f"{entity} is at revision {revision}; this write was made on an older text, which has none",
@@ -186,8 +147,9 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     if prev is None:
         prev, adopted = newest(workspace, entity)
     name = agent or PERSON
-    plain = content if is_declared(entity) else _plain(content)
-    envelope = _filled(workspace, entity, plain, name, prev, op_id, alert=alert)
+    given = {"entity_id": entity, "prev_rev": prev, "content": content if is_declared(entity) else _plain(content)}
+    given |= {"op_id": op_id} if op_id else {}
+    envelope = read_envelope(_completed(name, role, given | ({"alert": True} if alert else {})))
     if signed is not False:
         key = signing_key(workspace.config, name, agents_of(workspace.config))
         if key is not None:
@@ -196,32 +158,28 @@ def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
             raise UnknownNameError(
                 f"{name} has no key here", code="unknown_key", hint=f"catmem key new {name} makes one."
             )
-    return MadeEnvelope(read_envelope(jsonable(envelope)), adopted)  # what is handed out fits
+    return MadeEnvelope(envelope, adopted)
 
 
-def _filled(  # noqa: PLR0913, PLR0917 - the fields
-    workspace: Root,
-    entity: str,
-    content: Any,  # noqa: ANN401 - any JSON value
-    name: str,
-    prev: str | int,
-    op_id: str | None,
-    *,
-    alert: bool,
-) -> Envelope:
-    profile = _role_of(workspace, name)
-    return Envelope(
-        entity_id=entity,
-        agent_id=name,
-        op_id=op_id or uuid4().hex,
-        timestamp=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        prev_rev=int(prev) if str(prev).isdecimal() else prev,
-        content=content,
-        mem_hash=_hash(content),
-        role_id=None if profile is None else profile.name,
-        role_hash=None if profile is None else role_hash(profile),
-        alert=True if alert else None,
-    )
+def _completed(agent: str, role: Profile | None, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of an envelope, of those that its writer gives: the rest is known here."""
+    said = {} if role is None else {"role_id": role.name, "role_hash": role_hash(role)}
+    fields: dict[str, Any] = {
+        "agent_id": agent,
+        "op_id": uuid4().hex,
+        "timestamp": clock.now().strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    fields |= said
+    fields |= given
+    if "prev_rev" in given:
+        prev = _revision(given["prev_rev"])
+        parents = given.get("parents") or ([prev] if prev else [])
+        fields |= {"prev_rev": prev, "mem_rev": revision_number(str(prev)) + 1, "parents": parents}
+    return fields | {"mem_hash": _hash(given.get("content"))}
+
+
+def _revision(named: Any) -> Any:  # noqa: ANN401 - any JSON value, which the schema looks at
+    return int(named) if isinstance(named, str) and named.isdecimal() else named
 
 
 def _role_of(workspace: Root, agent: str) -> Profile | None:

@@ -16,9 +16,8 @@ from catmem.model.document import Document
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.proposals.proposal import ProposalReader, ProposedChange, State, changes_of
-from catmem.store.contract import PERSON, PROPOSAL, Change, Current, repeated, writer_of
+from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision, writer_of
 from catmem.workspace.root import Root
-from catmem.writing import gate
 from catmem.writing.gate import Attempt
 from catmem.writing.matching import legible
 
@@ -50,6 +49,13 @@ class NewProposal(NamedTuple):
         return again + tuple(f"it takes the place of {name}, which changed the same entry" for name in self.instead_of)
 
 
+def proposed_before(workspace: Root, first: Revision) -> NewProposal:
+    """What the answer to a retry says of the proposal."""
+    name = str(first.note[PROPOSAL]["id"])
+    made = ProposalReader(workspace, first.entity).find(name)
+    return NewProposal(name, repeated=True, state="replaced" if made is None else made.state)
+
+
 def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> NewProposal:
     """Keep what a write makes (``data``) of revision ``base`` as a proposal.
 
@@ -57,12 +63,6 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
     the one before. Raises ``ProposalError`` (``too_many_proposals``,
     ``rejected_before``), and ``ApprovalError`` for a change of titles, which no proposal shows.
     """
-    if change.op_id is not None:
-        change = replace(change, op_id=gate.proposal_op_id(change.agent, change.op_id))
-        first = next((each for each in workspace.store.log(attempt.entity) if each.op_id == change.op_id), None)
-        if first is not None and repeated(first, change):
-            made = ProposalReader(workspace, attempt.entity).find(str(first.note[PROPOSAL]["id"]))
-            return NewProposal(str(first.note[PROPOSAL]["id"]), repeated=True, state=made.state if made else "replaced")
     while True:
         try:
             return _propose(workspace, attempt, base, data, change)

@@ -365,8 +365,12 @@ def person_name(root: Path) -> str | None:
         said = os.environ.get(VARIABLE)
     if said is None:
         said = _of_system(root)
-    kept = "".join(each for each in " ".join(said.split()) if each.isprintable())[:LONGEST].strip()
-    return kept or None
+    return _on_one_line(said)
+
+
+@lru_cache(64)
+def _on_one_line(said: str) -> str | None:
+    return "".join(filter(str.isprintable, " ".join(said.split())))[:LONGEST].strip() or None
 
 
 @lru_cache(64)

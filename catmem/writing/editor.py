@@ -34,7 +34,6 @@ from catmem.text import unify_newlines
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
 from catmem.workspace.stores import backend_of
-from catmem.writing import gate
 from catmem.writing.matching import (
     WriterView,
     checked_expected,
@@ -372,8 +371,7 @@ def _is_retry(workspace: Root, terms: Terms, op_id: str | None) -> bool:
     agent = PERSON if terms.rights.actor is None else terms.rights.actor.name
     if op_id is None:
         return False
-    names = {op_id, gate.proposal_op_id(agent, op_id)}
-    return any(each.op_id in names and each.agent == agent for each in workspace.store.log(terms.entity))
+    return any((each.op_id, each.agent) == (op_id, agent) for each in workspace.store.log(terms.entity))
 
 
 def _target_that_holds(

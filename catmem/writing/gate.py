@@ -42,7 +42,6 @@ from catmem.store.contract import (
     Store,
     Update,
     is_branch,
-    repeated,
     revision_number,
     writer_of,
 )
@@ -127,8 +126,12 @@ class Attempt:
         """
         self.agent = change.agent
         is_free = approved or change.waits
-        if not is_free:
-            self._check_op_id(change)
+        if not is_free and (change.op_id or "").startswith(DECIDES):
+            raise EditError(
+                f"an op_id that begins with {DECIDES.strip()!r} is that of a proposal",
+                code="bad_operation",
+                hint="Nothing was written. Choose another op_id.",
+            )
         self._check_names(change)
         if change.agent == PERSON:
             change = replace(change, person=person_name(self.workspace.root))
@@ -158,27 +161,13 @@ class Attempt:
             self.snapshot = commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
 
-    def _check_op_id(self, change: Change) -> None:
-        """Refuse an ``op_id`` that is a proposal's: by its words, or because what the agent asked under it waits."""
-        op_id = change.op_id or ""
-        if op_id.startswith((DECIDES, PROPOSES)):
-            raise EditError(
-                f"an op_id that begins with {op_id.partition(' ')[0]!r} is that of a proposal",
-                code="bad_operation",
-                hint="Nothing was written. Choose another op_id.",
-            )
-        waiting = self._store.branches(self.entity) if op_id else ()
-        first = next((each for each in waiting if each.op_id == proposal_op_id(change.agent, op_id)), None)
-        if first is not None:
-            repeated(first, change)
-
     def _check_names(self, change: Change) -> None:
         """Raise ``EditError`` for a name that holds what no text may hold: it is kept as long as the revision."""
         role = change.note.get("envelope", {}).get("role_id")
         for key, said in (("op_id", change.op_id), ("role_id", role)):
             try:
                 to_agent = change.agent != PERSON
-                check_threats([said or ""], self.workspace.config, to_agent=to_agent, allow_secret=False)
+                check_threats([said] if said else [], self.workspace.config, to_agent=to_agent, allow_secret=False)
             except EditError as error:
                 error.key = key
                 raise
@@ -322,14 +311,7 @@ _SCANNED = 4_000
 
 
 DECIDES = "decision "
-PROPOSES = "propose "
-"""How the ``op_id`` of a decision on a proposal begins, and that of a proposal: no other write may block these."""
-
-
-def proposal_op_id(actor: str, op_id: str) -> str:
-    """The ``op_id`` of a proposal. It has its own place: no other writer may learn by it that something waits."""
-    return f"{PROPOSES}{actor} {op_id}"
-
+"""How the ``op_id`` of a decision on a proposal begins: no other write may block it."""
 
 _MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
 """Codes of refusals of what was made on another text than the one that is there."""

@@ -27,6 +27,8 @@ from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption,
 
 if TYPE_CHECKING:
     from catmem.envelopes.papers import Papers
+    from catmem.model.document import Entry
+    from catmem.proposals.proposing import NewProposal
     from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
     from catmem.writing.drift_guard import ToolSession
@@ -297,7 +299,7 @@ def write(root: Root, asked: Request) -> Written:
     with one_reading():
         with a:
             run(a, "before")
-            written = _answer(a) if a.held_back is None else _waiting(a, a.held_back)
+            written = _answer(a) if a.held_back is None else _proposed(a, a.held_back)
             written = replace(written, notes=(*a.notes(), *written.notes))
         # After the attempt, whose time is that of the write.
         if a.editor.terms is None:
@@ -326,6 +328,8 @@ def _answer(a: WriteAttempt) -> Written:
     after = plan.document.text if plan is not None and now.data is a.data else a.editor.text(now.data)
     if a.before is None:
         written = _first_answer(a, now, after)
+        if written.waiting is not None:
+            return written
     else:
         changed = after != a.before or a.editor.has_evidence
         notes = [*on_restoration(now), *(plan.notes if plan is not None else ())]
@@ -360,6 +364,10 @@ def _first_answer(a: WriteAttempt, now: Snapshot, after: str) -> Written:
     store = a.workspace.store
     record = next((each for each in store.log(a.entity) if each.revision == now.revision), None)
     before = store.read(a.entity, record.parents[0] if record and record.parents else "0").data
+    if record is not None and record.is_proposal:
+        from catmem.proposals.proposing import proposed_before
+
+        return _waiting(a, proposed_before(a.workspace, record), tuple(a.editor.touched(record, before, now.data)))
     return Written(
         entity=a.entity,
         revision=now.revision,
@@ -374,16 +382,21 @@ def _first_answer(a: WriteAttempt, now: Snapshot, after: str) -> Written:
     )
 
 
-def _waiting(a: WriteAttempt, held_back: ApprovalError) -> Written:
-    """Keep the write as a proposal; the answer says what is in the file now, and the id to ask for."""
+def _proposed(a: WriteAttempt, held_back: ApprovalError) -> Written:
+    """Keep the write as a proposal; a change of titles cannot wait, nor can what is no memory file."""
     from catmem.proposals.proposing import propose
 
-    if a.plan is None or a.editor.terms is None:
+    if a.plan is None:
         raise held_back
     note = {name: value for name, value in a.note.items() if name != UNREAD}
     made = propose(a.workspace, a, held_back.base, held_back.data, replace(a.change, note=note))
+    return _waiting(a, made, a.plan.entries, a.plan.warnings)
+
+
+def _waiting(a: WriteAttempt, made: NewProposal, entries: tuple[Entry, ...], warnings: tuple[str, ...] = ()) -> Written:
+    """What is in the file now, and the id to ask for."""
     waiting = None if a.dry_run and not made.repeated else made.id
-    now = a.workspace.store.read(a.entity)
+    now, terms = a.workspace.store.read(a.entity), a.editor.terms
     text = now.data.decode(errors="replace")
     return Written(
         entity=a.entity,
@@ -392,11 +405,11 @@ def _waiting(a: WriteAttempt, held_back: ApprovalError) -> Written:
         changed=False,
         before=text,
         after=text,
-        entries=a.plan.entries,
-        usage=FileUsage(size_of(text), a.editor.terms.limit),
+        entries=entries,
+        usage=FileUsage(size_of(text), terms.limit if terms is not None else None),
         notes=(on_waiting(waiting), *made.notes),
-        warnings=a.plan.warnings,
-        bounded=not a.editor.terms.rights.unbounded,
+        warnings=warnings,
+        bounded=terms is not None and not terms.rights.unbounded,
         waiting=waiting,
         repeated=made.repeated,
     )

@@ -150,7 +150,7 @@ def test_an_op_id_tells_nothing_of_what_others_have_waiting(tmp_path):
         ws.add("neo", "Other words.", category="rules", actor="neo", op_id="op-1")
     assert caught.value.code == "hash_collision"
     with pytest.raises(EditError):
-        ws.add("neo", "Words.", category="notes", actor="neo", op_id="propose boss op-2")
+        ws.add("neo", "Words.", category="notes", actor="neo", op_id="decision p-1")
 
 
 def test_a_retry_of_what_waits_keeps_the_file_of_the_first_try(tmp_path):

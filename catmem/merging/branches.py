@@ -150,29 +150,11 @@ def differing(one: Document, other: Document) -> int:
     return changed + len(before) + len(after) - 2 * len(pairs)
 
 
-class Beside(NamedTuple):
-    """A branch and the head. ``possible`` is false where no text says what was merged."""
-
-    entity: str
-    revision: Revision
-    head: str
-    base: str | None
-    is_open: bool
-    possible: bool
-
-
-def beside(workspace: Root, entity: str, branch: str) -> Beside:
-    """The branch ``branch`` (``8a``) of an entity beside its head. Raises ``UnknownRevisionError``, ``DriftError``."""
+def branch_of(workspace: Root, entity: str, branch: str) -> Branch:
+    """A branch, open or closed, as it stands to the head. Raises ``UnknownNameError``, ``UnknownRevisionError``."""
     name = entity_of(workspace, entity)
     past = MergeHistory(workspace, name)
     revision = past.record(branch)
     if not revision.is_branch:
         raise unknown_revision(name, branch)
-    possible = True
-    try:
-        past.merge(past.head, branch)
-    except EditError:
-        possible = False
-    base = next(iter(past.bases(past.head, branch)), None)
-    is_open = any(each.revision == branch for each in open_branches(workspace, name))
-    return Beside(name, revision, past.head, base, is_open, possible)
+    return _branch(past, revision, workspace.config.entities.get(name))

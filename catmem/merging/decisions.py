@@ -8,7 +8,7 @@ has another name, and is not decided yet.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.json_schema import shown, suggestion
@@ -35,13 +35,14 @@ _BOTH_FIT = frozenset({"body", "removed"})
 class Disagreement:
     """A conflict between the head and the branch ``branch``, with the revisions that made the two sides.
 
-    The ``conflict`` is a ``Conflict``, in a declared entity a ``ContentConflict``.
+    The ``conflict`` is a ``Conflict``, in a declared entity a ``ContentConflict``. ``taken`` is what became of it.
     """
 
     conflict: Any
     branch: str
     ours: Revision
     theirs: Revision
+    taken: Answer = None
 
     def __json__(self) -> dict[str, Any]:
         """The disagreement as JSON-ready data; ``category`` may be a place: a JSON pointer, or lines."""
@@ -53,7 +54,8 @@ class Disagreement:
         else:
             reason, where = "content", self.conflict.place
         by = {"ours_by": self.ours.agent, "theirs_by": self.theirs.agent}
-        return {"branch": self.branch, "reason": reason, "category": where, **sides, **by}
+        taken = {} if self.taken is None else {"taken": self.taken if isinstance(self.taken, str) else "edited"}
+        return {"branch": self.branch, "reason": reason, "category": where, **sides, **by, **taken}
 
 
 Ask: TypeAlias = Callable[[Any], Answer]
@@ -117,7 +119,7 @@ class Settling:
     base: Document
     ask: Ask
     known: dict[str, Answer]
-    settled: list[tuple[Disagreement, Answer]] = field(default_factory=list)
+    settled: list[Disagreement] = field(default_factory=list)
     left: list[Disagreement] = field(default_factory=list)
 
     def __call__(self, conflict: Conflict | ContentConflict) -> Side | Version | None:
@@ -131,7 +133,7 @@ class Settling:
         if answer is None:
             self.left.append(found)
             return None
-        self.settled.append((found, answer))
+        self.settled.append(replace(found, taken=answer))
         if answer == "both":
             return None if isinstance(conflict, Conflict) and conflict.reason in _BOTH_FIT else "ours"
         return answer

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TypedDict
 
 from catmem.config.access import writes_entity
 from catmem.config.config import DeclaredEntity
@@ -33,7 +33,46 @@ from catmem.writing import gate
 from catmem.writing.gate import Attempt
 from catmem.writing.matching import checked_expected
 from catmem.writing.terms import check_threats
-from catmem.writing.written import FileUsage, on_adoption, on_restoration, on_two_wordings
+from catmem.writing.written import FileUsage, on_adoption, on_restoration
+
+
+class HowMerged(TypedDict, total=False):
+    """How branches are merged; each may be left out.
+
+    ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
+    ``actor`` is the profile that acts, ``None`` a person. ``dry_run`` writes nothing. ``expected`` is the head that the
+    caller saw: the merge is refused if that is another one by now. Under the same ``op_id`` it is made once.
+    ``allow_secret`` is a person's yes to a secret in words of their own.
+    """
+
+    precedence: How
+    drop: bool
+    actor: str | None
+    dry_run: bool
+    expected: str | int | None
+    op_id: str | None
+    allow_secret: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """Which branches of an entity are merged, by default all, and how (``HowMerged``)."""
+
+    entity: str
+    branches: Sequence[str] = ()
+    precedence: How = None
+    drop: bool = False
+    actor: str | None = None
+    dry_run: bool = False
+    expected: str | int | None = None
+    op_id: str | None = None
+    allow_secret: bool = False
+
+    @property
+    def digest(self) -> str | None:
+        """What is asked under the ``op_id``: a retry asks the same. Of decisions the first ones count."""
+        asked = ["drop" if self.drop else "merge", list(self.branches), self.actor]
+        return content_digest(asked) if self.op_id else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +80,9 @@ class MergePlan:
     """What a merge would do to an entity, or did. ``before`` and ``after`` are whole texts.
 
     ``merged`` are the branches that it brings in, or closes if it is a ``drop``. With open ``conflicts`` nothing is
-    written; ``settled`` are the others, each with what was said. ``head`` and ``seen`` (its digest) are what it was
-    planned on; until it is made ``revision`` is that too, if it is recorded, and ``digest`` that of the text to be.
-    ``repeated``: an ``op_id`` was seen before, and revision and digest are what became of it.
+    written; ``settled`` are the others. ``head`` and ``seen`` (its digest) are what it was planned on; until it is made
+    ``revision`` is that too, if it is recorded, and ``digest`` that of the text to be. ``repeated``: an ``op_id`` was
+    seen before, and revision and digest are what became of it.
     """
 
     entity: str
@@ -56,37 +95,17 @@ class MergePlan:
     digest: str
     usage: FileUsage
     conflicts: tuple[Disagreement, ...] = ()
-    settled: tuple[tuple[Disagreement, Answer], ...] = ()
+    settled: tuple[Disagreement, ...] = ()
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     drop: bool = False
-    adopted: str | None = None
     repeated: bool = False
+    __json__ = "entity revision digest changed merged dropped=drop conflicts settled usage notes warnings"
 
     @property
     def changed(self) -> bool:
         """Whether the text is another one now."""
         return self.before != self.after
-
-    def __json__(self) -> dict[str, Any]:
-        """The plan as JSON-ready data, without the whole texts."""
-        settled = [
-            {**jsonable(found), "taken": answer if isinstance(answer, str) else "edited"}
-            for found, answer in self.settled
-        ]
-        return {
-            "entity": self.entity,
-            "revision": self.revision,
-            "digest": self.digest,
-            "changed": self.changed,
-            "merged": self.merged,
-            "dropped": self.drop,
-            "conflicts": self.conflicts,
-            "settled": settled,
-            "usage": self.usage,
-            "notes": self.notes,
-            "warnings": self.warnings,
-        }
 
 
 _ATTEMPTS = 8
@@ -98,25 +117,18 @@ class _Merging:
     """One merge, planned again and again if need be; answers that were given stay given."""
 
     workspace: Root
-    entity: str
-    named: tuple[str, ...]
-    how: How
-    drop: bool
-    actor: str | None = None
-    op_id: str | None = None
-    allow_secret: bool = False
+    asked: MergeRequest
     known: dict[str, Answer] = field(default_factory=dict)
 
     # --- the plan --------------------------------------------------------------------------------------------------
 
     def plan(self) -> MergePlan:
         """What the merge would do to what is there now."""
-        past = MergeHistory(self.workspace, self.entity)
-        ask = partial(self._checked, asking(self.workspace, past, self.how, to_agent=self.actor is not None))
+        past = MergeHistory(self.workspace, self.asked.entity)
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
         plan = MergePlan(
-            entity=self.entity,
+            entity=past.entity,
             head=past.head,
             seen=past.digest,
             merged=chosen,
@@ -126,58 +138,61 @@ class _Merging:
             digest=past.digest,
             usage=self._usage(text),
             notes=notes,
-            drop=self.drop,
+            drop=self.asked.drop,
         )
-        return plan if self.drop or not chosen else self._joined(past, ask, plan)
+        return plan if self.asked.drop or not chosen else self._joined(past, plan)
 
     def _usage(self, text: str) -> FileUsage:
-        return FileUsage(size_of(text), limit_of_entity(self.workspace, self.entity))
+        return FileUsage(size_of(text), limit_of_entity(self.workspace, self.asked.entity))
 
     def _checked(self, ask: Ask, found: Disagreement) -> Answer:
         """An answer; words that neither side has may be stored, as those of any write."""
         answer, conflict = ask(found), found.conflict
         if isinstance(answer, Version):
             known = {text for side in (conflict.ours, conflict.theirs) if side is not None for text in texts_of(side)}
-            texts, to_agent = [text for text in texts_of(answer) if text not in known], self.actor is not None
-            check_threats(texts, self.workspace.config, to_agent=to_agent, allow_secret=self.allow_secret)
+            texts, asked = [text for text in texts_of(answer) if text not in known], self.asked
+            to_agent = asked.actor is not None
+            check_threats(texts, self.workspace.config, to_agent=to_agent, allow_secret=asked.allow_secret)
         return answer
 
     def _chosen(self, past: MergeHistory) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The branches that are meant and not merged yet, the oldest first; and what to say of the others."""
-        if not self.named:
-            return tuple(each.revision for each in reversed(open_branches(self.workspace, self.entity))), ()
+        entity = past.entity
+        if not self.asked.branches:
+            return tuple(each.revision for each in reversed(open_branches(self.workspace, entity))), ()
         chosen: list[str] = []
         notes: list[str] = []
-        for name in dict.fromkeys(self.named):
+        for name in dict.fromkeys(self.asked.branches):
             if not is_branch(name):
                 raise EditError(
-                    f"{name} is no branch of {self.entity}",
+                    f"{name} is no branch of {entity}",
                     code="not_a_branch",
-                    hint=f"A branch has a letter, such as 8a: 'catmem branches {self.entity}' lists them. To go back "
-                    f"to an old revision there is catmem restore {self.entity} {name}.",
+                    hint=f"A branch has a letter, such as 8a: 'catmem branches {entity}' lists them. To go back "
+                    f"to an old revision there is catmem restore {entity} {name}.",
                 )
             if past.record(name).is_proposal:
-                raise gate.on_proposal(self.entity, name)
+                raise gate.on_proposal(entity, name)
             if name in past.bases(past.head, name):
                 notes.append(_done_before(past, name))
             else:
                 chosen.append(name)
         return tuple(chosen), tuple(notes)
 
-    def _joined(self, past: MergeHistory, ask: Ask, plan: MergePlan) -> MergePlan:
-        declared = self.workspace.config.entities.get(self.entity)
+    def _joined(self, past: MergeHistory, plan: MergePlan) -> MergePlan:
+        declared = self.workspace.config.entities.get(plan.entity)
         if declared is not None:
             self._refuse_no_side(declared, plan)
+        to_agent = self.asked.actor is not None
+        ask = partial(self._checked, asking(self.workspace, past, self.asked.precedence, to_agent=to_agent))
         head, ours = past.head, past.document(past.head)
         text = ours.text
-        left, settled, doubles = list[Disagreement](), list[tuple[Disagreement, Answer]](), list[str]()
+        left, settled = list[Disagreement](), list[Disagreement]()
         for branch in plan.merged:
-            base = past.base(head, branch) if declared is None else ours
-            settling = Settling(past, branch, head, base, ask, self.known)
+            settling = Settling(
+                past, branch, head, past.base(head, branch) if declared is None else ours, ask, self.known
+            )
             if declared is None:
-                merged = past.merge(head, branch, settling)
-                text = merged.text
-                doubles += map(on_two_wordings, merged.doubles)
+                text = past.merge(head, branch, settling).text
             else:
                 text = content_merge(declared, past, head, branch, settling).data.decode()
             left += settling.left
@@ -186,7 +201,6 @@ class _Merging:
             joined = f"{head}+{branch}"
             past.put(joined, (head, branch), PERSON, text.encode())
             head = joined
-        warnings = () if declared else (*self._warnings(ours.text, text), *doubles)
         return replace(
             plan,
             before=ours.text,
@@ -195,24 +209,25 @@ class _Merging:
             usage=self._usage(text),
             conflicts=tuple(left),
             settled=tuple(settled),
-            warnings=warnings,
+            warnings=() if declared else self._warnings(ours.text, text),
         )
 
     def _refuse_no_side(self, declared: DeclaredEntity, plan: MergePlan) -> None:
         """Refuse for an entity without entries what lets no side win."""
-        by_agent = self.how not in (None, "ours", "theirs")  # a list of names is no key
-        if by_agent and (declared.content == "text" or self.how == "both" or callable(self.how)):
+        how = self.asked.precedence
+        by_agent = how not in (None, "ours", "theirs")  # a list of names is no key
+        if by_agent and (declared.content == "text" or how == "both" or callable(how)):
             raise EditError(
-                f"conflicts of {self.entity} are settled for one side",
+                f"conflicts of {plan.entity} are settled for one side",
                 code="bad_operation",
                 hint=f"Nothing was written. Say {_sides(declared)}; or write what is to be there, with the branches as "
-                f"parents (catmem write {self.entity} FILE --expected {plan.head} --merge BRANCH).",
+                f"parents (catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH).",
             )
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
         """What a merge does all the same: it loses nothing because a file is long or an entry looks hostile."""
-        found = [*unmerged_warnings(self.entity, after)]
-        limit, size = limit_of_entity(self.workspace, self.entity), size_of(after)
+        found = [*unmerged_warnings(self.asked.entity, after)]
+        limit, size = limit_of_entity(self.workspace, self.asked.entity), size_of(after)
         if limit is not None and size > limit:
             found.append(f"the file has {size:,} characters now, {size - limit:,} over its limit of {limit:,}")
         was = {entry.raw for entry in self.workspace.parse(before).entries}
@@ -235,10 +250,10 @@ class _Merging:
                 return replace(plan, revision=first.revision, digest=first.digest, repeated=True)
             if not is_seen:
                 raise stale(plan.entity, str(expected), plan.revision or plan.seen)
-            if not plan.merged or (trying.dry_run and plan.conflicts):
+            if not plan.merged or (self.asked.dry_run and plan.conflicts):
                 return plan
             if plan.conflicts:
-                raise _undecided(plan, self.workspace.config.entities.get(self.entity))
+                raise _undecided(plan, self.workspace.config.entities.get(plan.entity))
             attempts -= 1
             try:
                 return self._commit(trying, plan)
@@ -250,85 +265,57 @@ class _Merging:
 
     def _made_before(self) -> Revision | None:
         """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
-        if self.op_id is None:
+        asked = self.asked
+        if asked.op_id is None:
             return None
-        made = self.actor or PERSON, self.op_id
-        log = self.workspace.store.log(self.entity)
+        made = asked.actor or PERSON, asked.op_id
+        log = self.workspace.store.log(asked.entity)
         first = next((each for each in log if (each.agent, each.op_id) == made), None)
-        change = Change(op_id=self.op_id, request=self._request())
+        change = Change(op_id=asked.op_id, request=asked.digest)
         return first if first is not None and repeated(first, change) else None
 
-    def _request(self) -> str | None:
-        """The digest of what is asked: a retry has the same one. Of decisions the first ones count."""
-        asked = ["drop" if self.drop else "merge", list(self.named), self.actor]
-        return content_digest(asked) if self.op_id else None
-
     def _commit(self, trying: Attempt, plan: MergePlan) -> MergePlan:
-        _, _, target = plan.entity.partition("/")
+        asked, text = self.asked, plan.after.encode()
         done = "dropped" if plan.drop else "merged"
         change = Change(
             op="merge",
-            agent=self.actor or PERSON,
-            op_id=self.op_id,
-            request=self._request(),
-            note={"target": target, "actor": self.actor, done: list(plan.merged)},
+            agent=asked.actor or PERSON,
+            op_id=asked.op_id,
+            request=asked.digest,
+            note={"target": plan.entity.partition("/")[2], "actor": asked.actor, done: list(plan.merged)},
             # Whatever is there is merged by entry here already.
             on_drift="refuse" if self.workspace.config.on_drift == "refuse" else "adopt",
             merges=plan.merged,
         )
-        text = plan.after.encode()
         # What is in no record yet has no name but its digest.
         written = trying.commit(plan.revision or plan.seen, lambda now: now.data if plan.drop else text, change)
         adopted = (on_adoption(written.adopted),) if written.adopted else ()
-        return replace(
-            plan,
-            revision=written.revision,
-            digest=written.digest,
-            notes=(*on_restoration(written), *plan.notes, *adopted),
-            adopted=written.adopted,
-        )
+        notes = (*on_restoration(written), *plan.notes, *adopted)
+        return replace(plan, revision=written.revision, digest=written.digest, notes=notes)
 
 
-def plan_merge(
-    workspace: Root, entity: str, branches: Sequence[str] = (), *, precedence: How = None, drop: bool = False
-) -> MergePlan:
-    """What merging ``branches``, by default all, into the head would do; nothing is written. See ``merge``."""
-    return _Merging(workspace, entity_of(workspace, entity), tuple(branches), precedence, drop).plan()
+def plan_merge(workspace: Root, asked: MergeRequest) -> MergePlan:
+    """What a merge would do; nothing is written, and what is not decided stands in the plan. See ``merge``."""
+    return _Merging(workspace, replace(asked, entity=entity_of(workspace, asked.entity))).plan()
 
 
-def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-    workspace: Root,
-    entity: str,
-    branches: Sequence[str] = (),
-    *,
-    precedence: How = None,
-    drop: bool = False,
-    actor: str | None = None,
-    dry_run: bool = False,
-    expected: str | int | None = None,
-    op_id: str | None = None,
-    allow_secret: bool = False,
-) -> MergePlan:
-    """Bring ``branches``, by default all, together with the head, as one revision that has them all as parents.
+def merge(workspace: Root, asked: MergeRequest) -> MergePlan:
+    """Bring branches together with the head, as one revision that has them all as parents.
 
-    ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
-    ``expected`` is the head that the caller saw: the merge is refused if that is another one by now. Under the same
-    ``op_id`` it is made once. ``allow_secret`` is a person's yes to a secret in words of their own. Raises
-    ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead), and as a write does.
+    Raises ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead), and as a write does.
     """
-    agent = actor or PERSON
-    with Attempt(workspace, str(entity), "merge", agent, expected, dry_run) as trying:
+    entity, actor, prev = str(asked.entity), asked.actor, asked.expected
+    with Attempt(workspace, entity, "merge", actor or PERSON, prev, asked.dry_run) as trying:
         if actor is not None:
-            _refuse_merging(workspace, str(entity), actor)
+            _refuse_merging(workspace, entity, actor)
         trying.entity = entity_of(workspace, entity)
-        if drop and precedence is not None:
+        if asked.drop and asked.precedence is not None:
             raise EditError(
                 "precedence decides conflicts, and drop takes nothing from the branches",
                 code="bad_operation",
                 hint="Nothing was written. Give one of the two.",
             )
-        merging = _Merging(workspace, trying.entity, tuple(branches), precedence, drop, actor, op_id, allow_secret)
-        return merging.run(trying, checked_expected(expected))
+        return _Merging(workspace, replace(asked, entity=trying.entity)).run(trying, checked_expected(prev))
 
 
 def _refuse_merging(workspace: Root, entity: str, actor: str) -> None:
@@ -424,7 +411,8 @@ def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = No
         free: list[str] = []
         for branch in reversed(open_branches(workspace, entity)):
             try:
-                conflicts = plan_merge(workspace, entity, [*free, branch.revision], precedence=precedence).conflicts
+                asked = MergeRequest(entity, [*free, branch.revision], precedence)
+                conflicts = plan_merge(workspace, asked).conflicts
             except CatmemError as error:
                 left.append(LeftBranch(entity, branch.revision, error=error))
                 continue
@@ -434,7 +422,7 @@ def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = No
                 free.append(branch.revision)
         if free:
             try:
-                merged.append(merge(workspace, entity, free, precedence=precedence, actor=actor, dry_run=dry_run))
+                merged.append(merge(workspace, MergeRequest(entity, free, precedence, actor=actor, dry_run=dry_run)))
             except CatmemError as error:  # another write came between
                 left += [LeftBranch(entity, name, error=error) for name in free]
     return JoinedAll(tuple(merged), tuple(left), unreadable)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from catmem.model.document import Document, TagValue, parse
-from catmem.model.pairing import Links, Pairs, is_reordered, nearly_same, pair_entries, pair_sides
+from catmem.model.pairing import Links, Pairs, is_reordered, pair_entries, pair_sides
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import OPEN, Conflict, Decision, Precedence, Reason, Version
 from catmem.syntax import tags as tag_blocks
@@ -25,21 +25,14 @@ from catmem.syntax import tags as tag_blocks
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _VERIFIED = "verified_date"
 _EXPIRES = "expires"
-_RIVALS = 64
-"""With so many additions of the other side each addition is compared at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Merge:
-    """A merged text, and what a person has to look at in it.
-
-    ``doubles`` are entries that came from both sides, ours first, and look like one fact in two wordings. Nothing ties
-    them to one entry of the base, so they are no conflict, and both are in the text.
-    """
+    """A merged text, and what a person has to look at in it."""
 
     text: str
     conflicts: tuple[Conflict, ...]
-    doubles: tuple[tuple[Version, Version], ...] = ()
 
 
 def merge(
@@ -85,7 +78,7 @@ def merge_linked(
     # Edited is the side that alone put entries into another order, else the one whose text sorts first: never by role.
     swapped = moved[1] if moved[0] != moved[1] else t.text < o.text
     merging = Merging(sides.turned() if swapped else sides, precedence, swapped=swapped)
-    return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())
+    return Merge(merging.run(), tuple(merging.conflicts))
 
 
 class Sides(NamedTuple):
@@ -278,23 +271,6 @@ class Merging:
             category = far.category
         return said.instead or made(category, near.body, tags, near, far)
 
-    def doubles(self) -> tuple[tuple[Version, Version], ...]:
-        """What both sides added to one category in nearly the same words: for each of theirs the first of ours."""
-        arrived = [self.said_far[there] for there in sorted(self.added_far) if there in self.arrivals]
-        known = {version.body for version in self.said_far}
-        added: dict[str, list[Version]] = {}
-        for here in sorted(self.added_near):
-            near = self.said_near[here]
-            if near.body not in known:
-                added.setdefault(near.category, []).append(near)
-        found: list[tuple[Version, Version]] = []
-        for far in arrived:
-            rivals = added.get(far.category, [])[:_RIVALS]
-            twin = next((near for near in rivals if nearly_same(near.body, far.body)), None)
-            if twin is not None:
-                found.append((far, twin) if self.swapped else (twin, far))
-        return tuple(found)
-
     def drop_repeated(self) -> None:
         """Leave no text in more places than the side has it in that has it most often."""
         # Where the sides came to the same words from different entries, what they say otherwise of them is a conflict.
@@ -478,7 +454,7 @@ def merge_into(
     # `base` in the words in which we held it last.
     read = list(titled_sides(base, ours, theirs))
     merging = _Bringing(Sides.of(read, links_of(held, *read)), precedence, swapped=False)
-    return Merge(merging.run(), tuple(merging.conflicts), merging.doubles())
+    return Merge(merging.run(), tuple(merging.conflicts))
 
 
 def links_of(held: Document | None, base: Document, ours: Document, theirs: Document) -> tuple[Links, None]:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from catmem.entities.contents import EntityContent
     from catmem.envelopes.papers import Sender
     from catmem.merging.branches import Branch
-    from catmem.merging.decisions import How as HowMerged
-    from catmem.merging.merging import JoinedAll, MergePlan
+    from catmem.merging.decisions import How as Precedence
+    from catmem.merging.merging import HowMerged, JoinedAll, MergePlan
     from catmem.proposals.deciding import Decided
     from catmem.proposals.proposal import Proposal
     from catmem.search.search import Narrowing, SearchHit
@@ -412,43 +412,18 @@ class Workspace(Root):
 
     # --- branches --------------------------------------------------------------------------------------------------
 
-    def merge(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-        self,
-        entity: str,
-        branches: Sequence[str] = (),
-        *,
-        precedence: HowMerged = None,
-        drop: bool = False,
-        actor: str | None = None,
-        dry_run: bool = False,
-        expected: str | int | None = None,
-        op_id: str | None = None,
-        allow_secret: bool = False,
-    ) -> MergePlan:
+    def merge(self, entity: str, branches: Sequence[str] = (), **how: Unpack[HowMerged]) -> MergePlan:
         """Bring ``branches`` (``["8a"]``), by default all, together with the head, as one revision.
 
-        ``precedence`` says what becomes of conflicts: ``"ours"`` (the head), ``"theirs"``, ``"both"``, the names of
-        agents, the first before all others, or a function. ``drop`` closes the branches and takes nothing from them.
-        ``expected`` is the head that the caller saw, ``op_id`` makes a retry safe, ``allow_secret`` is a person's yes
-        to a secret in words of their own.
-        Raises ``MergeConflictError`` with what is not decided, and what ``catmem.merging.merging`` says.
+        ``HowMerged`` lists what may be given by keyword. ``precedence`` is ``"ours"`` (the head), ``"theirs"``,
+        ``"both"``, the names of agents, the first before all others, or a function. Raises ``MergeConflictError`` with
+        what is not decided, and what ``catmem.merging.merging`` says.
         """
-        from catmem.merging.merging import merge
+        from catmem.merging.merging import MergeRequest, merge
 
-        return merge(
-            self,
-            entity,
-            branches,
-            precedence=precedence,
-            drop=drop,
-            actor=actor,
-            dry_run=dry_run,
-            expected=expected,
-            op_id=op_id,
-            allow_secret=allow_secret,
-        )
+        return merge(self, MergeRequest(entity, branches, **how))
 
-    def merge_all(self, *, precedence: HowMerged = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
+    def merge_all(self, *, precedence: Precedence = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
         """Merge every open branch of the root that merges by itself; those with conflicts are ``left``.
 
         ``precedence`` is as for ``merge``. Raises ``ForbiddenError`` and ``ConfigError``.

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
-    from catmem.model.version import Version
     from catmem.prompt.prompt import Prompt, Row
     from catmem.store.contract import OnDrift, OnStale, Snapshot
     from catmem.workspace.root import Root
@@ -161,8 +160,6 @@ def advice_on(workspace: Root, written: Written, actor: str) -> dict[str, str]:
 
 # --- notes ---------------------------------------------------------------------------------------------------------
 
-_SHOWN = 60
-"""Characters of an entry that a remark on a merge shows."""
 _NAME_SHOWN = 80
 """Characters of a tag's name that a note shows."""
 
@@ -236,12 +233,6 @@ def on_double(category: str) -> str:
 def on_nearly_same(like: Entry, *, to_agent: bool) -> str:
     """What to know of an addition that looks like one fact with an entry that is there."""
     return f"is nearly what {preview(like, to_agent=to_agent)!r} says; if it is the same fact, replace that one"
-
-
-def on_two_wordings(double: tuple[Version, Version]) -> str:
-    """What to know of two entries that came from the two sides of a merge, and look like one fact."""
-    ours, theirs = (each.body.split("\n", 1)[0][:_SHOWN] for each in double)
-    return f"{ours!r} and {theirs!r} in {double[0].category} came from the two sides and may be one fact: keep one"
 
 
 def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:

@@ -68,8 +68,7 @@ CALLS = {
     "Workspace.blame": "(self, entity)",
     "Workspace.undo": "(self, entity=None, *, expected=None, actor=None, dry_run=False)",
     "Workspace.branches": "(self, entity=None)",
-    "Workspace.merge": "(self, entity, branches, *, precedence=None, drop=False, actor=None, dry_run=False, "
-    "expected=None, op_id=None, allow_secret=False)",
+    "Workspace.merge": "(self, entity, branches, **how)",
     "Workspace.merge_all": "(self, *, precedence=None, actor=None, dry_run=False)",
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
@@ -101,7 +100,7 @@ MEMBERS = {
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
     "Prompt": {"digest", "manifest", "text", "warnings"},
-    "Merge": {"conflicts", "doubles", "text"},
+    "Merge": {"conflicts", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "hint", "line", "message", "name", "path", "region",
         "related", "severity", "sort_key", "start",

@@ -19,7 +19,6 @@ from catmem.cli.output import (
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
 from catmem.merging.branches import Branch
-from catmem.merging.decisions import Disagreement
 from catmem.merging.merging import LeftBranch, MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.ops.branches import BranchList, BranchMerge, MergedAll, Reconciled
@@ -86,8 +85,9 @@ def _show_merged(plan: MergePlan, *, dry_run: bool) -> None:
     emit(printable(f"{done} {', '.join(plan.merged)} in {plan.entity} (revision {plan.revision}){same}\n"))
     if plan.settled:
         say(f"{counted(len(plan.settled), 'conflict')} decided:")
-    for found, answer in plan.settled:
-        say(f"  {conflict_line(found)}: {answer if isinstance(answer, str) else 'edited'}")
+    for found in jsonable(plan.settled):
+        where = f" in {found['category']}" if found["category"] else ""
+        say(f"  branch {found['branch']}{where}: {CONFLICT_REASONS[found['reason']]}: {found['taken']}")
 
 
 def _merged_all(value: MergedAll, _: Call) -> None:
@@ -126,13 +126,6 @@ def _show_tried_out(plan: MergePlan) -> None:
         say(_IN_TURN)
     done = "would be closed" if plan.drop else "would be merged" if not plan.conflicts else "cannot be merged yet"
     say(f"Nothing was written. {', '.join(plan.merged)} {done}.")
-
-
-def conflict_line(found: Disagreement) -> str:
-    """A conflict in a line, without its texts."""
-    said = jsonable(found)
-    where = f" in {said['category']}" if said["category"] else ""
-    return f"branch {found.branch}{where}: {CONFLICT_REASONS[said['reason']]}"
 
 
 # --- what a file lacks of a recovery copy, as people read it ---------------------------------------------------------

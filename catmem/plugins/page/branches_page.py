@@ -8,9 +8,9 @@ from typing import Any
 from urllib.parse import quote_plus
 
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
-from catmem.merging.branches import beside, branches_of_all, open_branches
+from catmem.merging.branches import branch_of, branches_of_all, open_branches
 from catmem.merging.decisions import CHOICES, OWN, Answer, Ask, Disagreement, answer_to, in_words, key_of
-from catmem.merging.merging import MergePlan, plan_merge
+from catmem.merging.merging import MergePlan, MergeRequest, plan_merge
 from catmem.model.version import Conflict
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import diff_of
@@ -85,24 +85,29 @@ def one_branch(
     and ``EditError`` (``bad_answer``) for what cannot be chosen.
     """
     workspace, entity, branch, given = asked.workspace, asked.named, asked.path["branch"], said or {}
+    found, possible = branch_of(workspace, entity, branch), True
     try:
-        found = beside(workspace, entity, branch)
-        plan = plan_merge(workspace, entity, [branch], drop=not found.possible)
-        if plan.head != found.head:  # a write came between the two looks
-            found = beside(workspace, entity, branch)
+        plan = plan_merge(workspace, MergeRequest(entity, [branch]))
     except DriftError as error:
         return _unread(asked, error, refusal)
+    except EditError as error:
+        if error.code != "not_possible":
+            raise
+        possible, plan = False, plan_merge(workspace, MergeRequest(entity, [branch], drop=True))
     disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each.conflict, Conflict)]
     decisions = [_decision(each, given, _ROOM // len(disagreements)) for each in disagreements]
     undecided = sum(each.is_open for each in decisions)
-    is_ready = found.is_open and found.possible and not undecided
+    is_open = bool(plan.merged)
+    is_ready = is_open and possible and not undecided
     return Page(
         "branch.html",
         {
             **of_entity(entity),
-            "beside": found,
+            "branch": found,
+            "is_open": is_open,
+            "head": plan.revision,
             "base": plan.revision or plan.seen,
-            "possible": found.possible,
+            "possible": possible,
             "decisions": decisions,
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
@@ -147,7 +152,7 @@ def _preview(asked: PageRequest, said: Mapping[str, str], *, is_refused: bool) -
 
 
 def _decided(asked: PageRequest, said: Mapping[str, str]) -> MergePlan:
-    return plan_merge(asked.workspace, asked.named, [asked.path["branch"]], precedence=_asking(said))
+    return plan_merge(asked.workspace, MergeRequest(asked.named, [asked.path["branch"]], _asking(said)))
 
 
 def _asking(said: Mapping[str, str]) -> Ask:

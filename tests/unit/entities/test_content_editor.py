@@ -121,8 +121,8 @@ def test_what_both_changed_is_a_conflict_for_one_side_or_for_the_writer(any_root
     with pytest.raises(ConfigError, match="there is no agent 'noe'"):
         ws.merge(ALPHA, precedence=["noe"])
     # Of one agent the later change wins, of two that are not ranked none.
-    ((_, later),) = ws.merge(ALPHA, precedence=["neo"], dry_run=True).settled
-    assert later == "theirs"
+    (later,) = ws.merge(ALPHA, precedence=["neo"], dry_run=True).settled
+    assert later.taken == "theirs"
     with pytest.raises(UnknownRevisionError):
         ws.put(ALPHA, {"a": 5}, expected=2, merges=["2z"])
     assert ws.put(ALPHA, {"a": 5}, expected=2, merges=["2a"]).revision == "3"

@@ -190,7 +190,7 @@ def test_who_wins(workspace, how, there, not_there):
     text = text_of(workspace)
     assert all(word in text for word in there)
     assert not any(word in text for word in not_there)
-    assert [found.conflict.reason for found, _ in done.settled] == ["body"]
+    assert [found.conflict.reason for found in done.settled] == ["body"]
     assert jsonable(done)["settled"][0]["taken"] in {"ours", "theirs", "both"}
 
 

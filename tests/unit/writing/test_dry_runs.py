@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import ApprovalError, OperationCollisionError, ProposalError
-from catmem.merging.merging import merge
 from catmem.store.contract import Change
 from catmem.workspace.history import restore
 from tests.roots import make_root, text_of
@@ -68,12 +67,12 @@ def test_of_a_merge_that_would_need_approval(tmp_path):
     ws = root(tmp_path)
     ws.add("neo", "One.", category="rules")
     ws.remove("neo", "Invoices", expected=1, on_stale="branch")
-    assert merge(ws, USER, dry_run=True).changed
+    assert ws.merge(USER, dry_run=True).changed
     with pytest.raises(ApprovalError):
-        merge(ws, USER, actor="boss", dry_run=True)
+        ws.merge(USER, actor="boss", dry_run=True)
     ws.add("neo", "Two.", category="rules", op_id="m")
     with pytest.raises(OperationCollisionError):
-        merge(ws, USER, op_id="m", dry_run=True)
+        ws.merge(USER, op_id="m", dry_run=True)
     assert len(ws.store.branches(USER)) == 2
 
 

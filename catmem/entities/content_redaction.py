@@ -70,11 +70,9 @@ class ContentRedaction(Redaction):
         """Where the words are: JSON pointers, or lines."""
         return tuple(self._redacted(data).places)
 
-    def in_lines(self, data: bytes) -> bool:
+    def in_bytes(self, data: bytes) -> bool:
         """Whether bytes hold the words, however JSON spells them."""
         return bool(self._spelled.search(data.decode(errors="surrogateescape")))
-
-    in_bytes = in_lines
 
     def is_cut(self, data: bytes) -> bool:
         """Whether the bytes end within the words, at half of them or more: a write that was stopped."""
@@ -86,7 +84,7 @@ class ContentRedaction(Redaction):
     def _redacted(self, data: bytes) -> _Redacted:
         """Raises ``UnreadableError`` for what holds the words and is no such content."""
         found = _Redacted(data, [], [])
-        if not self.in_lines(data):
+        if not self.in_bytes(data):
             return found
         value = content_of(self._declared, data)
         if self._declared.content == "text":

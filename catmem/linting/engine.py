@@ -147,44 +147,28 @@ def fix_all(
     ``lint`` gives the diagnostics of memory files when those of the mapping have the texts in it; ``texts`` the text of
     a file as it is.
     """
-    seen: dict[str, list[str]] = {}  # every text that a file had
-    done: dict[str, list[list[Diagnostic]]] = {}
-    fighting: dict[str, tuple[str, ...]] = {}
-
-    def look() -> dict[str, list[Diagnostic]]:
-        found = [each for each in lint({path: had[-1] for path, had in seen.items()}) if each.path not in fighting]
-        return _by_path(each for each in found if each.fix and each.fix.edits and (each.fix.safe or unsafe))
-
-    def stop(path: str, since: int) -> None:
-        """Rules undo each other's fixes of a file, those since a round: it keeps its text."""
-        rounds = done.pop(path)[since:]
-        fighting[path] = tuple(sorted({diagnostic.code for each in rounds for diagnostic in each}))
-        del seen[path]
-
-    for _ in range(ROUNDS):
-        moved = False
-        for path, found in look().items():
-            had = seen.get(path) or [texts(path)]
-            new, fixed = fix_once(had[-1], found, parse)
-            if new == had[-1]:
+    now: dict[str, str] = {}
+    done: dict[str, list[Diagnostic]] = {}
+    late: dict[str, set[str]] = {}
+    moved: set[str] = set()
+    for number in range(1, ROUNDS + 1):
+        found = [each for each in lint(now) if each.fix and each.fix.edits and (each.fix.safe or unsafe)]
+        moved = set()
+        for path, fixable in _by_path(found).items():
+            old = now[path] if path in now else texts(path)
+            new, fixed = fix_once(old, fixable, parse)
+            if new == old:
                 continue
-            seen[path] = had
-            done.setdefault(path, []).append(fixed)
-            if new in had:
-                stop(path, had.index(new))
-            else:
-                had.append(new)
-                moved = True
+            moved.add(path)
+            now[path] = new
+            if number >= ROUNDS - 1:
+                late.setdefault(path, set()).update(each.code for each in fixed)
+            done.setdefault(path, []).extend(fixed)
         if not moved:
             break
-    else:
-        for path in look().keys() & done.keys():
-            stop(path, -2)
-    return Fixed(
-        {path: seen[path][-1] for path in sorted(seen)},
-        tuple(diagnostic for path in sorted(done) for fixed in done[path] for diagnostic in fixed),
-        dict(sorted(fighting.items())),
-    )
+    ended = {path: text for path, text in sorted(now.items()) if path not in moved}
+    fighting = {path: tuple(sorted(late[path])) for path in sorted(moved)}
+    return Fixed(ended, tuple(each for path in ended for each in done[path]), fighting)
 
 
 def fix_once(

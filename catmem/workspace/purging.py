@@ -5,8 +5,6 @@ Of a declared entity, which has no entries, words are forgotten.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -20,11 +18,10 @@ from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
-from catmem.files import read_bounded
 from catmem.model.document import Entry
 from catmem.model.version import Version
 from catmem.search.search import USAGE_NAME, drop_gone
-from catmem.seeding.lockfile import LOCK_LIMIT, SeedFile
+from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import PERSON, SIDECAR, Change, Erasure, Kept, LastingStore
 from catmem.store.files.folder import Place
@@ -45,8 +42,6 @@ _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
 _MEANWHILE = "another entry that holds the text was written meanwhile; look at it"
-
-_ESCAPES = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+")
 
 
 class LeftPlace(NamedTuple):
@@ -339,9 +334,7 @@ class _Purging:
     def _holds(self, entity: str, each: Kept) -> bool:
         """Whether a text that is kept in the folder of an entity holds what is to be forgotten there."""
         redaction, data = self._of(entity), each.data
-        if each.kind == "stray":
-            return redaction.in_lines(data)
-        if each.kind == "moved":
+        if each.kind in {"stray", "moved"}:
             return redaction.in_bytes(data)
         if each.file is not None or redaction.holds(data):
             return redaction.holds(data)
@@ -366,61 +359,45 @@ class _Purging:
     # --- the lock of seeds --------------------------------------------------------------------------------------
 
     def forget_in_lock(self) -> None:
-        """Take the entries that are forgotten out of the lock of the root, and remove copies of it that hold them.
+        """Take the entries that are forgotten out of the lock of the root, and remove the copies of it.
 
         An entry goes if its body is one of those; of what was seeded from or to the entity also if it holds the text by
         which they were chosen. A lock that is not whole cannot be taken apart: it is left, and named.
         """
         root, file = self.workspace.root, SeedFile(self.workspace.root)
         try:
-            if self._said_in(*file.read()) is not None:
+            if self._without_texts(file):
                 # A root that may not be written has a lock that need not be, too.
                 with nullcontext() if self.dry_run else file.held():
-                    self._forget_records(file)
+                    if found := self._without_texts(file):
+                        self.files[file.path] = None
+                        if not self.dry_run:
+                            file.write(*found)
         except CatmemError as error:
             self.left[file.path] = error.message
         for path in sorted([*root.glob(f"{LOCK_NAME}.bak.*"), *root.glob(f".{LOCK_NAME}*")]):
             try:
-                if self._may_hold(read_bounded(path, LOCK_LIMIT)):
-                    if not self.dry_run:
-                        path.unlink()
-                    self.removed[path] = None
-            except (CatmemError, OSError) as error:
-                self.left[path] = error.message if isinstance(error, CatmemError) else str(error.strerror)
+                if not self.dry_run:
+                    path.unlink()
+                self.removed[path] = None
+            except OSError as error:
+                self.left[path] = str(error.strerror)
 
-    def _forget_records(self, file: SeedFile) -> None:
+    def _without_texts(self, file: SeedFile) -> tuple[bytes, SeedLock] | None:
+        """The bytes of a lock, and the lock without what is forgotten; ``None`` if that is not in it, or cannot be."""
         data, lock = file.read()
-        texts = self._said_in(data, lock)
-        if texts is None:
-            return
         if lock.notes:
             self.left[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
-            return
-        purged = lock.without(texts)
-        if purged.to_text().encode() != data:
-            if not self.dry_run:
-                file.write(data, purged)
-            self.files[file.path] = None
-
-    def _said_in(self, data: bytes, lock: SeedLock) -> set[str] | None:
-        """The texts of a lock that are forgotten; ``None`` if there are none and nothing else in it may hold them."""
+            return None
         records = lock.records.values()
         said = ((record, text) for record in records for each in record.entries for text in (each.text, each.kept))
-        texts = {text for record, text in said if text is not None and self._is_one(record, text)}
-        return texts if texts or self._may_hold(data) else None
+        purged = lock.without({text for record, text in said if text is not None and self._is_one(record, text)})
+        return (data, purged) if data and purged.to_text().encode() != data else None
 
     def _is_one(self, record: SeedRecord, text: str) -> bool:
         body, chosen = Version.read("", text).body, self.redaction.text
         is_own = self.name in {record.target, record.source}
         return (body or text) in self.redaction.bodies or (is_own and chosen is not None and chosen in body)
-
-    def _may_hold(self, data: bytes) -> bool:
-        """Whether a file may hold the text, as it is or as JSON writes it."""
-        needle = self.redaction.needle
-        written = json.dumps(needle.decode(errors="replace"), ensure_ascii=False)[1:-1].encode()
-        # Any character may be spelled as an escape, also in a file that is not whole.
-        plain = _ESCAPES.sub(_unescaped, data)
-        return bool(data) and any(wanted in each for wanted in (needle, written) for each in (data, plain))
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 
@@ -430,7 +407,7 @@ class _Purging:
             if not self.dry_run:
                 self._verify_texts(entity)
             for each in self.store.kept(entity):
-                if each.kind == "stray":
+                if each.kind in {"stray", "moved"}:
                     if not self._is_of_an_entity(each.path) and (not each.whole or self._holds(entity, each)):
                         self.left.setdefault(each.path, _STRAY)
                 elif not self.dry_run and (not each.whole or self._holds(entity, each)):
@@ -476,9 +453,3 @@ class _Purging:
 
     def _paths(self, paths: Iterable[Path]) -> tuple[str, ...]:
         return tuple(path_from(self.workspace.root, path) for path in paths)
-
-
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    r"""What a run of ``\u`` escapes stands for; as ``json.dumps`` writes it, where it must write an escape."""
-    units = bytes.fromhex(found[0].replace(b"\\u", b"").decode())
-    return json.dumps(units.decode("utf-16-be", "replace"), ensure_ascii=False)[1:-1].encode()

@@ -14,7 +14,6 @@ from typing import Any
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import apply_edits, remove_entry
-from catmem.names import UNCATEGORIZED
 from catmem.store.contract import DECISION
 from catmem.text import unify_newlines
 
@@ -93,10 +92,6 @@ class Redaction:
         self._is_own = is_own
         self._known: dict[str, bool] = {}
         self._held: dict[bytes, bool] = {}
-        self._by_first_line: dict[str, list[list[str]]] = {}
-        for body in self.bodies:
-            lines = [line.strip() for line in body.split("\n")]
-            self._by_first_line.setdefault(lines[0], []).append(lines)
 
     def elsewhere(self) -> Redaction:
         """The same for files of others."""
@@ -180,23 +175,18 @@ class Redaction:
 
     # --- bytes that are no memory file, or half of one --------------------------------------------------------------
 
-    def in_lines(self, data: bytes) -> bool:
-        """Whether lines say the whole of such an entry, in any of its forms."""
+    def in_bytes(self, data: bytes) -> bool:
+        """Whether bytes that cannot be parsed hold the text, or, of others or chosen by an id, lines that end so."""
         if self.needle not in data:
             return False
-        text = unify_newlines(data.decode(errors="replace"))
-        lines = [line.strip() for line in text.replace("\0", "\n").split("\n")]
-        return any(
-            len(lines) - number >= len(body) and all(map(_says_line, lines[number + 1 :], body[1:]))
-            for number, line in enumerate(lines)
-            for body in self._by_first_line.get(_first_line(line), ())
-        )
-
-    def in_bytes(self, data: bytes) -> bool:
-        """Whether bytes that cannot be parsed hold such an entry, or, of the own file, the text in any words."""
+        said = unify_newlines(data.decode(errors="replace"))
         if self._is_own and self.text is not None:
-            return self.text.strip() in unify_newlines(data.decode(errors="replace"))
-        return self.in_lines(data)
+            return self.text.strip() in said
+        lines = [line.strip() for line in said.replace("\0", "\n").split("\n")]
+        return any(
+            all(any(line.endswith(_MARKER.sub("", each.strip())) for line in lines) for each in body.split("\n"))
+            for body in self.bodies
+        )
 
     def holds_text(self, data: bytes) -> bool:
         """Whether an entry of the own file holds the text by which the bodies were chosen, in any words."""
@@ -215,15 +205,6 @@ class Redaction:
             for entry in last
             for body in self.bodies
         )
-
-
-def _first_line(line: str) -> str:
-    """What a line says as the first one of an entry."""
-    return says(Entry(UNCATEGORIZED, 0, len(line), line)) if line else ""
-
-
-def _says_line(line: str, body_line: str) -> bool:
-    return line in {body_line, f"\\{body_line}"}
 
 
 def _marked(text: str, entries: Iterable[Entry]) -> bytes:

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from catmem.errors import BusyError, CatmemError, DriftError, StoreError
 from catmem.store.contract import Change
-from catmem.store.files.publication import Foreign, Publication, Put
+from catmem.store.files.publication import ExternalVersion, Publication, Published
 from catmem.store.files.recovery import recover
 from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import System, write_whole
@@ -87,7 +87,7 @@ class NoFolderSync(NoSync):
 class JournalAfterPublish(Publication):
     """Puts the file in place, and records that afterwards."""
 
-    def put(self, sight: ObservedFile, data: bytes, draft: RecordDraft) -> Put | None:
+    def put(self, sight: ObservedFile, data: bytes, draft: RecordDraft) -> Published | None:
         temporary = self.prepare(data, sight, draft.revision)
         if not self.undisturbed(sight):
             self.system.unlink(temporary, folder=self.folder.tmp)
@@ -96,16 +96,16 @@ class JournalAfterPublish(Publication):
             return super().put(sight, data, draft)
         self.system.exchange(temporary, self.name, old_folder=self.folder.tmp, new_folder=self.folder.descriptor)
         record = self.record(sight, data, draft, temporary)
-        foreign = self.inspect(sight, record, temporary)
+        external = self.inspect(sight, record, temporary)
         self.settle(record)
         late = self.release(sight, record)
-        return Put(record, tuple(each for each in (foreign, late) if each))
+        return Published(record, tuple(each for each in (external, late) if each))
 
 
 class TruncateInPlace(Publication):
     """Cuts the file and writes it anew."""
 
-    def swap(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
+    def swap(self, sight: ObservedFile, record: Record, temporary: str) -> ExternalVersion | None:
         data = self.folder.writable_journal.head_data(self.name)
         sight.let_go()
         descriptor = self.system.open(self.name, os.O_WRONLY | os.O_CREAT, folder=self.folder.descriptor)
@@ -122,7 +122,7 @@ class TruncateInPlace(Publication):
 class SwapBack(Publication):
     """Puts an outsider's file back where it was, and thinks that this undoes all."""
 
-    def inspect(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
+    def inspect(self, sight: ObservedFile, record: Record, temporary: str) -> ExternalVersion | None:
         out = self.system.look(temporary, folder=self.folder.tmp)
         if sight.status is not None and not os.path.samestat(out, sight.status):
             names = {"old_folder": self.folder.tmp, "new_folder": self.folder.descriptor}
@@ -165,7 +165,7 @@ class BackupAfterWrite(Publication):
 
     waiting: list[tuple[Any, ...]]
 
-    def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Put:
+    def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Published:
         put = super().publish(sight, record, temporary)
         while type(self).waiting:
             keep_backup(*type(self).waiting.pop())

@@ -22,7 +22,7 @@ from catmem.store.contract import (
     stale,
     unknown_revision,
 )
-from catmem.store.files.external_changes import Outside
+from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.observed_file import ObservedFile, look_at
 from catmem.store.files.records import Record, RecordDraft, branch_name
 from catmem.store.files.system import store_errors
@@ -51,7 +51,7 @@ class FileCommit:
         self.change = change
         self.journal = folder.writable_journal
         self.publication = store._publish(folder, name)  # noqa: SLF001 - this is the store's own other half
-        self.outside = Outside(self.publication, store._merge)  # noqa: SLF001
+        self.writers = ExternalWriters(self.publication, store._merge)  # noqa: SLF001
         self.before: Record | None = None
         """The record that the journal ended with before this commit found an external writer's text, if it found
         one."""
@@ -72,7 +72,7 @@ class FileCommit:
         for merged in self.change.merges:
             if self.journal.find(self.name, merged) is None:
                 raise unknown_revision(self.entity, merged)
-        for _ in self.outside.take_in_late():
+        for _ in self.writers.adopt_late_writes():
             self.adopted = next((each.revision for each in self._records() if each.agent == EXTERNAL), None)
         while (done := self._attempt(expected, update)) is None:
             if self.folder.out_of_patience():
@@ -87,7 +87,7 @@ class FileCommit:
         """One try; ``None`` if another write came between the look and the commit point."""
         head = self.journal.head(self.name)
         with closing(look_at(self.folder, self.name, self.journal.head_data(self.name))) as sight:
-            visible = self.outside.adopt(sight, head)
+            visible = self.writers.adopt(sight, head)
             if visible is not None and visible is not head:
                 self.adopted = visible.revision
                 self.before = self.before or head
@@ -96,23 +96,23 @@ class FileCommit:
             if isinstance(data, Snapshot):
                 return data
             self.begun = True
-            put = self.publication.put(sight, data, self._draft(self.outside.next_revision(), revision))
-        if put is None:
+            published = self.publication.put(sight, data, self._draft(self.writers.next_revision(), revision))
+        if published is None:
             self.begun = False
             return None
-        mine = self.mine = Snapshot(data, put.record.revision, put.record.head, self.adopted)
-        if not put.foreign:
-            self._reap(put.record)
+        mine = self.mine = Snapshot(data, published.record.revision, published.record.head, self.adopted)
+        if not published.external:
+            self._reap(published.record)
             return mine
         try:
-            last = self.outside.take_in_all(put.foreign, put.record)
+            last = self.writers.adopt_all(published.external, published.record)
         except RefusedError:
             # This write is in place. What the external writers wrote is recorded, and the next write joins the two.
             return mine
         if "not_merged" in last.note:
             raise DriftError(
                 f"another program replaced the file at the very moment of this write, which is kept as revision "
-                f"{put.record.revision} and is not in the file",
+                f"{published.record.revision} and is not in the file",
                 expected=revision,
                 found=last.revision,
                 path=self.path,
@@ -147,7 +147,7 @@ class FileCommit:
         if not self.change.is_always_recorded:
             return Snapshot(data, revision, bytes_digest(sight.data), self.adopted)
         self.begun = True
-        return self._recorded(replace(self._draft(self.outside.next_revision(), revision), publishes=False), data)
+        return self._recorded(replace(self._draft(self.writers.next_revision(), revision), publishes=False), data)
 
     def _made_since(self, expected: str) -> Record | None:
         """The record of this very operation, made after what its caller saw, however long ago that is.

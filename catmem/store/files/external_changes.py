@@ -28,7 +28,7 @@ from catmem.store.files.observed_file import (
     retired_name,
     superseded,
 )
-from catmem.store.files.publication import Foreign, Publication, replaced_revision, state_of
+from catmem.store.files.publication import ExternalVersion, Publication, replaced_revision, state_of
 from catmem.store.files.records import Record, RecordDraft, Retired
 from catmem.store.files.system import opened, read_file, store_errors
 
@@ -67,7 +67,7 @@ AFTER_STOP = "after_stop"
 """In the note of what a stop of the machine may have cut: it is a revision, and the file stays as it is."""
 
 
-class Outside:
+class ExternalWriters:
     """The external writers of one file in a locked folder."""
 
     def __init__(self, publication: Publication, merge: Merge) -> None:
@@ -139,38 +139,38 @@ class Outside:
 
     # --- bytes that are not in the file -------------------------------------------------------------------------
 
-    def take_in(self, foreign: Foreign, visible: Record) -> Record:
+    def adopt_change(self, external: ExternalVersion, visible: Record) -> Record:
         """Record an external writer's bytes and join them with the visible file, whose revision was ``visible``."""
         theirs = self._append(
-            foreign.op,
-            foreign.data,
-            self._states.get((foreign.sequence, foreign.was.digest), foreign.parent),
-            late_of=foreign.sequence if foreign.state else None,
-            state=foreign.state,
+            external.op,
+            external.data,
+            self._states.get((external.sequence, external.was.digest), external.parent),
+            late_of=external.sequence if external.state else None,
+            state=external.state,
             note={MERGE_WITH: visible.revision}
-            | ({AFTER_STOP: 1} if foreign.doubtful else {})
-            | file_time_note(foreign.state.mtime_ns if foreign.state else None),
+            | ({AFTER_STOP: 1} if external.doubtful else {})
+            | file_time_note(external.state.mtime_ns if external.state else None),
         )
-        if foreign.state:
-            self._states[foreign.sequence, foreign.state.digest] = theirs.revision
-            if foreign.state.digest != foreign.was.digest:
-                self._rename_retired(foreign.sequence, foreign.was, foreign.state)
+        if external.state:
+            self._states[external.sequence, external.state.digest] = theirs.revision
+            if external.state.digest != external.was.digest:
+                self._rename_retired(external.sequence, external.was, external.state)
         return self.join(theirs, visible)
 
-    def take_in_late(self, *, of_all: bool = False) -> Iterator[Record]:
+    def adopt_late_writes(self, *, of_all: bool = False) -> Iterator[Record]:
         """Take in what ``late`` finds, in all files or in those that a write looks at; gives the head before each."""
         if len(self.folder.quiet) > _MOST_QUIET:
             self.folder.quiet.clear()
         files = superseded(self.name, self.journal.records() if of_all else self.journal.latest(WATCHED))
-        for done, foreign in enumerate(list(self.late(files, read_all=of_all))):
+        for done, external in enumerate(list(self.late(files, read_all=of_all))):
             if done and not of_all and self.folder.out_of_patience():
                 raise self._busy("Nothing of this write was recorded. The next one goes on with what they wrote.")
             head = self.journal.head(self.name)
             if head is not None:
-                self.take_in(foreign, head)
+                self.adopt_change(external, head)
                 yield head
 
-    def take_in_over(self, sight: ObservedFile, base: Record | None, recorded: Record) -> Record:
+    def adopt_over(self, sight: ObservedFile, base: Record | None, recorded: Record) -> Record:
         """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
         parent = base.revision if base else "0"
         note = {MERGE_WITH: recorded.revision} | file_time_note(sight.mtime_ns)
@@ -211,9 +211,9 @@ class Outside:
                 )
                 if merged == sight.data:
                     return self._recorded(replace(draft, publishes=False), merged)
-                put = self.publication.put(sight, merged, draft)
-            if put is not None:
-                return self.take_in_all(put.foreign, put.record)
+                published = self.publication.put(sight, merged, draft)
+            if published is not None:
+                return self.adopt_all(published.external, published.record)
             if now is not theirs:
                 visible = now
         raise self._busy("What they wrote is in the journal. Try again when they are done.")
@@ -221,10 +221,10 @@ class Outside:
     def _busy(self, hint: str) -> BusyError:
         return BusyError("another program keeps writing to this file", path=self.folder.file_path(self.name), hint=hint)
 
-    def take_in_all(self, foreign: tuple[Foreign, ...], visible: Record) -> Record:
+    def adopt_all(self, external: tuple[ExternalVersion, ...], visible: Record) -> Record:
         """Take in one after the other; returns the record of what is visible at the end."""
-        for each in foreign:
-            visible = self.take_in(each, visible)
+        for each in external:
+            visible = self.adopt_change(each, visible)
         return visible
 
     def _merged(
@@ -265,7 +265,7 @@ class Outside:
 
     # --- files that are out already -----------------------------------------------------------------------------
 
-    def late(self, files: Sequence[Superseded], *, read_all: bool = False) -> Iterator[Foreign]:
+    def late(self, files: Sequence[Superseded], *, read_all: bool = False) -> Iterator[ExternalVersion]:
         """What was written into files that are out of their place, the oldest first; ``read_all`` trusts no time."""
         # Many files and nearly always nothing new, before every write: so this loop is plain.
         system, gen = self.folder.system, self.folder.gen
@@ -291,7 +291,7 @@ class Outside:
             elif is_settled(system, status):
                 quiet[each.name] = status.st_ctime_ns
 
-    def _changed(self, each: Superseded, status: os.stat_result) -> Iterator[Foreign]:
+    def _changed(self, each: Superseded, status: os.stat_result) -> Iterator[ExternalVersion]:
         """What is in a file that is out of its place, if that is no longer its state of which the journal tells."""
         record, state = each.record, each.state
         parent = replaced_revision(record) if record.late_of is None else record.revision
@@ -303,7 +303,7 @@ class Outside:
             self.folder.put_aside(each.name)
         else:
             doubtful = trust == "doubtful"
-            yield Foreign("late", data[1], parent, each.sequence, state_of(*data), state, doubtful=doubtful)
+            yield ExternalVersion("late", data[1], parent, each.sequence, state_of(*data), state, doubtful=doubtful)
 
     def trust(self, record: Record, data: bytes, parent: str) -> Literal["whole", "doubtful", "none"]:
         """How far ``data``, found beside the file's place and made from ``parent``, is what an external writer wrote.
@@ -320,7 +320,7 @@ class Outside:
             return "none"
         return "whole" if data.startswith(base) else "doubtful"
 
-    def unrecorded(self, record: Record) -> Iterator[Foreign]:
+    def unrecorded(self, record: Record) -> Iterator[ExternalVersion]:
         """What came out at the publication of ``record``, and lies in ``gen/`` under a name that no record has.
 
         The process was stopped before it recorded it, or a program was in the middle of writing it.
@@ -347,7 +347,7 @@ class Outside:
                 self.folder.put_aside(name)
             elif trust != "none" and not is_damage(data[1], self.journal.data(record), missing=False):
                 doubtful = changed and trust == "doubtful"
-                yield Foreign("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)
+                yield ExternalVersion("adopt", data[1], parent, record.sequence, state, was, doubtful=doubtful)
 
     def _read_late(
         self, name: str, status: os.stat_result, known: str, revision: str

@@ -34,7 +34,7 @@ from catmem.store.contract import (
     Update,
 )
 from catmem.store.files.commit import FileCommit, recorded, revision_of
-from catmem.store.files.external_changes import Outside
+from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal import Journal
 from catmem.store.files.publication import RECORDED, Publication, replaced_revision
@@ -229,7 +229,7 @@ class FileStore(LastingStore):
 
         with self._writing(entity) as (folder, name, _):
             self._written.add(entity)
-            return bring(Outside(self._publish(folder, name), self._merge), entity, history)
+            return bring(ExternalWriters(self._publish(folder, name), self._merge), entity, history)
 
     @contextmanager
     def _writing(self, entity: str) -> Iterator[tuple[Folder, str, str | None]]:
@@ -385,7 +385,7 @@ class FileStore(LastingStore):
         from catmem.store.files.retention import erase
 
         with self._writing(entity) as (folder, name, _):
-            return erase(Outside(self._publish(folder, name), self._merge), erasure)
+            return erase(ExternalWriters(self._publish(folder, name), self._merge), erasure)
 
     def _by_folder(self) -> list[list[Place]]:
         groups: dict[Path, list[Place]] = {}

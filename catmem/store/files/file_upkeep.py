@@ -20,7 +20,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, Merge
-from catmem.store.files.external_changes import Outside
+from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place, acknowledged
 from catmem.store.files.history_import import is_half_brought
 from catmem.store.files.journal import Journal
@@ -282,11 +282,11 @@ def mend(folder: Folder, merge: Merge, publication: type[Publication], *, durabl
     journal = folder.writable_journal
     for name in journal.files():
         put = publication(folder, name, durable=durable)
-        outside = Outside(put, merge)
+        writers = ExternalWriters(put, merge)
         recover(folder, put, merge)
         done += [
             f"what was written late to {folder.path / name} is revision {head.number + 1}"
-            for head in outside.take_in_late(of_all=True)
+            for head in writers.adopt_late_writes(of_all=True)
         ]
     return done
 

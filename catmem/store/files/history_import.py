@@ -19,7 +19,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.store.contract import Revision, not_empty
 from catmem.store.files.commit import revision_of
-from catmem.store.files.external_changes import Outside
+from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.journal_lines import Brought
 from catmem.store.files.observed_file import ObservedFile, look_at
 from catmem.store.files.publication import state_of
@@ -34,13 +34,13 @@ def is_half_brought(head: Record | None) -> bool:
     return head is not None and head.brought and not head.publishes
 
 
-def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+def bring(writers: ExternalWriters, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
     """Take over a history into the locked folder; returns the number of its revisions. See ``Store.bring``."""
-    folder, name = outside.folder, outside.name
+    folder, name = writers.folder, writers.name
     coming = iter(history)
-    done = _already_there(outside, entity, coming)
+    done = _already_there(writers, entity, coming)
     with closing(look_at(folder, name, b"")) as sight:
-        bringing = _Bringing(outside, entity, sight)
+        bringing = _Bringing(writers, entity, sight)
         try:
             with store_errors(folder.file_path(name)):
                 folder.writable_journal.bring(bringing.records(coming))
@@ -53,9 +53,9 @@ def bring(outside: Outside, entity: str, history: Iterable[tuple[Revision, bytes
     return done + bringing.count
 
 
-def _already_there(outside: Outside, entity: str, coming: Iterator[tuple[Revision, bytes]]) -> int:
+def _already_there(writers: ExternalWriters, entity: str, coming: Iterator[tuple[Revision, bytes]]) -> int:
     """How many of a history's revisions a stopped call left in the journal; they are taken from ``coming``."""
-    journal, name = outside.folder.writable_journal, outside.name
+    journal, name = writers.folder.writable_journal, writers.name
     head = journal.head(name)
     if head is None:
         return 0
@@ -76,9 +76,9 @@ def _identity(revision: Revision) -> tuple[object, ...]:
 
 
 class _Bringing:
-    def __init__(self, outside: Outside, entity: str, sight: ObservedFile) -> None:
-        self.outside = outside
-        self.publication = outside.publication
+    def __init__(self, writers: ExternalWriters, entity: str, sight: ObservedFile) -> None:
+        self.writers = writers
+        self.publication = writers.publication
         self.entity = entity
         self.sight = sight
         self.count = 0
@@ -117,7 +117,7 @@ class _Bringing:
         self, revision: Revision, data: bytes, *, publishes: bool = False, retired: Retired | None = None
     ) -> Brought:
         same = {name: getattr(revision, name) for name in ("op", "agent", "revision", "parents", "op_id", "note")}
-        file = recorded_name(self.outside.name, revision.revision)
+        file = recorded_name(self.writers.name, revision.revision)
         draft = RecordDraft(**same, file=file, retired=retired, publishes=publishes, brought=True)
         return Brought(draft, data, revision.timestamp)
 
@@ -142,11 +142,11 @@ class _Bringing:
         """Remove the new file, unless the head is recorded all the same: then the next write puts it in place."""
         if self.temporary is not None and not self._is_recorded():
             with suppress(OSError):  # the first error is the one to tell; the next write moves away what is left
-                self.publication.system.unlink(self.temporary, folder=self.outside.folder.tmp)
+                self.publication.system.unlink(self.temporary, folder=self.writers.folder.tmp)
 
     def _is_recorded(self) -> bool:
         try:
-            head = self.outside.journal.head(self.outside.name)
+            head = self.writers.journal.head(self.writers.name)
         except (OSError, StoreError):
             return True  # unknown: the next write looks into the journal, and at what is left in tmp/
         return head is not None and head.publishes
@@ -156,5 +156,5 @@ class _Bringing:
         if self.temporary is None:
             self.publication.settle(head)
             return
-        put = self.publication.publish(self.sight, head, self.temporary)
-        self.outside.take_in_all(put.foreign, put.record)
+        published = self.publication.publish(self.sight, head, self.temporary)
+        self.writers.adopt_all(published.external, published.record)

@@ -33,7 +33,7 @@ RECORDED = "The write is in the journal, and the next write or 'catmem fsck --re
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ExternalVersion:
     """An external writer's bytes that no reader finds: they came out of the file's place, or into a file already out.
 
     ``op`` is ``adopt`` or ``late``; ``parent`` the revision that they were made from; ``sequence`` that of the record
@@ -52,11 +52,11 @@ class Foreign:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class Published:
     """A write that is in place, and what external writers did meanwhile."""
 
     record: Record
-    foreign: tuple[Foreign, ...]
+    external: tuple[ExternalVersion, ...]
 
 
 class Publication:
@@ -74,7 +74,7 @@ class Publication:
         """The same for another file of the folder."""
         return type(self)(self.folder, name, durable=self.durable)
 
-    def put(self, sight: ObservedFile, data: bytes, draft: RecordDraft) -> Put | None:
+    def put(self, sight: ObservedFile, data: bytes, draft: RecordDraft) -> Published | None:
         """Write ``data`` over what ``sight`` saw; ``None`` if another write came between, and nothing was recorded.
 
         ``sight`` is closed. Raises ``StoreError``; the file is then as it was, or the error says what it is.
@@ -87,13 +87,13 @@ class Publication:
             record = self.record(sight, data, draft, temporary)
             return self.publish(sight, record, temporary)
 
-    def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Put:
+    def publish(self, sight: ObservedFile, record: Record, temporary: str) -> Published:
         """Put a recorded write in place: the second half of ``put``, which recovery starts with too."""
         with store_errors(self.path, RECORDED):
-            foreign = self.swap(sight, record, temporary)
+            external = self.swap(sight, record, temporary)
             self.settle(record)
             late = self.release(sight, record)
-        return Put(record, tuple(each for each in (foreign, late) if each))
+        return Published(record, tuple(each for each in (external, late) if each))
 
     # --- before the commit point --------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class Publication:
 
     # --- after the commit point ---------------------------------------------------------------------------------
 
-    def swap(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
+    def swap(self, sight: ObservedFile, record: Record, temporary: str) -> ExternalVersion | None:
         """Put the new file in place, and look at what came out."""
         if sight.missing and self._fill_empty_place(temporary):
             return None
@@ -217,8 +217,8 @@ class Publication:
         self.system.rename(temporary, self.name, old_folder=tmp, new_folder=here)
         self.system.rename(kept, temporary, old_folder=tmp, new_folder=tmp)
 
-    def inspect(self, sight: ObservedFile, record: Record, temporary: str) -> Foreign | None:
-        """What came out is kept aside; it is ``Foreign`` unless it is the file, and the bytes, that ``sight`` saw."""
+    def inspect(self, sight: ObservedFile, record: Record, temporary: str) -> ExternalVersion | None:
+        """What came out is kept aside: an external change, unless it is the file, and the bytes, that ``sight`` saw."""
         out = self.system.look(temporary, folder=self.folder.tmp)
         if not stat.S_ISREG(out.st_mode):
             # No new text: it goes back where it was, and the person sees to it.
@@ -244,7 +244,7 @@ class Publication:
                 out, data = found
         state = state_of(out, data)
         self.retire(temporary, record.sequence, state)
-        return Foreign("adopt", data, replaced_revision(record), record.sequence, state, state)
+        return ExternalVersion("adopt", data, replaced_revision(record), record.sequence, state, state)
 
     def _read_out(self, temporary: str) -> tuple[os.stat_result, bytes] | None:
         """State and bytes of an external writer's file in ``tmp/``; ``None`` while it is being written."""
@@ -263,7 +263,7 @@ class Publication:
             self.folder.sync(self.folder.descriptor)
         self.folder.mark_published(record.sequence)
 
-    def release(self, sight: ObservedFile, record: Record) -> Foreign | None:
+    def release(self, sight: ObservedFile, record: Record) -> ExternalVersion | None:
         """Give the lease back, and wait for the program that waited: it writes to the file that is out already."""
         if sight.is_alone():
             sight.let_go()
@@ -278,7 +278,7 @@ class Publication:
         status, data = touched
         was = state_of(status, sight.data)
         state = state_of(status, data) if sight.kept else None
-        return Foreign("late", data, replaced_revision(record), record.sequence, state, was)
+        return ExternalVersion("late", data, replaced_revision(record), record.sequence, state, was)
 
     def _await_writer(self, sight: ObservedFile) -> None:
         """Until no program has the file open for writing; one that takes longer is found by a later write."""

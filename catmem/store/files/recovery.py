@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.store.contract import EXTERNAL, Merge
-from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, Outside, file_time_note
+from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, ExternalWriters, file_time_note
 from catmem.store.files.observed_file import ObservedFile, is_damage, look_at
 from catmem.store.files.publication import (
-    Foreign,
+    ExternalVersion,
     Publication,
     replaced_revision,
     set_aside,
@@ -138,7 +138,7 @@ class _Recovery:
         self.folder = publication.folder
         self.name = publication.name
         self.journal = self.folder.writable_journal
-        self.outside = Outside(publication, merge)
+        self.writers = ExternalWriters(publication, merge)
 
     def finish(self, last: Record) -> bool:
         """Finish the last record of the journal, which is one of this file; says whether there was anything to do."""
@@ -150,14 +150,14 @@ class _Recovery:
             if other is not None:
                 theirs, visible = (last, other) if MERGE_WITH in note else (other, last)
                 self._restore_unmerged(visible)
-                self.outside.join(theirs, visible)
+                self.writers.join(theirs, visible)
             return True
         if last.publishes and last.sequence > self.folder.published():
             self._publish(last)
             return True
-        foreign = tuple(self.outside.unrecorded(last)) if last.publishes else ()
-        self.outside.take_in_all(foreign, last)
-        return bool(foreign)
+        external = tuple(self.writers.unrecorded(last)) if last.publishes else ()
+        self.writers.adopt_all(external, last)
+        return bool(external)
 
     def _publish(self, record: Record) -> None:
         self.journal.flush()  # the writer of the record may have died before it reached the disk
@@ -165,10 +165,10 @@ class _Recovery:
         with closing(look_at(self.folder, self.name, data)) as sight:
             replaced = self._is_replaced(sight, record)
             swapped, out = self._look_into_tmp(record, data, still_there=replaced)
-            foreign = self._keep(record, out) if swapped else ()
+            external = self._keep(record, out) if swapped else ()
             in_place = sight.data == data and not sight.missing
             # What was made from the record's bytes tells that they were there.
-            swapped = swapped or self.outside.origin(record, sight.data) == record.revision
+            swapped = swapped or self.writers.origin(record, sight.data) == record.revision
             base = self.journal.find(self.name, replaced_revision(record))
             damaged = not in_place and (
                 is_damage(sight.data, data, missing=sight.missing)
@@ -180,8 +180,8 @@ class _Recovery:
                 self.publication.settle(record)
             else:
                 sight.close()
-                self.outside.take_in_over(sight, base, record)
-        self.outside.take_in_all(foreign, record)
+                self.writers.adopt_over(sight, base, record)
+        self.writers.adopt_all(external, record)
 
     def _look_into_tmp(self, record: Record, data: bytes, *, still_there: bool) -> tuple[bool, str | None]:
         """Whether the new file got into its place, whatever stands there now; and the name of what came out, if any.
@@ -207,24 +207,24 @@ class _Recovery:
         # A stop of the machine may have taken the new file out of tmp/; a stop of the process cannot.
         return kept or record.boot == system.boot(), None
 
-    def _keep(self, record: Record, out: str | None) -> tuple[Foreign, ...]:
-        """Keep aside what came out; ``Foreign`` if it is an external writer's."""
+    def _keep(self, record: Record, out: str | None) -> tuple[ExternalVersion, ...]:
+        """Keep aside what came out; ``ExternalVersion`` if it is an external writer's."""
         if out is None:
-            return tuple(self.outside.unrecorded(record))
+            return tuple(self.writers.unrecorded(record))
         system, tmp = self.folder.system, self.folder.tmp
         status = system.look(out, folder=tmp)
         found = read_file(system, out, tmp)
         state = state_of(status, found)
         replaced = record.retired is not None and state.digest == record.retired.digest
-        parent = self.outside.origin(record, found)
-        trust = "whole" if replaced else self.outside.trust(record, found, parent)
+        parent = self.writers.origin(record, found)
+        trust = "whole" if replaced else self.writers.trust(record, found, parent)
         if trust == "none":
             set_aside(self.folder, out)
             return ()
         self.publication.retire(out, record.sequence, state)
         if replaced:
             return ()
-        return (Foreign("adopt", found, parent, record.sequence, state, state, doubtful=trust == "doubtful"),)
+        return (ExternalVersion("adopt", found, parent, record.sequence, state, state, doubtful=trust == "doubtful"),)
 
     def _is_replaced(self, sight: ObservedFile, record: Record) -> bool:
         if record.retired is None:
@@ -235,8 +235,8 @@ class _Recovery:
         if not self._is_replaced(sight, record):
             self._keep_copy(sight)
         temporary = self.publication.prepare(data, sight, record.revision)
-        put = self.publication.publish(sight, record, temporary)
-        self.outside.take_in_all(put.foreign, put.record)
+        published = self.publication.publish(sight, record, temporary)
+        self.writers.adopt_all(published.external, published.record)
 
     def _keep_copy(self, sight: ObservedFile) -> None:
         from catmem.store.files.retention import keep_backup
@@ -258,15 +258,15 @@ class _Recovery:
                 file=self.name,
                 op="restore",
                 agent="catmem",
-                revision=self.outside.next_revision(),
+                revision=self.writers.next_revision(),
                 parents=(record.revision,),
                 op_id=self.folder.system.token(),
                 note={AFTER_STOP: 1},
             )
-            put = self.publication.put(sight, data, draft)
-        if put is None:
+            published = self.publication.put(sight, data, draft)
+        if published is None:
             return None  # another program writes to it, so it is no longer what the stop left
-        self.outside.take_in_all(put.foreign, put.record)
+        self.writers.adopt_all(published.external, published.record)
         return draft.revision
 
     def _restore_unmerged(self, record: Record) -> None:

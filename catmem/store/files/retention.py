@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
 from catmem.store.contract import SIDECAR, Erased, Erasure, Kept, Kind, Left, Redact
-from catmem.store.files.external_changes import Outside
+from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal_disk import MAX_SEGMENT
 from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, WATCHED, leased
@@ -315,12 +315,12 @@ _LEASE_WAIT = 0.002
 _Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
 
 
-def erase(outside: Outside, erasure: Erasure) -> Erased:
+def erase(writers: ExternalWriters, erasure: Erasure) -> Erased:
     """Erase from everything that the locked folder keeps of a file. May be run again after a stop."""
     # The journal comes last: what external writers still write to a retired file is joined with the file on the grounds
     # of the revision that they began with, and that must not be redacted before.
-    folder, name = outside.folder, outside.name
-    removed, left = _remove_retired(outside, erasure)
+    folder, name = writers.folder, writers.name
+    removed, left = _remove_retired(writers, erasure)
     rewritten: list[Path] = []
     torn: dict[Path, None] = {}
     aside: dict[Path, None] = {}
@@ -353,13 +353,13 @@ def _is_of_journal(each: Kept) -> bool:
     return not each.path.parent.name.endswith("-gen")
 
 
-def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], list[Left]]:
+def _remove_retired(writers: ExternalWriters, erasure: Erasure) -> tuple[list[Path], list[Left]]:
     """Remove what holds it of the files that came out of their place, after what was written to them is taken in."""
-    folder, name = outside.folder, outside.name
+    folder, name = writers.folder, writers.name
     removed: list[Path] = []
     left: dict[Path, str] = {}
     for _ in range(_PASSES):
-        take_in_late(outside)
+        adopt_late_writes(writers)
         changed = False
         left.clear()
         with closing(kept(folder, name)) as texts:
@@ -382,11 +382,11 @@ def _remove_retired(outside: Outside, erasure: Erasure) -> tuple[list[Path], lis
     return removed, [Left(path, why) for path, why in left.items()]
 
 
-def take_in_late(outside: Outside) -> None:
+def adopt_late_writes(writers: ExternalWriters) -> None:
     """Take in what was written to any file of the folder after it was taken out, however long ago that was."""
-    for file in outside.journal.files():
-        own = outside if file == outside.name else Outside(outside.publication.of(file), outside.merge)
-        deque(own.take_in_late(of_all=True), maxlen=0)
+    for file in writers.journal.files():
+        own = writers if file == writers.name else ExternalWriters(writers.publication.of(file), writers.merge)
+        deque(own.adopt_late_writes(of_all=True), maxlen=0)
 
 
 def _is_retired(each: Kept) -> bool:

@@ -225,18 +225,9 @@ class ForbiddenError(CatmemError):
 
 
 class ApprovalError(ForbiddenError):
-    """A write that waits for a person by ``approval`` of catmem.yaml, through an interface where it cannot wait.
-
-    ``data`` are the bytes that it would make of revision ``base``.
-    """
+    """A write that waits for a person by ``approval`` of catmem.yaml, through an interface where it cannot wait."""
 
     code = "needs_approval"
-
-    def __init__(self, message: str, *, base: str, data: bytes, hint: str | None = None) -> None:
-        """``base`` is a revision."""
-        super().__init__(message, hint=hint)
-        self.base = base
-        self.data = data
 
 
 class RefusedError(CatmemError):

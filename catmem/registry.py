@@ -1,4 +1,4 @@
-"""What plugins add to catmem: operations, kinds of stores, importers, roots over what other programs keep, and pages.
+"""What plugins add to catmem: operations, kinds of stores, importers, roots, steps of a write, and pages.
 
 A plugin is an entry point of the group ``catmem.plugins`` that names a function ``register(registry)``. Those of
 ``catmem/plugins`` are listed there like everybody's. What is added is named by its place, ``module:name``, and is
@@ -50,6 +50,7 @@ class Registry:
         self.stores: dict[str, str] = {} if before is None else dict(before.stores)
         self.importers: dict[str, str] = {} if before is None else dict(before.importers)
         self.roots: dict[str, str] = {} if before is None else dict(before.roots)
+        self.steps: dict[str, tuple[str, str]] = {} if before is None else dict(before.steps)
         self.pages: list[str] = [] if before is None else list(before.pages)
         self.plugins: list[Plugin] = [] if before is None else list(before.plugins)
 
@@ -80,6 +81,10 @@ class Registry:
         """A function ``make(folder)``, which gives a ``NewRoot`` and why homes are not in it."""
         _add(self.roots, "root", program, place)
 
+    def add_step(self, name: str, place: str, *, before: str = "approval") -> None:
+        """A function ``refuse(attempt)`` of a write, where ``steps`` of catmem.yaml names it; see ``writing.write``."""
+        _add(self.steps, "step", name, (place, before))
+
     def add_pages(self, module: str) -> None:
         """What ``catmem serve`` shows a browser: a module with ``routes()`` and ``error_page(request, error)``."""
         if self.pages:
@@ -87,8 +92,8 @@ class Registry:
         self.pages.append(module)
 
 
-def _add(added: dict[str, Any], kind: str, name: str, value: str | AddedCommand) -> None:
-    texts: tuple[object, ...] = (name, *value) if isinstance(value, AddedCommand) else (name, value)
+def _add(added: dict[str, Any], kind: str, name: str, value: str | tuple[str, ...]) -> None:
+    texts: tuple[object, ...] = (name, value) if isinstance(value, str) else (name, *value)
     if not all(isinstance(each, str) and each.isprintable() for each in texts):
         raise bad_plugin(f"what it says of a {kind} is no text of one line")
     if name in added:

@@ -157,7 +157,8 @@ class Config:
     is what becomes of a write with a secret in it; prompts withhold it in any case.
     ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
     ``limits`` under their own. ``approval`` is ``None`` where no write waits. ``agents`` gives the profile of each
-    agent that is not called like its own, ``entities`` what is declared beside the files of profiles, by its name.
+    agent that is not called like its own, ``entities`` what is declared beside the files of profiles, by its name;
+    ``steps`` are those of plugins that every write passes.
     """
 
     root: Path
@@ -184,6 +185,7 @@ class Config:
     entities: Mapping[str, DeclaredEntity] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     lint: Mapping[str, Any] = field(default_factory=dict)
+    steps: tuple[str, ...] = ()
     built: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
     """The last profile that was built with this configuration, by its name; ``config.profile`` keeps it."""
 
@@ -314,6 +316,7 @@ def _config(root: Path, source: _Source) -> Config:
         approval=_approval(source, data.get("approval"), declared),
         entities=_entities(source, data.get("entities", {})),
         server=data.get("server", {}),
+        steps=tuple(data.get("steps", ())),
         **{key: data[key] for key in plain if key in data},
     )
 

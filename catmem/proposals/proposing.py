@@ -56,8 +56,8 @@ def proposed_before(workspace: Root, first: Revision) -> NewProposal:
     return NewProposal(name, repeated=True, state="replaced" if made is None else made.state)
 
 
-def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> NewProposal:
-    """Keep what a write makes (``data``) of revision ``base`` as a proposal.
+def propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
+    """Keep what a write makes (``data``) of what is there as a proposal.
 
     The same proposal of the same agent is there already, and is given again. One on the same entry takes the place of
     the one before. Raises ``ProposalError`` (``too_many_proposals``,
@@ -65,18 +65,19 @@ def propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: C
     """
     while True:
         try:
-            return _propose(workspace, attempt, base, data, change)
+            return _propose(attempt, current, data, change)
         except _DecidedMeanwhileError:
             continue  # another decision or proposal came between the look and the lock
 
 
-def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: Change) -> NewProposal:
-    policy, entity = workspace.config.approval or Approval(), attempt.entity
+def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
+    workspace, entity = attempt.workspace, attempt.entity
+    policy = workspace.config.approval or Approval()
     reader = ProposalReader(workspace, entity)
     agent = str(change.note.get("actor") or PERSON)
     names = [action.get("action") for action in change.note.get("actions", ())]
-    old, new = reader.document(base), legible(workspace.parse, entity, data)
-    _refuse_titles(old, new, entity, base, data)
+    old, new = (legible(workspace.parse, entity, each) for each in (current.data, data))
+    _refuse_titles(old, new, entity)
     would = changes_of(old, new, None, names)
     own = [each for each in reader.open() if each.agent == agent]
     older = [each for each in own if each.state == "done" or _overlap(each.changes, would)]
@@ -93,7 +94,7 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
             hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
         )
     until = (clock.today() + timedelta(days=policy.days)).isoformat()
-    said = {"id": f"p-{uuid4().hex[:10]}", "base": base, "until": until}
+    said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision, "until": until}
     seen = {each.revision for each in own}
 
     def update(_: Current) -> bytes:
@@ -105,11 +106,11 @@ def _propose(workspace: Root, attempt: Attempt, base: str, data: bytes, change: 
     merges = tuple(each.revision for each in older)
     note = {**change.note, PROPOSAL: said}
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
-    attempt.commit(base, update, waits)
+    attempt.commit(current.revision, update, waits)
     return NewProposal(said["id"], tuple(each.id for each in older if each.state != "done"))
 
 
-def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: bytes) -> None:
+def _refuse_titles(old: Document, new: Document, entity: str) -> None:
     """Raise ``ApprovalError`` for other titles and for new sections without entries: a proposal shows entries alone."""
     was, now = ({each.category: each.title for each in document.scan.headers} for document in (old, new))
     shown = {UNCATEGORIZED, *(entry.category for entry in new.entries)}
@@ -118,8 +119,6 @@ def _refuse_titles(old: Document, new: Document, entity: str, base: str, data: b
         return
     raise ApprovalError(
         f"this changes a title of {entity}, which cannot wait as a proposal",
-        base=base,
-        data=data,
         hint="Nothing was written. Change the entries alone, or let a person change the title.",
     )
 

@@ -166,8 +166,9 @@ class Attempt:
         role = change.note.get("envelope", {}).get("role_id")
         for key, said in (("op_id", change.op_id), ("role_id", role)):
             try:
-                to_agent = change.agent != PERSON
-                check_threats([said] if said else [], self.workspace.config, to_agent=to_agent, allow_secret=False)
+                if said is not None:
+                    to_agent = change.agent != PERSON
+                    check_threats([said], self.workspace.config, to_agent=to_agent, allow_secret=False)
             except EditError as error:
                 error.key = key
                 raise
@@ -182,8 +183,6 @@ class Attempt:
         if not policy.shadow:
             raise ApprovalError(
                 f"this change of {self.entity} by {change.agent} needs the approval of a person",
-                base=current.revision,
-                data=data,
                 hint="Nothing was written. A person may make it; as a write of entries it can wait as a proposal.",
             )
 

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import Profile, one_reading
 from catmem.errors import ApprovalError, CatmemError, EditError
 from catmem.names import TARGETS
+from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, is_branch
 from catmem.text import size_of
 from catmem.writing.editor import Editor, OperationsEditor, finds_its_file
@@ -114,8 +116,8 @@ class WriteAttempt(Attempt):
     data: bytes = b""
     """The new text; the very object that is there if there is nothing to change."""
     alerted: bool = False
-    held_back: ApprovalError | None = None
-    """Why it waits for a person."""
+    waits: bool = False
+    """Whether it waits for a person."""
     note: dict[str, Any] = field(default_factory=dict)
     """What goes on the record."""
     change: Change = field(default_factory=Change)
@@ -227,11 +229,11 @@ def view(attempt: WriteAttempt) -> None:
     """Ask the store whether the writer's view still holds, and write one revision; of a dry run the same is said."""
     try:
         attempt.commit(attempt.expected, attempt.made, attempt.change, rebases=True)
-    except ApprovalError as error:
+    except ApprovalError:
         # A merge closes branches, which no proposal shows.
         if attempt.plan is None or attempt.asked.merges:
             raise
-        attempt.held_back = error
+        attempt.waits = True
     except CatmemError as error:
         refusal = attempt.editor.refusal(error)
         if refusal is error:
@@ -258,7 +260,7 @@ def approval(a: WriteAttempt) -> None:
     """Hold back what asks to wait for a person; what has to by the policy of the root the gate holds back."""
     a.editor.finish()
     if a.asked.proposes and a.data != a.current.data:
-        raise ApprovalError(f"this {a.change.op} asks to wait", base=a.current.revision, data=a.data)
+        raise ApprovalError(f"this {a.change.op} asks to wait")
 
 
 When: TypeAlias = Literal["before", "on the text"]
@@ -284,9 +286,22 @@ STEPS = (
 """The steps of a write, in their order. The store asks those on the text inside of ``view``."""
 
 
+@cache
+def steps_of(names: tuple[str, ...]) -> tuple[WriteStep, ...]:
+    """The steps with those of plugins that catmem.yaml names. Raises ``ConfigError`` (``bad_plugin``)."""
+    found = list(STEPS)
+    for name in names:
+        added, before = registry().steps.get(name, ("", ""))
+        place = next((place for place, each in enumerate(found) if each.run.__name__ == before), None)
+        if place is None:
+            raise bad_plugin(f"no plugin adds the step {name!r} to writes, which catmem.yaml names")
+        found.insert(place, WriteStep(at(added), found[place].when))
+    return tuple(found)
+
+
 def run(a: WriteAttempt, when: When) -> None:
     """Take the steps of one part."""
-    for step in STEPS:
+    for step in steps_of(a.workspace.config.steps):
         if step.when == when:
             step.run(a)
 
@@ -299,7 +314,7 @@ def write(root: Root, asked: Request) -> Written:
     with one_reading():
         with a:
             run(a, "before")
-            written = _answer(a) if a.held_back is None else _proposed(a, a.held_back)
+            written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
             written = replace(written, notes=(*a.notes(), *written.notes))
         # After the attempt, whose time is that of the write.
         if a.editor.terms is None:
@@ -382,15 +397,13 @@ def _first_answer(a: WriteAttempt, now: Snapshot, after: str) -> Written:
     )
 
 
-def _proposed(a: WriteAttempt, held_back: ApprovalError) -> Written:
-    """Keep the write as a proposal; a change of titles cannot wait, nor can what is no memory file."""
+def _proposed(a: WriteAttempt, plan: Plan) -> Written:
+    """Keep the write as a proposal."""
     from catmem.proposals.proposing import propose
 
-    if a.plan is None:
-        raise held_back
     note = {name: value for name, value in a.note.items() if name != UNREAD}
-    made = propose(a.workspace, a, held_back.base, held_back.data, replace(a.change, note=note))
-    return _waiting(a, made, a.plan.entries, a.plan.warnings)
+    made = propose(a, a.current, a.data, replace(a.change, note=note))
+    return _waiting(a, made, plan.entries, plan.warnings)
 
 
 def _waiting(a: WriteAttempt, made: NewProposal, entries: tuple[Entry, ...], warnings: tuple[str, ...] = ()) -> Written:

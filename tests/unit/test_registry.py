@@ -146,6 +146,30 @@ def test_what_another_package_adds_is_there_like_every_command(catmem):
     assert "others" in catmem(GOOD, "import", "--help").stdout
 
 
+STEP = """\
+from catmem.errors import EditError
+
+
+def refuse(attempt):
+    if b"draft" in attempt.data:
+        raise EditError("a draft is no fact", code="structure")
+
+
+def register(registry):
+    registry.add_step("no-drafts", "others:refuse")
+"""
+
+
+def test_a_step_of_another_package_is_taken_where_the_root_names_it(catmem, tmp_path):
+    add = ("add", "-p", "neo", "-c", "rules")
+    catmem(STEP, *add, "A draft of a rule.", "--dry-run")
+    with (tmp_path / "root" / "catmem.yaml").open("a") as config:
+        config.write("steps: [no-drafts]\n")
+    assert "a draft is no fact" in catmem(STEP, *add, "A draft of a rule.", status=2).stderr
+    assert "added to" in catmem(STEP, *add, "A rule.").stdout
+    assert "no plugin adds the step 'no-drafts'" in catmem(GOOD, *add, "Another rule.", status=2).stderr
+
+
 def test_plugins_that_fail_add_nothing_and_are_named(python, tmp_path):
     bad = {f"bad{place}": reason for place, (_, reason) in enumerate(BAD.values())}
     install(

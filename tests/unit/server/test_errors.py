@@ -45,7 +45,7 @@ CASES = [
     (401, RequestError("m", code="no_token")),
     (418, RequestError("m", code="request", status=418)),
     (403, ForbiddenError("m")),
-    (403, ApprovalError("m", base="0", data=b"")),
+    (403, ApprovalError("m")),
     (403, EnvelopeError("m", code="bad_signature")),
     (404, UnknownNameError("m")),
     (404, UnknownRevisionError("m")),

@@ -26,7 +26,7 @@ from catmem.ops.shared import (
     Target,
 )
 from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, ONLY_TOOL, Call, Http, Outcome, P, Tool, UsageError, operation
-from catmem.seeding.plan import SeedPlan
+from catmem.seeding.plan import HowSeeded, SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
 from catmem.workspace.workspace import Workspace
@@ -224,12 +224,14 @@ def seed(
         return _of_agent(call, str(source), targets, target=target, categories=categories, resolve=resolve)
     settling, named = settlements(settle), targets or []
     _refuse_slips(call, settling)
-    filters: dict[str, Any] = {"as_of": as_of, "actor": actor, "categories": categories or None}
-    if ephemeral:
-        return _ephemeral(call, str(source), named[0], target, filters)
     root = call.root
+    how: HowSeeded = {
+        "target": target, "categories": categories or None, "as_of": as_of, "actor": actor,
+        "every_entry": status, "replace_cloned": replace_cloned,
+    }  # fmt: skip
+    if ephemeral:
+        return _ephemeral(call, root.plan_seed(str(source), named, **how))
     seeds, unreadable = _seeds(root, source, named, everybody=everybody)
-    how = {**filters, "target": target, "every_entry": status, "replace_cloned": replace_cloned}
     answers = {"actor": actor, "allow_secret": allow_secret}
     settle_in = call.dialogue("seed")(root, answers).plan if interactive else partial(settled, settling)
     plans: list[SeedPlan] = []
@@ -259,7 +261,7 @@ def _of_agent(
     **how: Any,  # noqa: ANN401 - as plan_seed has it
 ) -> Outcome:
     """What a seed did, for a caller at another interface than the command line."""
-    from catmem.seeding.planner import refuse_bounded
+    from catmem.workspace.history import refuse_bounded
 
     if call.actor is not None:
         if call.session is not None and call.session.proposes:
@@ -269,7 +271,7 @@ def _of_agent(
                 f"{call.actor} may not seed that",
                 hint="A profile of tier 1 seeds from its own files, and settles nothing.",
             )
-        refuse_bounded(call.root, call.actor)
+        refuse_bounded(call.root, call.actor, "seed the memory of other profiles")
     plan = call.root.plan_seed(source, targets, resolve=resolve, actor=call.actor, **how)
     done = SeedSeen(call.root.apply_seed(plan))
     return Outcome(done, conflict=bool(done.errors))
@@ -284,19 +286,18 @@ def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
     return named if one is None else [one]
 
 
-def _ephemeral(call: Call, source: str, name: str, target: str | None, filters: Mapping[str, Any]) -> Outcome:
+def _ephemeral(call: Call, plan: SeedPlan) -> Outcome:
     """The slice of one target, as a memory file."""
-    from catmem.seeding.planner import joined
+    from catmem.seeding.planner import joined, slices_of
 
-    root = call.root
-    texts = root.ephemeral_seed(source, name, **filters)
-    texts = {each: text for each, text in texts.items() if target in {None, each}}
+    root, source, (name,) = call.root, plan.asked.source, plan.targets
+    texts = slices_of(plan)
     about_user = root.path(source, "user")
     if about_user in root.missing_files(source):
         call.tell(f"warning: {shown_path(about_user)} is not there")
     if not (any(texts.values()) or call.for_program):
         call.tell(f"{source} has nothing that {name} may read.")
-        for note in root.plan_seed(source, name, target=target, **filters).notes:
+        for note in plan.notes:
             call.tell(note)
     return Outcome(joined(root, texts.values()), {"source": source, "target": name, **texts})
 

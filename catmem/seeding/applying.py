@@ -18,7 +18,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan, SeedRefusal
-from catmem.seeding.planner import plan_within, refuse_unmerged, replanned
+from catmem.seeding.planner import plan_seed, plan_within, refuse_unmerged
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
@@ -49,7 +49,7 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
         now = {entity: bytes_digest(workspace.store.peek(entity)) for entity in plan.read}
         # Something may have been taken out of a source for good.
         if file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items()):
-            plan = replanned(workspace, plan)
+            plan = plan_seed(workspace, plan.asked)
         return _Applying(workspace, plan, file, drift).run()
 
 
@@ -133,7 +133,7 @@ class _Applying:
         return replace(made, revision=snapshot.revision if made.changes else None, notes=tuple(notes))
 
     def _write_lock(self, done: Iterable[FilePlan]) -> str | None:
-        lock, day = self.plan.lock, min(self.plan.asked.as_of, clock.today())
+        lock, day = self.plan.lock, min(self.plan.asked.day, clock.today())
         news = [(each, self.plan.read[each.source]) for each in done if _is_news(each, lock)]
         records = [
             SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries) for plan, read in news

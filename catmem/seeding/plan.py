@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
+from catmem import clock
+from catmem.config.config import Taxonomy
+from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, profile_names
 from catmem.errors import CatmemError, ConfigError
 from catmem.model.version import Version
+from catmem.names import known_target
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import FilePlan, Parts, Resolve, conflict_id
@@ -18,17 +22,64 @@ from catmem.store.contract import Snapshot
 from catmem.workspace.root import Root, load_each
 
 
-class SeedRequest(NamedTuple):
-    """What was asked for, so that a plan can be made again. ``categories`` are slugs, ``None`` for all."""
+class HowSeeded(TypedDict, total=False):
+    """How a seed is made; each may be left out.
 
-    source: str
-    targets: tuple[str, ...]
-    only: str | None
-    as_of: date
+    ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories: entries of others are neither copied
+    nor removed, and stay on record. ``as_of`` is the day by which dates are judged. ``resolve`` settles conflicts:
+    ``target``, ``source`` or ``both`` for all, or a mapping from the ``id`` that a conflict has in the JSON of the plan
+    to one of these. ``actor`` is the profile that acts, ``None`` a person. ``every_entry`` tells also of entries in
+    files that cannot change. ``replace_cloned`` takes out of a file that is a clone of the source's, as after ``hermes
+    profile create --clone``, what the source has too and no seed put there.
+    """
+
+    target: str | None
+    categories: Sequence[str] | str | None
+    as_of: date | None
     resolve: Resolve | None
     actor: str | None
-    categories: tuple[str, ...] | None = None
+    every_entry: bool
+    replace_cloned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SeedRequest:
+    """What is asked for, so that a plan can be made again: whose files go to whom, and how (``HowSeeded``).
+
+    Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3.
+    """
+
+    source: str
+    targets: Sequence[str] | str | None = None
+    target: str | None = None
+    categories: Sequence[str] | str | None = None
+    as_of: date | None = None
+    resolve: Resolve | None = None
+    actor: str | None = None
+    every_entry: bool = False
     replace_cloned: bool = False
+
+    @property
+    def day(self) -> date:
+        """The day by which dates are judged."""
+        return self.as_of or clock.today()
+
+    def checked(self, taxonomy: Taxonomy) -> SeedRequest:
+        """The same with targets and categories as lists of names. Raises ``ConfigError``, ``UnknownNameError``."""
+        targets = (self.targets,) if isinstance(self.targets, str) else tuple(dict.fromkeys(self.targets or ()))
+        if self.target is not None:
+            known_target(self.target)
+        if self.categories is None:
+            return replace(self, targets=targets)
+        categories = [self.categories] if isinstance(self.categories, str) else self.categories
+        slugs = [taxonomy.category(name) for name in categories]
+        if not slugs or "" in slugs:
+            raise ConfigError(
+                f"{shown(categories[slugs.index('')])} is not a category" if slugs else "no category is named",
+                code="bad_category",
+                hint="Nothing was seeded. Name one or more categories, or leave the filter out.",
+            )
+        return replace(self, targets=targets, categories=tuple(dict.fromkeys(slugs)))
 
 
 class SeedRefusal(NamedTuple):
@@ -64,7 +115,7 @@ class SeedPlan:
     @property
     def targets(self) -> tuple[str, ...]:
         """The profiles that are to be seeded."""
-        return self.asked.targets
+        return tuple(self.asked.targets or ())
 
     @property
     def changes(self) -> bool:
@@ -85,7 +136,7 @@ class SeedPlan:
         return max([open_conflict, *(error.exit_status for error in errors)])
 
     def __json__(self) -> dict[str, Any]:
-        ahead = {} if self.done else {"as_of": self.asked.as_of, "in_sync": self.in_sync}
+        ahead = {} if self.done else {"as_of": self.asked.day, "in_sync": self.in_sync}
         files = [
             _file_dict(each) | ({"revision": each.revision, "notes": each.notes} if self.done else {})
             for each in self.files

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from catmem import clock
 from catmem.config.access import Rights
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
@@ -24,7 +23,6 @@ from catmem.errors import (
     ConfigError,
     DriftError,
     EditError,
-    ForbiddenError,
     UnknownNameError,
     UnreadableError,
 )
@@ -32,7 +30,7 @@ from catmem.model.document import Document
 from catmem.model.layout import shared_within
 from catmem.model.splice import composed
 from catmem.model.version import Version
-from catmem.names import TARGETS, UNCATEGORIZED, known_target
+from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, known_profiles, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedRecord
@@ -42,7 +40,6 @@ from catmem.seeding.slices import (
     Offer,
     Offered,
     Parts,
-    Resolve,
     cloned_entries,
     is_settled,
     left_out,
@@ -58,6 +55,7 @@ from catmem.staleness.freshness import DATED_BY
 from catmem.staleness.lineage import clocks_of
 from catmem.store.contract import Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
+from catmem.workspace.history import refuse_bounded
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
@@ -67,74 +65,25 @@ _LISTED = 20
 """Categories that a refusal names at most."""
 
 
-def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
-    workspace: Root,
-    source: str,
-    targets: Sequence[str] | str | None = None,
-    *,
-    target: str | None = None,
-    as_of: date | None = None,
-    resolve: Resolve | None = None,
-    actor: str | None = None,
-    every_entry: bool = False,
-    categories: Sequence[str] | str | None = None,
-    replace_cloned: bool = False,
-    profiles: Mapping[str, Profile] | None = None,
-) -> SeedPlan:
+def plan_seed(workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> SeedPlan:
     """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now."""
     with one_reading():
         unreadable: tuple[CatmemError, ...] = ()
-        if targets is None:
+        if asked.targets is None:
             loaded, wrong = load_each(workspace)
             profiles = {profile.name: profile for profile in loaded}
             order = seed_order(workspace, profiles)
-            targets, unreadable = order.targets(workspace.profile(source).name), (*wrong, *order.unreadable)
-            if unreadable and not targets:
+            asked = replace(asked, targets=order.targets(workspace.profile(asked.source).name))
+            unreadable = (*wrong, *order.unreadable)
+            if unreadable and not asked.targets:
                 raise unreadable[0]
-        named = (targets,) if isinstance(targets, str) else tuple(dict.fromkeys(targets))
-        only = None if target is None else known_target(target)
-        slugs = _slugs(workspace, [categories] if isinstance(categories, str) else categories)
-        asked = SeedRequest(source, named, only, as_of or clock.today(), resolve, actor, slugs, replace_cloned)
-        plan = _Planning(workspace, asked, profiles).plan(every_entry=every_entry)
+        plan = _Planning(workspace, asked.checked(workspace.config.taxonomy), profiles).plan()
         return replace(plan, unreadable=unreadable) if unreadable else plan
 
 
-def replanned(workspace: Root, plan: SeedPlan) -> SeedPlan:
-    """The plan of the same request, from what is there now."""
-    return _Planning(workspace, plan.asked).plan()
-
-
-def ephemeral(  # noqa: PLR0913 - what is asked for, by keyword
-    workspace: Root,
-    source: str,
-    name: str,
-    *,
-    as_of: date,
-    actor: str | None = None,
-    categories: Sequence[str] | None = None,
-) -> dict[str, str]:
-    """The slices of ``source``'s files that the profile ``name`` is to have, as texts by target."""
-    asked = SeedRequest(source, (name,), None, as_of, None, actor, _slugs(workspace, categories))
-    with one_reading():
-        planning = _Planning(workspace, asked)
-        profile = planning.profiles[name]
-        return {
-            target: slice_text(offered, planning.slice_of(profile, target, offered))
-            for target, offered in planning.offers().items()
-        }
-
-
-def _slugs(workspace: Root, categories: Sequence[str] | None) -> tuple[str, ...] | None:
-    if categories is None:
-        return None
-    named = [workspace.config.taxonomy.category(name) for name in categories]
-    if not named or "" in named:
-        raise ConfigError(
-            "no category is named" if not named else f"{shown(categories[named.index('')])} is not a category",
-            code="bad_category",
-            hint="Nothing was seeded. Name one or more categories, or leave the filter out.",
-        )
-    return tuple(dict.fromkeys(named))
+def slices_of(plan: SeedPlan) -> dict[str, str]:
+    """What the one profile of a plan is to have of each file, as texts of memory files by target."""
+    return {entity.partition("/")[2]: slice_text(parts.offered, parts.slice) for entity, parts in plan.parts.items()}
 
 
 def joined(workspace: Root, texts: Iterable[str]) -> str:
@@ -147,17 +96,6 @@ def joined(workspace: Root, texts: Iterable[str]) -> str:
     return composed(versions, titles, documents[0]).text
 
 
-def refuse_bounded(workspace: Root, actor: str | None) -> Profile | None:
-    """The profile that acts, ``None`` for a person. Raises before one that may not seed learns of any other."""
-    acting = None if actor is None else workspace.profile(actor)
-    if not Rights(acting, "user", workspace.config.taxonomy).unbounded:
-        raise ForbiddenError(
-            f"{actor} may not seed the memory of other profiles",
-            hint="A person may do that, and a profile of tier 1.",
-        )
-    return acting
-
-
 # --- the plan --------------------------------------------------------------------------------------------------------
 
 
@@ -167,11 +105,13 @@ class _Planning:
     def __init__(self, workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
         self.workspace = workspace
         self.asked = asked
-        self.files = TARGETS if asked.only is None else (asked.only,)
+        self.files = TARGETS if asked.target is None else (asked.target,)
         known = known_profiles(workspace, profiles)
-        self.acting = refuse_bounded(workspace, asked.actor)
+        if asked.actor is not None:  # before it learns of any other profile
+            refuse_bounded(workspace, asked.actor, "seed the memory of other profiles")
+        self.acting = None if asked.actor is None else workspace.profile(asked.actor)
         self.source = known(asked.source)
-        self.profiles = {name: known(name) for name in asked.targets}
+        self.profiles = {name: known(name) for name in asked.targets or ()}
         self._refuse(known)
         self.lock_data, self.lock = SeedFile(workspace.root).read()
         self.given: dict[str, list[SeedRecord]] = {}
@@ -207,19 +147,19 @@ class _Planning:
                     hint="Nothing was seeded. Give it a memory_dir of its own.",
                 )
 
-    def plan(self, *, every_entry: bool = False) -> SeedPlan:
+    def plan(self) -> SeedPlan:
         files: list[FilePlan] = []
         refused: list[SeedRefusal] = []
         for target, offered in self.offers().items():
             self._refuse_emptied(target, offered)
             for name, profile in self.profiles.items():
                 try:
-                    found = self._file(profile, target, offered, every_entry=every_entry)
+                    found = self._file(profile, target, offered)
                 except CatmemError as error:
                     refused.append(SeedRefusal(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.asked.targets)}
+        warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.profiles)}
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
@@ -285,7 +225,7 @@ class _Planning:
             error.hint = f"Nothing was seeded. {error.hint}"
             raise
         refuse_unmerged(workspace, entity, document.text)
-        return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.as_of)
+        return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.day)
 
     def _refuse_emptied(self, target: str, offered: Offer) -> None:
         """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
@@ -308,7 +248,7 @@ class _Planning:
                 "or remove catmem.seed.lock.",
             )
 
-    def _file(self, profile: Profile, target: str, offered: Offer, *, every_entry: bool) -> FilePlan | None:
+    def _file(self, profile: Profile, target: str, offered: Offer) -> FilePlan | None:
         """The plan of one file; ``None`` if there is nothing to say of it."""
         entity, source = f"{profile.name}/{target}", f"{self.source.name}/{target}"
         record = self.lock.records.get((entity, source))
@@ -335,7 +275,7 @@ class _Planning:
         refuse_unmerged(self.workspace, entity, text)
         self._refuse_slip(profile, parts, data)
         kept = all(each.text.encode() in data for each in parts.base or ())
-        if data and kept and not (every_entry or replaces) and is_settled(parts):
+        if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
             return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
         plan = plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
         return plan if record is not None or parts.slice or plan.cloned else None
@@ -430,7 +370,7 @@ def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Pa
         limit = limit_of(profile, plan.target.partition("/")[2], workspace.config)
         most = None if limit is None else max(limit, size_of(plan.before))
         plan = replace(plan, after=shared_within(workspace.parse(plan.after), most) or plan.after)
-    refuse_too_long(workspace, profile, plan, asked.as_of)
+    refuse_too_long(workspace, profile, plan, asked.day)
     return plan
 
 

@@ -30,7 +30,7 @@ from catmem.prompt.sizes import Use, flat_size, percent_of
 from catmem.proposals.promoting import promotable
 from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
-from catmem.seeding.plan import seed_order
+from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import State
@@ -309,7 +309,7 @@ class Overviews:
         if not targets:
             return {}
         try:
-            plan = plan_seed(self.workspace, source, targets, as_of=day, profiles=profiles)
+            plan = plan_seed(self.workspace, SeedRequest(source, targets, as_of=day), profiles)
         except CatmemError as error:
             return dict.fromkeys(targets, SeedState(source, problems=(error,)))
         found: dict[str, SeedState] = {}

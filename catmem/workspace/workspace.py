@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Any, Unpack
 
-from catmem import clock
 from catmem.config.profile import one_reading
 from catmem.names import TARGETS, known_target
 from catmem.workspace.profile_memory import read_document
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from catmem.proposals.deciding import Decided
     from catmem.proposals.proposal import Proposal
     from catmem.search.search import Narrowing, SearchHit
-    from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.slices import Resolve
+    from catmem.seeding.plan import HowSeeded, SeedPlan
     from catmem.staleness.lineage import Blamed
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
@@ -434,64 +432,18 @@ class Workspace(Root):
 
     # --- seeding ---------------------------------------------------------------------------------------------------
 
-    def plan_seed(  # noqa: PLR0913 - what is asked for, by keyword
-        self,
-        source: str,
-        targets: Sequence[str] | str | None = None,
-        *,
-        target: str | None = None,
-        as_of: date | None = None,
-        resolve: Resolve | None = None,
-        actor: str | None = None,
-        every_entry: bool = False,
-        categories: Sequence[str] | str | None = None,
-        replace_cloned: bool = False,
-    ) -> SeedPlan:
+    def plan_seed(self, source: str, targets: Sequence[str] | str | None = None, **how: Unpack[HowSeeded]) -> SeedPlan:
         """What copying slices of ``source``'s files to the profiles ``targets`` would do; nothing is written.
 
         Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3; what is wrong
         with profiles that may be among them is ``unreadable`` in the plan, and raised where no other is left.
-        ``target`` keeps to ``user`` or ``memory``, ``categories`` to some categories (entries of others are neither
-        copied nor removed, and stay on record), and ``every_entry`` tells also of entries in files that cannot change.
-        ``resolve`` settles conflicts: ``target``, ``source`` or ``both`` for all, or a mapping from the ``id`` that a
-        conflict has in the JSON of the plan to one of these. ``replace_cloned`` takes
-        out of a file that is a clone of the source's, as after ``hermes profile create --clone``, what the source has
-        too and no seed put there. Raises ``ConfigError`` and its kinds, ``ForbiddenError``, ``DriftError``,
-        ``UnreadableError``.
+        ``HowSeeded`` lists what may be given by keyword. Raises ``ConfigError`` and its kinds, ``ForbiddenError``,
+        ``DriftError``, ``UnreadableError``.
         """
+        from catmem.seeding.plan import SeedRequest
         from catmem.seeding.planner import plan_seed
 
-        return plan_seed(
-            self,
-            source,
-            targets,
-            target=target,
-            as_of=as_of,
-            resolve=resolve,
-            actor=actor,
-            every_entry=every_entry,
-            categories=categories,
-            replace_cloned=replace_cloned,
-        )
-
-    def ephemeral_seed(
-        self,
-        source: str,
-        name: str,
-        *,
-        as_of: date | None = None,
-        actor: str | None = None,
-        categories: Sequence[str] | str | None = None,
-    ) -> dict[str, str]:
-        """The slices that the profile ``name`` would be seeded with, as texts of memory files by target.
-
-        For an agent that lives for one task: nothing is written. ``categories`` is as for ``plan_seed``, which raises
-        the same.
-        """
-        from catmem.seeding.planner import ephemeral
-
-        named = [categories] if isinstance(categories, str) else categories
-        return ephemeral(self, source, name, as_of=as_of or clock.today(), actor=actor, categories=named)
+        return plan_seed(self, SeedRequest(source, targets, **how))
 
     def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedPlan:
         """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.

@@ -73,10 +73,7 @@ CALLS = {
     "Workspace.read": "(self, name, target='user')",
     "Workspace.list": "(self, name, *, target=None, category=None, as_of=None)",
     "Workspace.search": "(self, name, query, **narrowing)",
-    "Workspace.plan_seed": (
-        "(self, source, targets=None, *, target=None, as_of=None, resolve=None, actor=None, every_entry=False, "
-        "categories=None, replace_cloned=False)"
-    ),
+    "Workspace.plan_seed": "(self, source, targets=None, **how)",
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",
     "Workspace.prompt": "(self, name, *, source=None, categories, budget=None, as_of=None, style=None, scanner=None, counter)",
@@ -107,7 +104,7 @@ MEMBERS = {
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
-        "add", "anew", "apply_seed", "approve", "blame", "branches", "bytes_of", "config", "content", "envelope", "ephemeral_seed", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile", "proposal", "proposals",
+        "add", "anew", "apply_seed", "approve", "blame", "branches", "bytes_of", "config", "content", "envelope", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile", "proposal", "proposals",
         "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "unlogged", "verify", "verify_all", "view", "warnings", "write",
     },
     "Operation": {

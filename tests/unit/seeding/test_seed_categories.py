@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.mcp.tools import call_tool
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.planner import ephemeral
+from catmem.seeding.planner import slices_of
 from catmem.store.contract import Change
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
@@ -106,8 +106,11 @@ def test_an_alias_and_what_has_no_category(tmp_path):
 
 
 def test_a_slice_as_text_keeps_to_them_too(workspace):
-    assert ephemeral(workspace, "boss", "neo", as_of=DAY, categories=["rules"])["user"] == NEO[NEO.index("## Rules") :]
-    assert workspace.ephemeral_seed("boss", "neo", as_of=DAY, categories="talk")["user"].count("##") == 1
+    assert (
+        slices_of(workspace.plan_seed("boss", "neo", as_of=DAY, categories=["rules"]))["user"]
+        == NEO[NEO.index("## Rules") :]
+    )
+    assert slices_of(workspace.plan_seed("boss", "neo", as_of=DAY, categories="talk"))["user"].count("##") == 1
 
 
 def test_a_category_that_a_target_does_not_read_is_told(workspace):

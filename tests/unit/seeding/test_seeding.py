@@ -23,7 +23,7 @@ from catmem.jsonable import jsonable
 from catmem.proposals.promoting import promote, promote_learned
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import seed_order
-from catmem.seeding.planner import ephemeral, refuse_too_long
+from catmem.seeding.planner import refuse_too_long, slices_of
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.text import DEFAULT_LIMITS, Limits, size_of
@@ -359,7 +359,7 @@ def test_a_plan_in_which_nothing_changes_names_what_is_left_out(tmp_path):
 
 def test_an_ephemeral_slice_is_text_and_writes_nothing(workspace, tmp_path):
     files = everything(tmp_path)
-    assert ephemeral(workspace, "boss", "neo", as_of=DAY) == {"user": NEO, "memory": ""}
+    assert slices_of(workspace.plan_seed("boss", "neo", as_of=DAY)) == {"user": NEO, "memory": ""}
     assert (everything(tmp_path), text_of(workspace)) == (files, "")
 
 
@@ -370,7 +370,7 @@ def test_a_seed_for_a_day_to_come_is_dated_today(workspace):
 
 def test_an_ephemeral_slice_has_nothing_expired_or_blocked(tmp_path):
     workspace = seed_root(tmp_path, text=f"## Talk\n{EXPIRED}\n§\n{BLOCKED}\n§\nLikes tea.\n")
-    assert ephemeral(workspace, "boss", "neo", as_of=DAY)["user"] == "## Talk\nLikes tea.\n"
+    assert slices_of(workspace.plan_seed("boss", "neo", as_of=DAY))["user"] == "## Talk\nLikes tea.\n"
 
 
 WRONG = {

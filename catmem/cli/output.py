@@ -265,9 +265,6 @@ def _root_words() -> str:
     return f" --root {quote(root)}" if root else ""
 
 
-_NARROWEST = 18
-
-
 CONFLICT_REASONS = {
     "body": "both sides reworded this entry",
     "removed": "one side changed this entry and the other removed it",
@@ -284,22 +281,27 @@ def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> It
 
     One that was decided has ``taken``, which is shown too.
     """
-    width = max([_NARROWEST, *(len(name) for found in conflicts for name, _ in _sides(found))])
     for number, found in enumerate(conflicts, first):
         where = f" in {found['category']}" if found["category"] else ""
         yield f"{number}. branch {found['branch']}{where}: {CONFLICT_REASONS[found['reason']]}"
-        for name, text in _sides(found):
-            line, *more = ("(not there)" if text is None else text).split("\n")
-            yield f"   {name:<{width}} {line}"
-            yield from (f"   {'':<{width}} {line}" for line in more)
+        yield from side_lines([*_sides(found)])
+
+
+def side_lines(sides: Sequence[tuple[str, str | None]], indent: str = "   ") -> Iterator[str]:
+    """What each side of a conflict says, behind its name."""
+    width = max(len(name) for name, _ in sides) + 1
+    for name, text in sides:
+        line, *more = ("(not there)" if text is None else text).split("\n")
+        yield f"{indent}{f'{name}:':<{width}} {line}"
+        yield from (f"{indent}{'':<{width}} {line}" for line in more)
 
 
 def _sides(found: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-    yield "base:", found["base"]
+    yield "base", found["base"]
     for side in ("ours", "theirs"):
-        yield f"{side} ({found[f'{side}_by']}):", found[side]
+        yield f"{side} ({found[f'{side}_by']})", found[side]
     if "taken" in found:
-        yield "taken:", found["taken"]
+        yield "taken", found["taken"]
 
 
 # --- how far a long command is, on a terminal ------------------------------------------------------------------------

@@ -100,9 +100,9 @@ def test_a_conflict_is_shown_and_nothing_is_written(user):
     assert result.stderr.splitlines()[:5] == [
         "error[merge_conflict]: 1 entry was changed on both sides: in neo/user, and in 3a, 3b",
         "  1. branch 3b in rules: both sides reworded this entry",
-        "     base:              [created: 2026-01-02] Invoices are due on the 15th.",
-        "     ours (person):     [created: 2026-01-02] Invoices are due on the 20th.",
-        "     theirs (boss):     [created: 2026-01-02] Invoices are due on the 30th.",
+        "     base:          [created: 2026-01-02] Invoices are due on the 15th.",
+        "     ours (person): [created: 2026-01-02] Invoices are due on the 20th.",
+        "     theirs (boss): [created: 2026-01-02] Invoices are due on the 30th.",
     ]
     assert "Without conflicts: 3a" in result.stderr
     error = error_of("merge", "neo", status=3)
@@ -143,10 +143,10 @@ def test_a_dry_run_shows_what_was_decided_and_how(user):
     assert lines == [
         "1 conflict decided:",
         "1. branch 3b in rules: both sides reworded this entry",
-        "   base:              [created: 2026-01-02] Invoices are due on the 15th.",
-        "   ours (person):     [created: 2026-01-02] Invoices are due on the 20th.",
-        "   theirs (boss):     [created: 2026-01-02] Invoices are due on the 30th.",
-        "   taken:             theirs",
+        "   base:          [created: 2026-01-02] Invoices are due on the 15th.",
+        "   ours (person): [created: 2026-01-02] Invoices are due on the 20th.",
+        "   theirs (boss): [created: 2026-01-02] Invoices are due on the 30th.",
+        "   taken:         theirs",
         "Several branches are merged one after the other: ours is the file, for a later one with those before it.",
         "Nothing was written. 3a, 3b would be merged.",
     ]

@@ -41,9 +41,9 @@ def test_each_conflict_is_shown_and_decided(place, opened):
     terminal = opened()
     shown = terminal.wait_for(PROMPT)
     assert shown.startswith("1. branch 4a in talk: both sides reworded this entry\n")
-    assert "base:              [verified_date: 2026-05-01] Likes green tea.\n" in shown
-    assert "ours (person):     Likes black tea.\n" in shown
-    assert "theirs (person):   Likes white tea.\n" in shown
+    assert "base:            [verified_date: 2026-05-01] Likes green tea.\n" in shown
+    assert "ours (person):   Likes black tea.\n" in shown
+    assert "theirs (person): Likes white tea.\n" in shown
     terminal.type("what\n")
     assert "ours: what the file says" in terminal.wait_for(PROMPT)  # and asks again
     terminal.type("t\n")

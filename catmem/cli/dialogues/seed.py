@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import cast
 
 from catmem.cli.dialogue import ConflictDialogue
-from catmem.cli.output import emit, printable, show_written
+from catmem.cli.output import emit, show_written
 from catmem.cli.questions import SEED
-from catmem.cli.texts.seeding import GONE, conflict_head, sides_of
+from catmem.cli.texts.seeding import conflict_text
 from catmem.model.version import Conflict, Version
 from catmem.ops.seeding import open_conflicts
 from catmem.seeding.plan import SeedPlan
@@ -36,8 +36,8 @@ class SeedDialogue(ConflictDialogue):
         answers: dict[str, Choice | Version | None] = {}
         own: dict[str, Version] = {}
         operations: dict[str, list[Operation]] = {}
-        for name, file, found in open_conflicts(plan):
-            answer = self._answer_to(name, file, found)
+        for _, file, found in open_conflicts(plan):
+            answer = self._answer_to(file, found)
             if isinstance(answer, Version):
                 entry = _side(file.source, found, ours=None)
                 if entry not in own:
@@ -66,14 +66,11 @@ class SeedDialogue(ConflictDialogue):
         show_written(written, "settled in", self.how)
         return written.waiting is None
 
-    def _answer_to(self, name: str, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
+    def _answer_to(self, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
         """The answer to one conflict, ``None`` to leave it. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
         if self.is_over:
             return None
-        emit(conflict_head(name, plan, conflict))
-        for side, text in sides_of(conflict):
-            first, *more = (GONE if text is None else text).split("\n")
-            emit(printable("\n".join([f"     {side:<6}  {first}", *(f"{'':<13}{line}" for line in more), ""])))
+        emit(conflict_text(plan, conflict, "\n"))
         answer = self.settle(conflict)
         return None if answer == "leave" else cast("Choice | Version | None", answer)
 

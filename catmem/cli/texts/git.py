@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from catmem.cli.output import emit_json, first_line, say_all
+from catmem.cli.output import CONFLICT_REASONS, emit_json, first_line, say_all, side_lines
 from catmem.jsonable import jsonable
 from catmem.model.version import Conflict, Version
 from catmem.ops.git import FileMerged
 from catmem.ops.table import Call
 
 _WIDTH = 100
-_SAID = {
-    "body": "both sides reworded this entry",
-    "removed": "one side changed this entry and the other removed it",
-    "tags": "the sides gave this entry different tags",
-    "category": "the sides moved this entry to different categories; it is in that of our side",
-    "title": "the sides gave the document different titles; that of our side is in the file",
-}
 
 
 def _merged(value: FileMerged, call: Call) -> None:
@@ -32,15 +25,15 @@ def _lines(name: str, conflicts: Sequence[Conflict]) -> Iterator[str]:
     count = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
     yield f"{name}: {count} between entries"
     for conflict in conflicts:
-        yield f"  {_SAID[conflict.reason]}:"
-        for side in ("base", "ours", "theirs"):
-            yield f"    {side:<7} {_shown(conflict, getattr(conflict, side))}"
+        yield f"  {CONFLICT_REASONS[conflict.reason]}:"
+        sides = ("base", "ours", "theirs")
+        yield from side_lines([(side, _shown(conflict, getattr(conflict, side))) for side in sides], "    ")
     yield f"Keep one of each, take the marks out, then: git add {name}"
 
 
-def _shown(conflict: Conflict, version: Version | None) -> str:
+def _shown(conflict: Conflict, version: Version | None) -> str | None:
     if version is None:
-        return "(not there)"
+        return None
     if conflict.reason == "title":
         return first_line(version.text, _WIDTH)
     return f"{version.category}: {first_line(version.text, _WIDTH)}"

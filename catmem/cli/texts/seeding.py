@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 
 from catmem.cli.output import (
+    CONFLICT_REASONS,
     columns,
     emit,
     emit_text,
@@ -15,6 +16,7 @@ from catmem.cli.output import (
     say,
     say_all,
     show_written,
+    side_lines,
     text_diff,
 )
 from catmem.model.version import Conflict, Reason, Version
@@ -27,16 +29,6 @@ from catmem.text import counted
 from catmem.writing.written import Written
 
 _WIDTH = 60
-_BEFORE = 20
-"""Characters of what both sides say that stand before the place where they differ."""
-GONE = "(not there)"
-_REASONS = {
-    "body": "both sides reworded it",
-    "removed": "one side changed what the other removed",
-    "tags": "both sides changed one tag",
-    "category": "it stands in two categories",
-    "title": "two titles",
-}
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------
@@ -148,47 +140,21 @@ def say_refused(refused: Iterable[SeedRefusal], shown: Callable[[str], str] = st
 
 
 def conflict_lines(plan: FilePlan) -> str:
-    """The conflicts of one file, with what both sides say and said, from where they differ; empty if none is open."""
-    said = ""
-    for conflict in plan.conflicts:
-        said += conflict_head(conflict_id(plan.target, conflict), plan, conflict)
-        names, texts = zip(*sides_of(conflict), strict=True)
-        common = _common(texts)
-        # What both sides say otherwise than before in the same words is no difference between them.
-        apart = common if None in texts[1:] else _common(texts[1:])
-        begins = (common, apart, apart)
-        shown = [GONE if text is None else _excerpt(text, at) for text, at in zip(texts, begins, strict=True)]
-        said += columns([("   ", *row) for row in zip(names, shown, strict=True)])
-    return said
+    """The conflicts of one file, with what both sides say and said; empty if none is open."""
+    return "".join(conflict_text(plan, each) for each in plan.conflicts)
 
 
-def conflict_head(name: str, plan: FilePlan, conflict: Conflict) -> str:
-    """The line above the sides of a conflict."""
+def conflict_text(plan: FilePlan, conflict: Conflict, newline: str = "\\n") -> str:
+    """One conflict, with the whole texts of what both come from, of the target and of the source.
+
+    A ``newline`` is written out, since a line in the log of a CI run can be a command.
+    """
+    sides = (("base", conflict.base), ("target", conflict.ours), ("source", conflict.theirs))
     either = conflict.ours or conflict.theirs
     where = f" in {either.category}" if either is not None and either.category else ""
-    return printable(f"  {plan.target}: conflict {name}{where}: {_REASONS[conflict.reason]}\n")
-
-
-def sides_of(conflict: Conflict) -> list[tuple[str, str | None]]:
-    """The whole texts of what both come from, of the target and of the source."""
-    sides = (("base", conflict.base), ("target", conflict.ours), ("source", conflict.theirs))
-    return [(name, None if side is None else _text(side, conflict.reason)) for name, side in sides]
-
-
-def _common(texts: Sequence[str | None]) -> int:
-    """How many characters the texts that are there have in common at their beginning; 0 of a single one."""
-    there = [text for text in texts if text is not None]
-    if len(there) < 2:  # noqa: PLR2004 - nothing to differ from
-        return 0
-    found = (at for at, letters in enumerate(zip(*there, strict=False)) if len(set(letters)) > 1)
-    return next(found, min(map(len, there)))
-
-
-def _excerpt(text: str, begin: int) -> str:
-    """A text as one line of about ``_WIDTH`` characters, from a word before ``begin`` where that would not be in it."""
-    first = 0 if begin < _WIDTH - _BEFORE else max(text.rfind(" ", 0, begin - _BEFORE) + 1, begin - 2 * _BEFORE)
-    shown = printable(text[first : first + _WIDTH])
-    return f"{'…' if first else ''}{shown}{'…' if first + _WIDTH < len(text) else ''}"
+    head = f"  {plan.target}: conflict {conflict_id(plan.target, conflict)}{where}: {CONFLICT_REASONS[conflict.reason]}"
+    said = [(name, side and _text(side, conflict.reason).replace("\n", newline)) for name, side in sides]
+    return printable("".join(f"{line}\n" for line in (head, *side_lines(said, "     "))))
 
 
 def _text(side: Version, reason: Reason) -> str:

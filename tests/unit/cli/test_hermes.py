@@ -259,7 +259,7 @@ def test_a_conflict_is_shown_with_both_sides_and_the_next_step_and_settled(roote
     put(file, file.read_text(encoding="utf-8").replace("four", "six"))
     for more in (["--dry-run"], []):
         done = run("hermes", "sync", "--all", *more, status=3)
-        assert re.search(r"conflict [0-9a-f]{10} in tastes: both sides reworded it", done.stdout)
+        assert re.search(r"conflict [0-9a-f]{10} in tastes: both sides reworded this entry", done.stdout)
         assert all(said in done.stdout for said in ("Tea with milk at six.", "Tea with milk at five."))
         assert "in sync" not in done.stdout
         assert "'catmem hermes sync default coder --interactive' asks who wins" in done.stderr

@@ -20,9 +20,9 @@ def test_a_side_that_removed_it_is_not_there(tmp_path, monkeypatch):
     lines = run("merge", "neo", status=3).stderr.splitlines()
     assert lines[1:5] == [
         "  1. branch 3a in rules: one side changed this entry and the other removed it",
-        "     base:              [created: 2026-11-21] Vendor is Acme.",
-        "     ours (person):     (not there)",
-        "     theirs (person):   [created: 2026-11-21] Vendor is Bolt.",
+        "     base:            [created: 2026-11-21] Vendor is Acme.",
+        "     ours (person):   (not there)",
+        "     theirs (person): [created: 2026-11-21] Vendor is Bolt.",
     ]
 
 
@@ -31,9 +31,9 @@ def test_lines_stand_below_each_other_and_escapes_are_written_out(tmp_path, monk
     make_conflict(tmp_path, monkeypatch, ["replace", "Acme", "Vendor is Core."], there)
     said = run("merge", "neo", "--interactive", input="q\n", status=3)
     assert said.stdout.splitlines()[-3:] == [
-        "   theirs (person):   [created: 2026-11-21]",
-        "                      Vendor is Acme.",
-        "                      Oh\\x1b[2J.",
+        "   theirs (person): [created: 2026-11-21]",
+        "                    Vendor is Acme.",
+        "                    Oh\\x1b[2J.",
     ]
     assert said.stderr == "Nothing was written.\n"
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple, Protocol
 
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
@@ -32,8 +32,6 @@ from catmem.threats.instructions import (
     find_native,
     find_roles,
     instruction_starts,
-    markup_starts,
-    native_starts,
     stems,
 )
 from catmem.threats.secrets import (
@@ -99,14 +97,13 @@ class Candidates:
         self._instructions = instruction_starts(folded.letters, words) if words else []
         judged = [*find_roles(folded, signs), *find_leaks(folded, signs)] if signs else []
         judged += find_characters(folded) if folded.suspects else ()
+        judged += find_native(folded) if folded.unusual else ()
         secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
-        markup = markup_starts(text, signs) if signs else []
-        native = native_starts(folded) if folded.unusual else []
-        self._starts = [place for place, _ in judged] + [sign.place for sign in secrets] + markup + native
-        self._starts += [found.start for found in chosen]
+        markup = {sign: signs[sign] for sign in MARKUP_SIGNS if sign in signs}
+        self._starts = [place for place, _ in judged] + [sign.place for sign in secrets]
+        self._starts += [*chain.from_iterable(markup.values()), *(found.start for found in chosen)]
         self._found = [*folded.mixed, *(found for _, found in judged if found), *find_secrets(secrets), *chosen]
-        self._found += find_markup(text, signs) if markup else ()
-        self._found += find_native(folded) if native else ()
+        self._found += find_markup(text, markup) if markup else ()
 
     def __bool__(self) -> bool:
         """Whether there is any; without one there is no finding."""

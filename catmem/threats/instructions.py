@@ -146,51 +146,26 @@ _NATIVE_WORD_REACH = 16
 _CAPITALS = frozenset(map(chr, range(0x400, 0x430)))
 
 
-def native_starts(folded: Folded) -> list[int]:
-    """Where in the text a phrase outside Latin letters has its stem, or the line of one with hidden characters begins.
+def find_native(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
+    """Where a phrase outside Latin letters stands, with the finding of ``instruction-override`` if it is the next one.
 
-    No phrase goes over the end of a line, so hidden characters are taken out of the lines that have them alone.
+    Hidden characters are taken out. No phrase goes over the end of a line.
     """
     small = folded.unusual
     if not small.isdisjoint(_CAPITALS):
         small = frozenset(char.lower() for char in small)
     rows = [row for row in _natives() if small.issuperset(row.stems[0])]
-    if not rows:
-        return []
-    text = _small(folded, rows)
-    starts = _stems(rows, text)
-    end = 0
-    for place in folded.suspect_places:
-        if place >= end:
-            start = text.rfind("\n", 0, place) + 1
-            end = text.find("\n", place)
-            end = len(text) if end < 0 else end
-            starts += [start] if _stems(rows, without(folded.suspects, text[start:end])) else []
-    return starts
-
-
-def _stems(rows: Iterable[Phrase], text: str) -> list[int]:
-    return [place for row in rows for place in places(row.stems[0], text) if row.match(text, place)]
-
-
-def find_native(folded: Folded) -> list[Threat]:
-    """The findings of ``instruction-override`` outside Latin letters; called for text that has ``native_starts``."""
-    text, bare = folded.text, without(folded.suspects, _small(folded, _natives()))
-    findings: list[Threat] = []
-    for row in _natives():
+    text, bare = folded.text, without(folded.suspects, _small(folded, rows)) if rows else ""
+    for row in rows:
         step = 0
         for place in places(row.stems[0], bare):
-            if place < step:
-                continue
-            match = row.match(bare, place)
-            if match:
+            if match := row.match(bare, place):
                 start, last = _place_in_text(folded, match.start()), _place_in_text(folded, match.end() - 1)
                 end = last + 1
                 while end < min(len(text), last + _NATIVE_WORD_REACH) and text[end].isalpha():
                     end += 1
-                findings.append(Threat("instruction-override", start, end))
-                step = match.end()
-    return findings
+                yield start, Threat("instruction-override", start, end) if place >= step else None
+                step = max(step, match.end())
 
 
 def _small(folded: Folded, rows: Iterable[Phrase]) -> str:
@@ -263,22 +238,6 @@ _LABEL_REACH = 200
 _TO_A_MODEL = PATTERNS["to-a-model"]
 _LINK_COMMENT = PATTERNS["link-comment"]
 _COMMENT_REACH = 4096
-
-
-def markup_starts(text: str, found: Places) -> list[int]:
-    """Where markup may begin that is a finding in some part of the text."""
-    starts = [place for sign in ("![", "&#") if sign in found for place in found[sign]]
-    if "<" in found:
-        starts += [place for place in found["<"] if _may_act(text, place)]
-    if "]:" in found:
-        starts += [place for place in found["]:"] if _LINK_COMMENT.match(text, place)]
-    return starts
-
-
-def _may_act(text: str, place: int) -> bool:
-    """Whether a comment opens here, or a tag that has in it what a remote source or a style needs."""
-    tag = _TAG.match(text, place)
-    return text.startswith("<!--", place) or (tag is not None and PATTERNS["acts"].search(tag.group()) is not None)
 
 
 def find_markup(text: str, found: Places) -> list[Threat]:

@@ -8,11 +8,9 @@ words for the length. Nothing is cut before the ranking.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
-from math import exp, fsum, log
-from operator import itemgetter
+from math import exp, log
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.search.query import Query, Term, fold, has_accents, language_of, words_of
@@ -105,58 +103,29 @@ class Snippet(NamedTuple):
     hits: tuple[tuple[int, int], ...]
 
 
-_Hit = tuple[int, int, "Term"]
-"""Where in a body a term stands (start, end)."""
-
-
 def snippet(body: str, query: Query, width: int = WIDTH) -> Snippet:
-    """About ``width`` characters of a body with the most of what was looked for; its beginning if it has nothing."""
-    hits = _hits(body, query)
-    start, end = _window(body, _best(hits, width), width)
-    before, behind = _MORE if start else "", _MORE if end < len(body) else ""
-    shift = len(before) - start
-    joined: list[tuple[int, int]] = []
-    for first, last in ((max(first, start) + shift, min(last, end) + shift) for first, last, _ in hits):
-        if joined and first < joined[-1][1]:
-            joined[-1] = joined[-1][0], max(joined[-1][1], last)
-        elif first < last:
-            joined.append((first, last))
-    return Snippet(before + _BLANK.sub(" ", body[start:end]) + behind, tuple(joined))
-
-
-def _hits(body: str, query: Query) -> list[_Hit]:
+    """About ``width`` characters of a body around the first of what was looked for; its beginning if it has nothing."""
     folded, accents = fold(body), has_accents(body)
     language = cache(lambda: language_of(words_of(body)))
-    return sorted(
-        (start, end, term)
+    hits = sorted(
+        (start, end)
         for term in query.terms
         for start, end in term.found_in(folded, accents=accents)
         if term.worth(folded[start:end], language)
     )
-
-
-def _best(hits: Sequence[_Hit], width: int) -> tuple[int, int]:
-    """The stretch of at most ``width`` characters, from one hit to another, with the most different terms."""
-    best, most = (0, 0), 0.0
-    for place, (start, end, _) in enumerate(hits):
-        near = hits[place : bisect_right(hits, start + width, key=itemgetter(0))]
-        within = [hit for hit in near if hit[1] <= max(start + width, end)]
-        worth = fsum(term.weight for term in {term for _, _, term in within})
-        if worth > most:
-            best, most = (start, max(last for _, last, _ in within)), worth
-    return best
-
-
-def _window(body: str, found: tuple[int, int], width: int) -> tuple[int, int]:
-    """About ``width`` characters around what was found, cut between words where there are blanks."""
-    first, last = found
+    first, last = hits[0] if hits else (0, 0)
     start = max(0, min(first - max(0, width - (last - first)) // 2, len(body) - width))
-    end = min(len(body), max(start + width, min(last, first + width)))
-    if start and (blank := _BLANK.search(body, start, min(first, start + _LOOKED))):
+    end = min(len(body), start + width)
+    if start and (blank := _BLANK.search(body, start, first)):
         start = blank.end()
-    if end < len(body) and (blank := _LAST_BLANK.search(body, max(min(last, end), end - _LOOKED), end)):
+    if end < len(body) and (blank := _LAST_BLANK.search(body, max(end - _LOOKED, first), end)):
         end = blank.start()
-    # Blanks at the edges are no part of it.
-    shown = body[start:end]
-    start += len(shown) - len(shown.lstrip())
-    return start, start + len(shown.strip())
+    before, behind = _MORE if start else "", _MORE if end < len(body) else ""
+    shift = len(before) - start
+    joined: list[tuple[int, int]] = []
+    for one, other in ((max(one, start) + shift, min(other, end) + shift) for one, other in hits):
+        if joined and one < joined[-1][1]:
+            joined[-1] = joined[-1][0], max(joined[-1][1], other)
+        elif one < other:
+            joined.append((one, other))
+    return Snippet(before + _BLANK.sub(" ", body[start:end]) + behind, tuple(joined))

@@ -108,6 +108,7 @@ docs: $(VENV)/.dev
 	@$(BIN)/python -m tests.docs.errors_page
 	@$(BIN)/python -m tests.docs.rules_page
 	@$(BIN)/python -m tests.docs.module_table
+	@$(BIN)/python -m tests.docs.api_page
 	@$(BIN)/python -m tests.docs.library_stub
 
 site: $(VENV)/.site

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Languages whose examples are there to be read only; a drawing has none. nginx is run by end_to_end/test_proxy.py.
-FREE = {"", "diff", "html", "markdown", "nginx", "text", "xml"}
+FREE = {"", "diff", "dockerfile", "html", "ini", "markdown", "nginx", "text", "xml"}
 PAGES = pages()
 
 

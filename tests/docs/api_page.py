@@ -1,0 +1,129 @@
+"""The reference in docs/api.md, made from the docstrings of what `catmem.__all__` offers and of what these return.
+
+`make docs` writes the page anew (its text before the reference stays), and test_api_page.py compares it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import catmem
+from catmem.config.access import View
+from catmem.entities.contents import EntityContent
+from catmem.merging.merging import MergePlan
+from catmem.search.search import Narrowing, SearchHit
+from catmem.seeding.plan import SeedPlan
+from catmem.workspace.everywhere import Survey
+from catmem.workspace.profile_memory import Reading, Session
+from catmem.workspace.seen_entry import SeenEntry
+from catmem.writing.drift_guard import ToolSession
+from catmem.writing.written import How
+from tests.docs.pages import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PAGE = ROOT / "docs" / "api.md"
+BEGIN = "<!-- From here on made from the docstrings by `make docs`. -->\n"
+RETURNED: tuple[Any, ...] = (
+    Reading, View, SeenEntry, SearchHit, Session, SeedPlan, MergePlan, EntityContent, Survey, ToolSession
+)  # fmt: skip
+KEYWORDS: tuple[Any, ...] = (How, Narrowing)
+
+
+def page() -> str:
+    """The whole page, with the reference made anew. ValueError if the page has lost its mark."""
+    before, begin, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
+    if not begin:
+        message = f"{PAGE.name} needs this line, behind which the reference goes:\n{BEGIN}"
+        raise ValueError(message)
+    return f"{before}{BEGIN}\n{reference()}"
+
+
+def reference() -> str:
+    """Functions, the methods of a Workspace, the types that go in and out, and the errors."""
+    offered = {name: getattr(catmem, name) for name in catmem.__all__ if name != "__version__"}
+    types = [value for value in offered.values() if isinstance(value, type)]
+    errors = [value for value in types if issubclass(value, catmem.CatmemError)]
+    records = [value for value in types if value not in errors and value is not catmem.Workspace]
+    parts = [
+        "## Functions\n",
+        *(_callable(name, value) for name, value in offered.items() if inspect.isfunction(value)),
+    ]
+    parts += ["## Workspace\n", f"{_said(catmem.Workspace)}\n"]
+    parts += [_callable(name, value) for name, value in _methods(catmem.Workspace)]
+    parts += [_keywords(value) for value in KEYWORDS]
+    parts += ["## Types that you give and get\n", *map(_record, records)]
+    parts += ["## Types that calls return\n", *map(_record, RETURNED)]
+    parts += [
+        "## Errors\n",
+        f"{', '.join(f'`{each.__name__}`' for each in errors)}: [each with its codes](errors.md).\n",
+    ]
+    return "\n".join(parts)
+
+
+def _methods(owner: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, value in inspect.getmembers(owner):
+        if not name.startswith("_") and callable(value):
+            yield name, value
+
+
+def _callable(name: str, value: Callable[..., Any]) -> str:
+    """A function: how to call it, its first paragraph, and what it raises."""
+    return f"### `{name}{_signature(value)}`\n\n{_said(value)}{_raised(value)}\n"
+
+
+def _signature(value: Callable[..., Any]) -> str:
+    signature = inspect.signature(value)
+    given = [each for each in signature.parameters.values() if each.name != "self"]
+    plain = [each.replace(annotation=inspect.Parameter.empty, default=_default(each.default)) for each in given]
+    return str(inspect.Signature(plain)).replace("=Ellipsis", "=…")
+
+
+def _default(value: Any) -> Any:
+    is_short = value is inspect.Parameter.empty or isinstance(value, str | int | bool | tuple | None)
+    return value if is_short and type(value).__name__ != "Limits" else ...
+
+
+def _record(value: Any) -> str:
+    """A type: its first paragraph, its fields, and its methods."""
+    kinds = [kind for kind in reversed(value.__mro__) if kind.__module__.startswith("catmem")]
+    fields = [name for kind in kinds for name in vars(kind).get("__annotations__", {}) if not name.startswith("_")]
+    own = {name: each for kind in kinds for name, each in vars(kind).items() if not name.startswith("_")}
+    computed = [name for name, each in own.items() if isinstance(each, property | cached_property)]
+    methods = [name for name, each in own.items() if inspect.isfunction(each)]
+    lines = [f"### `{value.__name__}`\n", f"{_said(value)}\n"]
+    if fields or computed:
+        lines.append(f"Fields: {', '.join(f'`{name}`' for name in dict.fromkeys([*fields, *computed]))}.\n")
+    if methods:
+        lines.append(f"Methods: {', '.join(f'`{name}{_signature(own[name])}`' for name in methods)}.\n")
+    return "\n".join(lines)
+
+
+def _keywords(value: Any) -> str:
+    said = " ".join((inspect.getdoc(value) or "").split())
+    return f"### Keywords of `{value.__name__}`\n\n{said.replace('``', '`')}\n"
+
+
+def _said(value: Any) -> str:
+    """The first paragraph of a docstring, without what it raises."""
+    first = " ".join((inspect.getdoc(value) or "").split("\n\n")[0].split())
+    return re.sub(r"\s*Raises .*", "", first).replace("``", "`")
+
+
+def _raised(value: Any) -> str:
+    text = " ".join((inspect.getdoc(value) or "").split())
+    found = re.search(r"Raises .*?\.(?=\s|$)", text)
+    return f" {found[0]}".replace("``", "`") if found else ""
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -74,3 +74,5 @@ OTHERS = ("memory", "recall")
 """Modules whose operations are no commands."""
 MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}
 COMMANDS = {name: said for commands in GROUPS.values() for name, (_, said) in commands.items()}
+QUICK = {"hook": "catmem.plugins.harnesses.hook"}
+"""Modules of plugins whose ``answered`` takes the words of a command that is called all day."""

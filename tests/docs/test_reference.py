@@ -36,7 +36,7 @@ def test_the_commands_of_this_version():
         "help", "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "tidy", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "undo", "blame", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
         "store", "store info", "store copy", "simulate",
-        "import", "export", "mcp", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "proposals", "promote", "status", "rollout", "rollout report", "rollout bypass",
+        "import", "export", "mcp", "hook", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "proposals", "promote", "status", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 

@@ -46,6 +46,7 @@ WITHOUT = frozenset(
         "key remove",
         "rollout bypass",
         "store copy",
+        "hook",
         "hermes install",
         "hermes status",
         "hermes sync",

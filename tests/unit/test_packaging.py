@@ -33,7 +33,7 @@ def test_the_version_is_one(project):
 
 def test_the_command_is_installed():
     (entry_point,) = importlib.metadata.entry_points(group="console_scripts", name="catmem")
-    assert entry_point.value == "catmem.cli.main:main"
+    assert entry_point.value == "catmem.__main__:main"
     assert callable(entry_point.load())
 
 

@@ -1,0 +1,160 @@
+"""``catmem hook``: a harness calls it when a session or a subagent starts, and puts what it prints into the context.
+
+Whatever is wrong, it ends with 0 and prints nothing to standard output: a memory that cannot be read is no reason that
+an agent does not start. The reason goes to standard error. It is called at each start, so it loads no command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import Any
+
+from catmem.names import is_name
+from catmem.text import printable
+
+EVENTS = ("SessionStart", "SubagentStart", "UserPromptSubmit", "BeforeAgent")
+"""Events whose answer is put into the context; of others the harness would not take it."""
+FORMATS = ("claude", "codex", "cursor", "text")
+LIMIT = 9_500
+"""Of the 10,000 that Claude Code takes whole; Codex takes 2,500 tokens, for it four bytes each."""
+MOST_INPUT = 1 << 20
+_PATIENCE = 2.0
+
+
+@dataclass(slots=True)
+class Asked:
+    """What the command line asks for."""
+
+    profile: str | None = None
+    by_agent: bool = False
+    format: str = "claude"
+    limit: int = LIMIT
+    root: str | None = None
+
+
+def answered(arguments: Sequence[str]) -> bool:
+    """HookAnswer a hook and end the process. ``False``: a person asks for help or a configuration."""
+    if {"-h", "--help"}.intersection(arguments) or any(each.startswith("--config") for each in arguments):
+        return False
+    text = quiet(lambda: answer(asked(arguments), _input()))
+    with suppress(OSError):  # what asked may listen no more
+        os.write(1, text.encode())
+    os._exit(0)  # what is still open is only read
+
+
+def quiet(make: Callable[[], str]) -> str:
+    """What ``make`` gives; nothing where it fails, with a line on standard error."""
+    try:
+        return make()
+    except BaseException as error:  # noqa: BLE001 - a start must not break
+        said = f"catmem hook: no memory was given: {printable(str(error) or type(error).__name__)}\n"
+        with suppress(OSError):
+            os.write(2, said.encode(errors="replace"))
+        return ""
+
+
+def asked(arguments: Sequence[str]) -> Asked:
+    """The options of the command line. Raises ``ValueError``."""
+    made, left = Asked(), list(arguments)
+    names = {f"--{each.name.replace('_', '-')}": each.name for each in fields(Asked)} | {"-p": "profile"}
+    while left:
+        option, is_joined, value = left.pop(0).partition("=")
+        name = names.get(option)
+        if name is None:
+            raise ValueError(f"there is no option {option}")
+        if name == "by_agent":
+            made.by_agent = True
+            continue
+        if not is_joined:
+            if not left:
+                raise ValueError(f"{option} needs a value")
+            value = left.pop(0)
+        setattr(made, name, int(value) if name == "limit" else value)
+    return made
+
+
+def _input() -> bytes:
+    """What the harness says of its event. It may leave standard input open, so a whole JSON value is enough."""
+    data = b""
+    while not os.isatty(0) and len(data) <= MOST_INPUT and select.select([0], [], [], _PATIENCE)[0]:
+        part = os.read(0, 1 << 16)
+        data += part
+        if not part or (data.rstrip().endswith(b"}") and _is_json(data)):
+            break
+    return data
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def answer(wanted: Asked, data: bytes) -> str:
+    """What a hook prints; nothing where there is nothing to say. Raises ``ValueError`` and ``CatmemError``."""
+    if wanted.format not in FORMATS:
+        raise ValueError(f"there is no format {wanted.format}: it is one of {', '.join(FORMATS)}")
+    if (wanted.profile is None) != wanted.by_agent:
+        raise ValueError("give either --profile or --by-agent")
+    said = _event(data, wanted)
+    event = said.get("hook_event_name") or said.get("hookEventName")
+    if wanted.format != "text" and event not in (*EVENTS, "sessionStart"):
+        return ""
+    text = _text(wanted, said)
+    if not text or wanted.format == "text":
+        return text
+    if wanted.format == "cursor":
+        made: dict[str, Any] = {"additional_context": text}
+    else:
+        made = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    return json.dumps(made) + "\n"
+
+
+def _event(data: bytes, wanted: Asked) -> Mapping[str, Any]:
+    if wanted.format == "text" and not (wanted.by_agent or data.strip()):
+        return {}
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        if wanted.format == "text" and not wanted.by_agent:
+            return {}
+        raise ValueError("standard input holds no JSON of an event")
+    return said
+
+
+def _text(wanted: Asked, said: Mapping[str, Any]) -> str:
+    """The prompt of the profile that is meant; of an agent that is none, nothing."""
+    agent = said.get("agent_type")
+    if wanted.by_agent and not (isinstance(agent, str) and is_name(agent)):
+        return ""
+    # Only now, since most subagents are no profile.
+    from catmem.errors import UnknownNameError
+    from catmem.plugins.harnesses.fitting import FittedPrompt, fitted
+    from catmem.workspace.profile_memory import read_memory
+    from catmem.workspace.root import Root
+
+    root = Root.open(".") if wanted.root is None else Root.open(wanted.root, search=False)
+    name = wanted.profile or root.config.agents.get(str(agent), str(agent))
+    try:
+        memory = read_memory(root, name)
+    except UnknownNameError:
+        if wanted.by_agent:
+            return ""
+        raise
+
+    def share(made: FittedPrompt) -> float:
+        encoded = made.text.encode() if wanted.format == "codex" else made.text.encode("utf-16-le")[::2]
+        return len(encoded) / wanted.limit
+
+    if wanted.limit < 1:
+        raise ValueError("--limit is at least 1")
+    return fitted(memory, share).text

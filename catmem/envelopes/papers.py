@@ -15,7 +15,7 @@ from catmem import clock
 from catmem.config.access import Rights
 from catmem.config.profile import Profile
 from catmem.envelopes.agents import agents_of, bound_profile, fits, keys_of, role_drift
-from catmem.envelopes.document_editor import DocumentEditor
+from catmem.envelopes.document_write import DocumentWrite
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError
 from catmem.jsonable import jsonable
@@ -23,9 +23,9 @@ from catmem.names import is_declared
 from catmem.store.envelope import Envelope
 from catmem.workspace.root import Root
 from catmem.writing import gate
-from catmem.writing.editor import Editor
+from catmem.writing.entry_write import Write
 from catmem.writing.operation import asked_by
-from catmem.writing.write import Request, WriteAttempt, write
+from catmem.writing.write import Request, write
 from catmem.writing.written import Written
 
 _LARGEST = 10**18
@@ -67,7 +67,13 @@ def submit_read(
 
 def _write(root: Root, papers: Papers, **how: Any) -> Written:  # noqa: ANN401 - fields of a request
     how.setdefault("allow_secret", how.get("confirm", False))
-    return write(root, Request(papers.named("entity_id") or "?", None, expected=papers.prev, papers=papers, **how))
+    entity = papers.named("entity_id") or "?"
+    kind: type[Write] = DocumentWrite
+    if is_declared(entity):
+        from catmem.entities.content_write import ContentWrite
+
+        kind = ContentWrite
+    return write(root, Request(entity, None, expected=papers.prev, papers=papers, kind=kind, **how))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,24 +99,20 @@ class Papers:
         prev = self.given.prev_rev if isinstance(self.given, Envelope) else self.given.get("prev_rev")
         return str(prev) if isinstance(prev, str) or (isinstance(prev, int) and abs(prev) < _LARGEST) else None
 
-    def check(self, a: WriteAttempt) -> Profile | None:
+    def check(self, a: Write) -> Profile | None:
         """The profile that its agent acts as, ``None`` for a person; what it asks goes into the request."""
         envelope = self._read(a)
         self._check_signature(a, envelope)
         self._check_time(a, envelope)
         return self._role(a, envelope)
 
-    def _read(self, a: WriteAttempt) -> Envelope:
+    def _read(self, a: Write) -> Envelope:
         """Read it, and refuse an envelope of another agent than its sender, whether there is such an agent or not."""
         a.envelope = envelope = self.given if isinstance(self.given, Envelope) else envelope_of(self.given)
         content = envelope.content
-        editor: type[Editor] = DocumentEditor
         if is_declared(envelope.entity_id):
-            from catmem.entities.content_editor import ContentEditor
-
             if a.asked.reason:
                 raise EnvelopeError(f"{envelope.entity_id} takes no reason", key="reason", hint="Leave it out.")
-            editor = ContentEditor
         elif isinstance(content, list):
             content = operations_of(content)
         if self.sender is not None and envelope.agent_id != self.sender.agent:
@@ -121,10 +123,10 @@ class Papers:
         a.op = asked_by(content) if isinstance(content, tuple) else "write"
         a.expected = str(envelope.prev_rev)
         merges = tuple(map(str, envelope.merges))
-        a.asked = replace(a.asked, content=content, editor=editor, op_id=envelope.op_id, merges=merges)
+        a.asked = replace(a.asked, content=content, op_id=envelope.op_id, merges=merges)
         return envelope
 
-    def _check_signature(self, a: WriteAttempt, envelope: Envelope) -> None:
+    def _check_signature(self, a: Write, envelope: Envelope) -> None:
         """Refuse a signature that is not by a key of the agent, in the same words where there is no such key."""
         config = a.workspace.config
         if envelope.signature is None:
@@ -138,7 +140,7 @@ class Papers:
         if not any(key.key_id == envelope.key_id and envelope.is_signed_by(key.secret) for key in keys):
             raise _bad_signature("this envelope is not signed by the agent that it names")
 
-    def _check_time(self, a: WriteAttempt, envelope: Envelope) -> None:
+    def _check_time(self, a: Write, envelope: Envelope) -> None:
         """Refuse a time that is too far from the time here; an old one without a signature where the root asks it."""
         signing = a.workspace.config.signing
         apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=signing.clock_skew)
@@ -156,7 +158,7 @@ class Papers:
                 )
             )
 
-    def _role(self, a: WriteAttempt, envelope: Envelope) -> Profile | None:
+    def _role(self, a: Write, envelope: Envelope) -> Profile | None:
         """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
         # That of a `sender` has to be the one that the interface bound it to, whatever a rollout lets pass.
         profile = bound_profile(a.workspace, envelope.agent_id)

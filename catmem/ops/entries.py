@@ -43,7 +43,7 @@ def write(
 def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
-    from catmem.writing.editor import found_target
+    from catmem.writing.entry_write import found_target
     from catmem.writing.operation import asked_by
     from catmem.writing.terms import terms_of
 

@@ -243,7 +243,7 @@ class Workspace(Root):
         ``UnknownNameError``, ``ForbiddenError``, ``EnvelopeError`` for what JSON cannot say, ``EditError``
         (``bad_content``, ``threat``), ``TooLargeError``, ``RefusedError`` and its kinds.
         """
-        from catmem.entities.content_editor import ContentEditor
+        from catmem.entities.content_write import ContentWrite
         from catmem.writing.write import Request, write
 
         return write(
@@ -257,7 +257,7 @@ class Workspace(Root):
                 op_id=op_id,
                 merges=tuple(merges),
                 confirm=confirm,
-                editor=ContentEditor,
+                kind=ContentWrite,
             ),
         )
 

@@ -12,26 +12,24 @@ after it are asked under the lock of the store, on the text that is there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from catmem.config.profile import Profile, one_reading
+from catmem.config.profile import one_reading
 from catmem.errors import ApprovalError, CatmemError, EditError
 from catmem.names import TARGETS
 from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, is_branch
 from catmem.text import size_of
-from catmem.writing.editor import Editor, OperationsEditor, finds_its_file
-from catmem.writing.gate import Attempt
-from catmem.writing.operation import Operation, asked_by, placed_expected, refuse_no_text
+from catmem.writing.entry_write import OperationsWrite, Write, finds_its_file
+from catmem.writing.operation import Operation, placed_expected, refuse_no_text
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration, on_waiting
 
 if TYPE_CHECKING:
     from catmem.envelopes.papers import Papers
     from catmem.model.document import Entry
     from catmem.proposals.proposing import NewProposal
-    from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
     from catmem.writing.drift_guard import ToolSession
     from catmem.writing.planning import Plan
@@ -72,7 +70,7 @@ class Request:
     file: tuple[str, str | None] = ("", None)
     """The profile and the target that operations name. Without a target and a view it is found by what they say."""
     papers: Papers | None = None
-    editor: type[Editor] = OperationsEditor
+    kind: type[Write] = OperationsWrite
 
     def __post_init__(self) -> None:
         """Raises ``TypeError`` for what a program gives in the place of a text."""
@@ -98,105 +96,10 @@ class Request:
         return cls(f"{name}/{named}", placed, file=(name, target), **how)
 
 
-@dataclass(slots=True, kw_only=True)
-class WriteAttempt(Attempt):
-    """A request on its way to the store."""
-
-    asked: Request
-    envelope: Envelope | None = None
-    """What its papers are, once they are read."""
-    acting: Profile | None = None
-    """The profile that acts; ``None`` is a person."""
-    expected: str | None = None
-    """What the writer saw last, a revision or a digest; ``None`` for a writer without a view."""
-    plan: Plan | None = None
-    """What becomes of a memory file."""
-    before: str | None = None
-    """The text that the write was made on; ``None`` as long as no new one was made of it."""
-    data: bytes = b""
-    """The new text; the very object that is there if there is nothing to change."""
-    alerted: bool = False
-    waits: bool = False
-    """Whether it waits for a person."""
-    note: dict[str, Any] = field(default_factory=dict)
-    """What goes on the record."""
-    change: Change = field(default_factory=Change)
-    _editor: Editor | None = None
-    _current: Current | None = None
-
-    @property
-    def actor(self) -> str | None:
-        """The name of the profile that acts, or on whose behalf a person does."""
-        return self.asked.on_behalf if self.acting is None else self.acting.name
-
-    @property
-    def editor(self) -> Editor:
-        """What reads the content, once the writer is known."""
-        if self._editor is None:
-            message = "the writer is not known yet"
-            raise AssertionError(message)
-        return self._editor
-
-    def alert(self, refusal: CatmemError) -> None:
-        """Refuse once, where such refusals are enforced."""
-        self.alerted = True
-        self.refuse(refusal)
-
-    def begin_session(self) -> None:
-        """Begin the conversation of its writer with the entity that it is to write."""
-        if self.asked.session is not None and self.acting is not None:
-            self.asked.session.begin(self.workspace, self.acting.name, self.entity)
-
-    @property
-    def current(self) -> Current:
-        """What is there, under the lock."""
-        if self._current is None:
-            message = "nothing was looked at yet"
-            raise AssertionError(message)
-        return self._current
-
-    def made_change(self) -> Change:
-        """What the store learns of it; the steps add to its note until it is recorded."""
-        asked, editor, envelope = self.asked, self.editor, self.envelope
-        self.note |= editor.note() | {"actor": self.actor} | _papers_note(envelope)
-        self.note |= {"merged": list(asked.merges)} if asked.merges else {}
-        agent, request = self.actor or PERSON, None
-        if envelope is not None:
-            agent, request = envelope.agent_id, envelope.request
-        elif asked.op_id:
-            request = editor.request()
-        return Change(
-            op=editor.op(),
-            agent=agent,
-            op_id=asked.op_id,
-            request=request,
-            note=self.note,
-            on_drift=editor.on_drift(),
-            on_stale=asked.on_stale or self.workspace.config.on_stale,
-            merges=asked.merges,
-            keeps_note=editor.has_evidence,
-        )
-
-    def made(self, current: Current) -> bytes:
-        """The new bytes of what is there: what the steps under the lock make of it."""
-        self.plan = self.before = None
-        self._current = current
-        run(self, "on the text")
-        return self.data
-
-
-def _papers_note(envelope: Envelope | None) -> dict[str, Any]:
-    """What goes on the record of a write that came in an envelope: what vouches for it."""
-    if envelope is None:
-        return {}
-    kept = {name: getattr(envelope, name) for name in _KEPT}
-    return {"envelope": {name: value for name, value in kept.items() if value is not None}}
-
-
 # --- the steps -----------------------------------------------------------------------------------------------------
 
 
-def papers(a: WriteAttempt) -> None:
+def papers(a: Write) -> None:
     """Find the profile that acts. Refuse an envelope that is not what it has to be, or not from whom it says."""
     if a.asked.papers is not None:
         a.acting = a.asked.papers.check(a)
@@ -204,15 +107,14 @@ def papers(a: WriteAttempt) -> None:
         a.acting = a.workspace.profile(a.asked.actor)
 
 
-def rights(a: WriteAttempt) -> None:
+def rights(a: Write) -> None:
     """Find the entity. Refuse who may not write there, and what can be written nowhere."""
-    a._editor = a.asked.editor(a)  # noqa: SLF001 - set here alone
-    a.editor.check()
+    a.check()
     _check_names(a)
-    a.change = a.made_change()
+    a.change = _change(a)
 
 
-def _check_names(a: WriteAttempt) -> None:
+def _check_names(a: Write) -> None:
     """Refuse an ``op_id`` without a letter, and to merge what is no branch."""
     if a.asked.op_id == "":
         raise EditError("op_id is empty", code="bad_operation", hint="Leave it out, or give a name of your own.")
@@ -225,40 +127,71 @@ def _check_names(a: WriteAttempt) -> None:
             )
 
 
-def view(attempt: WriteAttempt) -> None:
+def _change(a: Write) -> Change:
+    """What the store learns of it; the steps add to its note until it is recorded."""
+    asked, envelope = a.asked, a.envelope
+    a.note |= a.own_note() | {"actor": a.actor} | ({"merged": list(asked.merges)} if asked.merges else {})
+    agent, request = a.actor or PERSON, None
+    if envelope is not None:
+        kept = {name: getattr(envelope, name) for name in _KEPT}
+        a.note["envelope"] = {name: value for name, value in kept.items() if value is not None}
+        agent, request = envelope.agent_id, envelope.request
+    elif asked.op_id:
+        request = a.request()
+    return Change(
+        op=a.recorded_op(),
+        agent=agent,
+        op_id=asked.op_id,
+        request=request,
+        note=a.note,
+        on_drift=a.on_drift(),
+        on_stale=asked.on_stale or a.workspace.config.on_stale,
+        merges=asked.merges,
+        keeps_note=a.has_evidence,
+    )
+
+
+def view(a: Write) -> None:
     """Ask the store whether the writer's view still holds, and write one revision; of a dry run the same is said."""
+
+    def made(current: Current) -> bytes:
+        a.plan = a.before = None
+        a.current = current
+        run(a, "on the text")
+        return a.data
+
     try:
-        attempt.commit(attempt.expected, attempt.made, attempt.change, rebases=True)
+        a.commit(a.expected, made, a.change, rebases=True)
     except ApprovalError:
         # A merge closes branches, which no proposal shows.
-        if attempt.plan is None or attempt.asked.merges:
+        if a.plan is None or a.asked.merges:
             raise
-        attempt.waits = True
+        a.waits = True
     except CatmemError as error:
-        refusal = attempt.editor.refusal(error)
+        refusal = a.refusal(error)
         if refusal is error:
             raise
         raise refusal from error
 
 
-def plan(a: WriteAttempt) -> None:
+def plan(a: Write) -> None:
     """Make the new text. What is forbidden, and what another program changed, is refused here."""
-    a.editor.plan()
+    a.make()
 
 
-def alert(a: WriteAttempt) -> None:
+def alert(a: Write) -> None:
     """Refuse, once, what has little in common with what it replaces."""
-    a.editor.alert()
+    a.alert()
 
 
-def content(a: WriteAttempt) -> None:
+def content(a: Write) -> None:
     """Refuse what is wrong with the content."""
-    a.editor.check_content()
+    a.check_content()
 
 
-def approval(a: WriteAttempt) -> None:
+def approval(a: Write) -> None:
     """Hold back what asks to wait for a person; what has to by the policy of the root the gate holds back."""
-    a.editor.finish()
+    a.finish()
     if a.asked.proposes and a.data != a.current.data:
         raise ApprovalError(f"this {a.change.op} asks to wait")
 
@@ -269,7 +202,7 @@ When: TypeAlias = Literal["before", "on the text"]
 class WriteStep(NamedTuple):
     """One of the steps. ``refusals`` are the codes that docs/envelopes.md puts in an order."""
 
-    run: Callable[[WriteAttempt], None]
+    run: Callable[[Write], None]
     when: When
     refusals: tuple[str, ...] = ()
 
@@ -299,7 +232,7 @@ def steps_of(names: tuple[str, ...]) -> tuple[WriteStep, ...]:
     return tuple(found)
 
 
-def run(a: WriteAttempt, when: When) -> None:
+def run(a: Write, when: When) -> None:
     """Take the steps of one part."""
     for step in steps_of(a.workspace.config.steps):
         if step.when == when:
@@ -308,18 +241,16 @@ def run(a: WriteAttempt, when: When) -> None:
 
 def write(root: Root, asked: Request) -> Written:
     """Make a write, or say what it would do. Raises what the first step refuses it with."""
-    op = asked_by(asked.content) if isinstance(asked.content, tuple) else "write"
-    agent = asked.actor or PERSON if asked.papers is None else asked.papers.agent
-    a = WriteAttempt(root, asked.entity, op, agent, asked.expected, asked.dry_run, asked=asked)
+    a = asked.kind(root, asked)
     with one_reading():
         with a:
             run(a, "before")
             written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
             written = replace(written, notes=(*a.notes(), *written.notes))
         # After the attempt, whose time is that of the write.
-        if a.editor.terms is None:
+        if a.terms is None:
             return written
-        return replace(written, crowded=crowded_out(root, written, a.actor, a.editor.terms.today))
+        return replace(written, crowded=crowded_out(root, written, a.actor, a.terms.today))
 
 
 def write_operations(
@@ -333,20 +264,20 @@ def write_operations(
     return write(root, Request.of_operations(name, operations, target, **how))
 
 
-def _answer(a: WriteAttempt) -> Written:
+def _answer(a: Write) -> Written:
     """What was done, or would be; to a retry what the first write with its ``op_id`` did."""
-    now, terms, plan = a.snapshot, a.editor.terms, a.plan
+    now, terms, plan = a.snapshot, a.terms, a.plan
     if now is None:
         message = "a write that was not refused has a snapshot"
         raise AssertionError(message)
     # A write at the very moment of the commit may have been merged in, so the plan need not be all of it.
-    after = plan.document.text if plan is not None and now.data is a.data else a.editor.text(now.data)
+    after = plan.document.text if plan is not None and now.data is a.data else a.text(now.data)
     if a.before is None:
         written = _first_answer(a, now, after)
         if written.waiting is not None:
             return written
     else:
-        changed = after != a.before or a.editor.has_evidence
+        changed = after != a.before or a.has_evidence
         notes = [*on_restoration(now), *(plan.notes if plan is not None else ())]
         notes += [on_adoption(now.adopted)] if now.adopted else []
         written = Written(
@@ -374,7 +305,7 @@ def _answer(a: WriteAttempt) -> Written:
     )
 
 
-def _first_answer(a: WriteAttempt, now: Snapshot, after: str) -> Written:
+def _first_answer(a: Write, now: Snapshot, after: str) -> Written:
     """What the first write with this ``op_id`` did, from its record."""
     store = a.workspace.store
     record = next((each for each in store.log(a.entity) if each.revision == now.revision), None)
@@ -382,22 +313,22 @@ def _first_answer(a: WriteAttempt, now: Snapshot, after: str) -> Written:
     if record is not None and record.is_proposal:
         from catmem.proposals.proposing import proposed_before
 
-        return _waiting(a, proposed_before(a.workspace, record), tuple(a.editor.touched(record, before, now.data)))
+        return _waiting(a, proposed_before(a.workspace, record), a.touched(record, before, now.data))
     return Written(
         entity=a.entity,
         revision=now.revision,
         digest=now.digest,
         changed=True,
-        before=a.editor.text(before),
+        before=a.text(before),
         after=after,
-        entries=tuple(a.editor.touched(record, before, now.data)) if record else (),
+        entries=a.touched(record, before, now.data) if record else (),
         usage=FileUsage(size_of(after), None),
         notes=("this was done before, under the same op_id",),
         repeated=True,
     )
 
 
-def _proposed(a: WriteAttempt, plan: Plan) -> Written:
+def _proposed(a: Write, plan: Plan) -> Written:
     """Keep the write as a proposal."""
     from catmem.proposals.proposing import propose
 
@@ -406,10 +337,10 @@ def _proposed(a: WriteAttempt, plan: Plan) -> Written:
     return _waiting(a, made, plan.entries, plan.warnings)
 
 
-def _waiting(a: WriteAttempt, made: NewProposal, entries: tuple[Entry, ...], warnings: tuple[str, ...] = ()) -> Written:
+def _waiting(a: Write, made: NewProposal, entries: tuple[Entry, ...], warnings: tuple[str, ...] = ()) -> Written:
     """What is in the file now, and the id to ask for."""
     waiting = None if a.dry_run and not made.repeated else made.id
-    now, terms = a.workspace.store.read(a.entity), a.editor.terms
+    now, terms = a.workspace.store.read(a.entity), a.terms
     text = now.data.decode(errors="replace")
     return Written(
         entity=a.entity,

@@ -29,11 +29,12 @@ from catmem.errors import (
 from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, UNREAD, Current, OnDrift, Revision, unknown_revision
+from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, Revision, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
 from catmem.workspace.stores import backend_of
+from catmem.writing.gate import Attempt
 from catmem.writing.matching import (
     WriterView,
     checked_expected,
@@ -43,39 +44,76 @@ from catmem.writing.matching import (
     no_match,
     refuse_empty,
 )
-from catmem.writing.operation import Operation, op_of, refuse_surrogates, request_digest
+from catmem.writing.operation import Operation, asked_by, op_of, refuse_surrogates, request_digest
 from catmem.writing.planning import Plan, plan_operations
 from catmem.writing.terms import Terms, check_beforehand, checked_reason, terms_of
 
 if TYPE_CHECKING:
+    from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
+    from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
-    from catmem.writing.write import WriteAttempt
+    from catmem.writing.write import Request
 
 _MOST_OPERATIONS = 1_000
 
 
-class Editor(ABC):
-    """What reads the content of a write. To make one is to ask whether the writer may write there at all."""
+class Write(Attempt, ABC):
+    """A request on its way to the store, by the kind of its content."""
 
     terms: Terms | None = None
     """Whose file it is and who acts, for a memory file."""
     is_hidden = False
     """Whether the revision that it was made on is a proposal, of which its writer may not know."""
-    has_evidence = False
-    """Whether it says what a fact was checked against, which is kept even if it changes no text."""
+    current: Current
+    """What is there, under the lock."""
 
-    def __init__(self, attempt: WriteAttempt) -> None:
-        """Raises ``ForbiddenError``, ``UnknownNameError`` and what else refuses the writer."""
-        self.attempt = attempt
+    def __init__(self, root: Root, asked: Request) -> None:
+        """Nothing is looked at yet."""
+        op = asked_by(asked.content) if isinstance(asked.content, tuple) else "write"
+        agent = asked.actor or PERSON if asked.papers is None else asked.papers.agent
+        super().__init__(root, asked.entity, op, agent, asked.expected, asked.dry_run)
+        self.asked = asked
+        self.envelope: Envelope | None = None
+        """What its papers are, once they are read."""
+        self.acting: Profile | None = None
+        """The profile that acts; ``None`` is a person."""
+        self.expected: str | None = None
+        """What the writer saw last, a revision or a digest; ``None`` for a writer without a view."""
+        self.plan: Plan | None = None
+        """What becomes of a memory file."""
+        self.before: str | None = None
+        """The text that the write was made on; ``None`` as long as no new one was made of it."""
+        self.data = b""
+        """The new text; the very object that is there if there is nothing to change."""
+        self.alerted = self.waits = False
+        """Whether it was refused once for its words; whether it waits for a person."""
+        self.note: dict[str, Any] = {}
+        """What goes on the record."""
+        self.change = Change()
+
+    @property
+    def actor(self) -> str | None:
+        """The name of the profile that acts, or on whose behalf a person does."""
+        return self.asked.on_behalf if self.acting is None else self.acting.name
+
+    def warn(self, refusal: CatmemError) -> None:
+        """Refuse once, where such refusals are enforced."""
+        self.alerted = True
+        self.refuse(refusal)
+
+    def begin_session(self) -> None:
+        """Begin the conversation of its writer with the entity that it is to write."""
+        if self.asked.session is not None and self.acting is not None:
+            self.asked.session.begin(self.workspace, self.acting.name, self.entity)
 
     @abstractmethod
     def check(self) -> None:
-        """Raise what refuses the content whatever the file holds, so that it leaves no trace in a store."""
+        """Find the entity. Raise what refuses the writer, or the content whatever is there: it leaves no trace."""
 
     @abstractmethod
-    def plan(self) -> None:
-        """Make the new text of what is there: ``plan``, ``before`` and ``data`` of the attempt."""
+    def make(self) -> None:
+        """Make the new text of what is there: ``plan``, ``before`` and ``data``."""
 
     @abstractmethod
     def alert(self) -> None:
@@ -89,15 +127,20 @@ class Editor(ABC):
     def request(self) -> str:
         """The digest of what is asked, for a retry."""
 
-    def op(self) -> str:
+    @property
+    def has_evidence(self) -> bool:
+        """Whether it says what a fact was checked against, which is kept even if it changes no text."""
+        return False
+
+    def recorded_op(self) -> str:
         """What a record calls it."""
         return "put"
 
     def on_drift(self) -> OnDrift:
         """What becomes of an external change."""
-        return self.attempt.asked.on_drift or self.attempt.workspace.config.on_drift
+        return self.asked.on_drift or self.workspace.config.on_drift
 
-    def note(self) -> dict[str, Any]:
+    def own_note(self) -> dict[str, Any]:
         """What goes on the record beside who acts and the envelope."""
         return {}
 
@@ -113,48 +156,44 @@ class Editor(ABC):
         """The text of a revision."""
         return data.decode(errors="backslashreplace")
 
-    def touched(self, record: Revision, before: bytes, after: bytes) -> Sequence[Entry]:
+    def touched(self, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
         """The entries that a revision made or touched, as its record says."""
         del record, before, after
         return ()
 
 
-class OperationsEditor(Editor):
+class OperationsWrite(Write):
     """Operations on the entries of a memory file."""
 
     terms: Terms
-
-    def __init__(self, attempt: WriteAttempt) -> None:
-        super().__init__(attempt)
-        self.view: WriterView | None = None
-        self.document: Document | None = None
-        self.fault: CatmemError | None = None
-        self.terms = self.found_terms()
-        self.attempt.entity = self.terms.entity
+    view: WriterView | None = None
+    document: Document | None = None
+    fault: CatmemError | None = None
 
     @property
     def operations(self) -> tuple[Operation, ...]:
         """What is to be done."""
-        operations: tuple[Operation, ...] = self.attempt.asked.content
+        operations: tuple[Operation, ...] = self.asked.content
         return operations
 
     @property
-    def has_evidence(self) -> bool:  # type: ignore[override]
-        """Whether an operation names what a fact was checked against."""
+    def has_evidence(self) -> bool:
         return any(operation.evidence is not None for operation in self.operations)
 
     def found_terms(self) -> Terms:
         """The terms of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
-        a, asked = self.attempt, self.attempt.asked
+        asked = self.asked
         name, target = asked.file
-        in_file = partial(terms_of, a.workspace, name, actor=a.acting, allow_secret=asked.allow_secret)
+        in_file = partial(terms_of, self.workspace, name, actor=self.acting, allow_secret=asked.allow_secret)
         if target is None:
             is_open = asked.expected is None
-            target = found_target(a.workspace, self.operations, in_file, asked.op_id) if is_open else TARGETS[0]
+            target = found_target(self.workspace, self.operations, in_file, asked.op_id) if is_open else TARGETS[0]
         return in_file(known_target(target))
 
     def check(self) -> None:
-        asked, operations = self.attempt.asked, self.operations
+        self.terms = self.found_terms()
+        self.entity = self.terms.entity
+        asked, operations = self.asked, self.operations
         self.check_reason()
         if not 0 < len(operations) <= _MOST_OPERATIONS:
             raise EditError(
@@ -164,35 +203,35 @@ class OperationsEditor(Editor):
             )
         refuse_surrogates([] if asked.op_id is None else [asked.op_id])
         check_beforehand(operations, self.terms)
-        self.attempt.expected = checked_expected(asked.expected)
+        self.expected = checked_expected(asked.expected)
         self.hide_proposal()
 
     def hide_proposal(self) -> None:
         """Have the branch of a proposal be a revision that is not there: a profile may not know that there is one."""
-        expected = self.attempt.expected or "0"
-        self.is_hidden = not self.terms.rights.unbounded and self.attempt.is_proposal(expected)
+        expected = self.expected or "0"
+        self.is_hidden = not self.terms.rights.unbounded and self.is_proposal(expected)
 
     def check_reason(self) -> None:
         """Keep the reason as it is recorded."""
-        a, to_agent = self.attempt, self.attempt.acting is not None
-        a.asked = replace(a.asked, reason=checked_reason(a.asked.reason, self.terms.config, to_agent=to_agent))
+        reason = checked_reason(self.asked.reason, self.terms.config, to_agent=self.acting is not None)
+        self.asked = replace(self.asked, reason=reason)
 
-    def plan(self) -> None:
-        a, current = self.attempt, self.attempt.current
+    def make(self) -> None:
+        current = self.current
         if self.is_hidden:
-            raise unknown_revision(a.entity, a.expected or "0")
+            raise unknown_revision(self.entity, self.expected or "0")
         self.document = self.fault = None
         self.document = document = self.legible(current.data)
         try:
-            a.plan = plan = self.planned(document, current)
+            self.plan = plan = self.planned(document, current)
         except (ForbiddenError, RefusedError):
             raise
         except CatmemError as error:
             self.fault = error  # what is wrong with the content is said after the alert
             return
-        a.before = document.text
-        cache = a.workspace._cache  # noqa: SLF001 - what was made is not read again
-        a.data = current.data if plan.document is document else cache.made(plan.document)
+        self.before = document.text
+        cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
+        self.data = current.data if plan.document is document else cache.made(plan.document)
 
     def planned(self, document: Document, current: Current) -> Plan:
         """What the operations make of the document that is there.
@@ -204,17 +243,18 @@ class OperationsEditor(Editor):
         self.view = None
         if current.base is not None:
             self.view = WriterView(document, self.legible_or_none(current.base), current.unread())
-        elif self.attempt.expected is None:
+        elif self.expected is None:
             self.view = WriterView(document, document, current.unread())
-        return plan_operations(document, self.operations, self.terms, self.view, self.attempt.asked.session)
+        return plan_operations(document, self.operations, self.terms, self.view, self.asked.session)
 
     def alert(self) -> None:
-        a, least = self.attempt, self.terms.config.semantic_alert
-        if not least or a.asked.confirm or a.alerted or a.plan is None:
+        least = self.terms.config.semantic_alert
+        if not least or self.asked.confirm or self.alerted or self.plan is None:
             return
-        alike = min((jaccard(words_of(old), words_of(new)) for old, new in self.reworded(a.plan) if old), default=1.0)
+        reworded = self.reworded(self.plan)
+        alike = min((jaccard(words_of(old), words_of(new)) for old, new in reworded if old), default=1.0)
         if alike < least:
-            a.alert(
+            self.warn(
                 RefusedError(
                     f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}, "
                     "which semantic_alert in catmem.yaml asks for",
@@ -233,7 +273,7 @@ class OperationsEditor(Editor):
         return plan.reworded
 
     def finish(self) -> None:
-        plan, note = self.attempt.plan, self.attempt.note
+        plan, note = self.plan, self.note
         if plan is not None:
             note["actions"] = list(plan.actions)
             unread = [] if self.view is None else self.view.unread(plan.document, self.knows)
@@ -241,7 +281,7 @@ class OperationsEditor(Editor):
 
     def knows(self, entry: Entry) -> bool:
         """Whether the conversation that the write comes from knows an entry; false outside of one."""
-        session = self.attempt.asked.session
+        session = self.asked.session
         return session is not None and session.knows(self.terms.entity, entry)
 
     def refusal(self, error: CatmemError) -> CatmemError:
@@ -256,7 +296,7 @@ class OperationsEditor(Editor):
     def without_proposal(self, error: CatmemError) -> CatmemError:
         """The refusal as it would be if there were no proposal."""
         if self.is_hidden and isinstance(error, StaleError | DriftError):
-            return unknown_revision(self.terms.entity, self.attempt.expected or "0")
+            return unknown_revision(self.terms.entity, self.expected or "0")
         return error
 
     def _other_file(self) -> str | None:
@@ -264,7 +304,7 @@ class OperationsEditor(Editor):
         terms, wanted = self.terms, [each.old_text for each in self.operations if each.old_text]
         for other in (each for each in TARGETS if each != terms.target):
             try:
-                document = read_document(self.attempt.workspace, terms.owner, other)
+                document = read_document(self.workspace, terms.owner, other)
             except UnreadableError:
                 continue  # the refusal is about this file
             there = replace(terms.rights, target=other).in_sight(document)
@@ -275,27 +315,27 @@ class OperationsEditor(Editor):
 
     # --- the record ------------------------------------------------------------------------------------------------
 
-    def op(self) -> str:
+    def recorded_op(self) -> str:
         return op_of(self.operations)
 
     def request(self) -> str:
-        return request_digest(self.operations, self.attempt.actor, self.terms.target)
+        return request_digest(self.operations, self.actor, self.terms.target)
 
     def on_drift(self) -> OnDrift:
         said = super().on_drift()
-        if self.attempt.asked.on_drift is None and said == "adopt" and self.attempt.acting is not None:
+        if self.asked.on_drift is None and said == "adopt" and self.acting is not None:
             return "adopt" if backend_of(self.terms.config).has_files else "refuse"
         return said
 
-    def note(self) -> dict[str, Any]:
-        reason = self.attempt.asked.reason
+    def own_note(self) -> dict[str, Any]:
+        reason = self.asked.reason
         return {"target": self.terms.target} | ({"reason": reason} if reason else {})
 
     # --- texts -----------------------------------------------------------------------------------------------------
 
     def legible(self, data: bytes) -> Document:
         """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
-        return legible(self.attempt.workspace.parse, self.terms.entity, data)
+        return legible(self.workspace.parse, self.terms.entity, data)
 
     def legible_or_none(self, data: bytes) -> Document | None:
         """The same; ``None`` for bytes that cannot be compared."""
@@ -307,14 +347,14 @@ class OperationsEditor(Editor):
     def text(self, data: bytes) -> str:
         return data.decode(errors="replace")
 
-    def touched(self, record: Revision, before: bytes, after: bytes) -> Sequence[Entry]:
+    def touched(self, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
         old, new = self.legible(before), self.legible(after)
         found: list[Entry] = []
         for action in record.note.get("actions", ()):
             document = old if action.get("action") == "remove" else new
             place = action.get("category"), action.get("id")
             found += [entry for entry in document.entries if (entry.category, entry.id) == place][:1]
-        return found
+        return tuple(found)
 
 
 # --- which of its two files the operations of a profile mean that name none ----------------------------------------

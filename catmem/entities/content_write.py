@@ -10,7 +10,7 @@ from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.entities.contents import content_bytes, merge_contents, plain_content
-from catmem.envelopes.document_editor import (
+from catmem.envelopes.document_write import (
     AGAIN,
     ALIKE,
     head_of,
@@ -31,72 +31,66 @@ from catmem.errors import (
 from catmem.model.pairing import jaccard, words_of
 from catmem.store.contract import EXTERNAL, Current
 from catmem.workspace.history import declared_of
-from catmem.writing.editor import Editor
+from catmem.writing.entry_write import Write
 from catmem.writing.matching import checked_expected
 from catmem.writing.terms import check_threats
-from catmem.writing.write import WriteAttempt
 
 
-class ContentEditor(Editor):
+class ContentWrite(Write):
     """A text, or any JSON value, that takes the place of the content that is there."""
 
-    def __init__(self, attempt: WriteAttempt) -> None:
-        super().__init__(attempt)
-        self.declared = self._declared()
-        self.content = attempt.asked.content
-        if attempt.envelope is None:
-            self.content = plain_content(self.declared, self.content)
+    wanted: bytes
+    """The content as the entity keeps it."""
 
     def _declared(self) -> DeclaredEntity:
-        a = self.attempt
-        if a.envelope is None:
-            return declared_of(a.workspace, a.entity, a.acting)
         try:
-            return declared_of(a.workspace, a.entity, a.acting)
+            return declared_of(self.workspace, self.entity, self.acting)
         except UnknownNameError as error:
-            message = f"{a.agent} may not write to {shown(a.entity)}"
+            if self.envelope is None:
+                raise
+            message = f"{self.agent} may not write to {shown(self.entity)}"
             raise ForbiddenError(message, hint=error.hint) from None
 
     def check(self) -> None:
-        a = self.attempt
-        if a.envelope is None:
-            a.expected = checked_expected(a.asked.expected)
-            if a.expected is None:
+        self.declared, content = self._declared(), self.asked.content
+        if self.envelope is None:
+            content = plain_content(self.declared, content)
+            self.expected = checked_expected(self.asked.expected)
+            if self.expected is None:
                 raise EditError(
                     "nothing says what this content is made on",
                     code="bad_expected",
                     hint="Give expected: 0 for the first.",
                 )
-        a.begin_session()
-        if not writes_entity(self.declared, a.acting):
-            raise ForbiddenError(f"{a.agent} may not write to {shown(a.entity)}", hint="It may only read it.")
-        self.data = content_bytes(self.declared, self.content)
-        texts = list(_texts(self.content))
-        check_threats(texts, a.workspace.config, to_agent=a.acting is not None, allow_secret=a.asked.confirm)
+        self.begin_session()
+        if not writes_entity(self.declared, self.acting):
+            raise ForbiddenError(f"{self.agent} may not write to {shown(self.entity)}", hint="It may only read it.")
+        self.wanted = content_bytes(self.declared, content)
+        texts = list(_texts(content))
+        check_threats(texts, self.workspace.config, to_agent=self.acting is not None, allow_secret=self.asked.confirm)
 
-    def plan(self) -> None:
+    def make(self) -> None:
         self._refuse_unseen()
-        self.attempt.before = self.text(self.attempt.current.data)
+        self.before = self.text(self.current.data)
 
     def alert(self) -> None:
-        a = self.attempt
-        asked = ALIKE if a.envelope is not None and a.envelope.alert else 0
-        least = max(asked, a.workspace.config.semantic_alert)
-        if least and not (a.asked.confirm or a.alerted):
-            old, new = (words_of(text.decode(errors="replace")) for text in (a.current.data, self.data))
+        asked = ALIKE if self.envelope is not None and self.envelope.alert else 0
+        least = max(asked, self.workspace.config.semantic_alert)
+        if least and not (self.asked.confirm or self.alerted):
+            old, new = (words_of(text.decode(errors="replace")) for text in (self.current.data, self.wanted))
             alike = jaccard(old, new)
             if old and alike < least:
-                a.alert(little_in_common(alike, least))
+                self.warn(little_in_common(alike, least))
 
     def check_content(self) -> None:
-        self.attempt.data = self._merged(self.attempt.current)
+        self.data = self._joined(self.current)
 
-    def _merged(self, current: Current) -> bytes:
+    def _joined(self, current: Current) -> bytes:
         """What others changed since the writer's view is brought together with the content, or refused."""
         if current.base is None or current.base == current.data:
-            return self.data
+            return self.wanted
         try:
-            merged = merge_contents(self.declared, current.base, current.data, self.data)
+            merged = merge_contents(self.declared, current.base, current.data, self.wanted)
         except UnreadableError as error:
             raise DriftError(error.message, hint=AGAIN) from error
         if merged.conflicts:
@@ -105,8 +99,8 @@ class ContentEditor(Editor):
 
     def _refuse_unseen(self) -> None:
         """Refuse to write over what another program wrote, and an agent was not shown."""
-        name, session, current = self.declared.name, self.attempt.asked.session, self.attempt.current
-        head = self.attempt.workspace.store.head(name)
+        name, session, current = self.declared.name, self.asked.session, self.current
+        head = self.workspace.store.head(name)
         if session is None or head is None or head.agent != EXTERNAL or head.revision != current.revision:
             return
         if not session.knows_content(name, head.digest):
@@ -116,24 +110,22 @@ class ContentEditor(Editor):
             )
 
     def refusal(self, error: CatmemError) -> CatmemError:
-        a = self.attempt
         if isinstance(error, StaleError | DriftError):
             return self._what_comes_before(error) or error
         if isinstance(error, RefusedError):
-            error.found = error.found or head_of(a.workspace, a.entity)
+            error.found = error.found or head_of(self.workspace, self.entity)
         return error
 
     def _what_comes_before(self, error: StaleError | DriftError) -> RefusedError | None:
-        if self.attempt.envelope is None:
+        if self.envelope is None:
             return None
-        first = second_of_a_number(self.attempt)
+        first = second_of_a_number(self)
         if first is None and isinstance(error, DriftError):
-            return stale_before_drift(self.attempt, error)
+            return stale_before_drift(self, error)
         return first
 
     def request(self) -> str:
-        a = self.attempt
-        return content_digest([a.entity, a.actor, bytes_digest(self.data)])
+        return content_digest([self.entity, self.actor, bytes_digest(self.wanted)])
 
 
 def _texts(content: Any, keys: tuple[str, ...] = ()) -> Iterator[str]:  # noqa: ANN401 - any JSON value

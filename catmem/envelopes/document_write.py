@@ -27,66 +27,61 @@ from catmem.store.envelope import Content, Envelope
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.drift_guard import gone_entries
-from catmem.writing.editor import OperationsEditor
+from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.matching import hide_digests
 from catmem.writing.operation import Operation
 from catmem.writing.planning import Plan, unseen
 from catmem.writing.terms import Terms, check_beforehand, terms_of
-from catmem.writing.write import WriteAttempt
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
 ALIKE = 0.6
 """The share of common words below which a new text has little in common with the old one."""
 
 
-class DocumentEditor(OperationsEditor):
+class DocumentWrite(OperationsWrite):
     """The content of an envelope for a memory file, and the refusals that only envelopes have."""
 
     @property
     def operations(self) -> tuple[Operation, ...]:
         """What is to be done; nothing where a whole document is given."""
-        content = self.attempt.asked.content
+        content = self.asked.content
         return content if isinstance(content, tuple) else ()
 
-    @property
-    def envelope(self) -> Envelope:
-        """The envelope that the write came in."""
-        if self.attempt.envelope is None:
-            raise AssertionError(self.attempt.asked)
-        return self.attempt.envelope
+    envelope: Envelope
 
     def found_terms(self) -> Terms:
         """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
-        a, envelope = self.attempt, self.envelope
+        envelope = self.envelope
         name, _, target = envelope.entity_id.partition("/")
         try:
-            Rights(a.acting, target, a.workspace.config.taxonomy).refuse_other_owner(name)
+            Rights(self.acting, target, self.workspace.config.taxonomy).refuse_other_owner(name)
         except UnknownNameError as error:
             message = f"{envelope.agent_id} may not write to {shown(envelope.entity_id)}"
             raise ForbiddenError(message, hint=error.hint) from None
-        return terms_of(a.workspace, name, target, a.acting, allow_secret=a.asked.allow_secret)
+        return terms_of(self.workspace, name, target, self.acting, allow_secret=self.asked.allow_secret)
 
     def check(self) -> None:
         """Raise what is forbidden whatever the file holds; what else is wrong with the content comes later."""
-        a, actor, content = self.attempt, self.terms.rights.actor, self.envelope.content
-        a.begin_session()
+        self.terms = self.found_terms()
+        actor, content, merges = self.terms.rights.actor, self.envelope.content, self.asked.merges
+        self.begin_session()
         self.check_reason()
         refuse_out_of_scope(content, self.operations, self.terms)
-        if a.asked.merges and actor is not None and not self.terms.rights.unbounded:
+        if merges and actor is not None and not self.terms.rights.unbounded:
             raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
-        for revision in a.workspace.store.log(a.entity) if a.asked.merges else ():
-            if revision.revision in a.asked.merges and revision.is_proposal:
-                raise gate.on_proposal(a.entity, revision.revision)
-        if a.asked.merges and (self.operations or (isinstance(content, dict) and content.get("partial"))):
+        for revision in self.workspace.store.log(self.entity) if merges else ():
+            if revision.revision in merges and revision.is_proposal:
+                raise gate.on_proposal(self.entity, revision.revision)
+        if merges and (self.operations or (isinstance(content, dict) and content.get("partial"))):
             raise EnvelopeError(
                 "parents names branches, and only a whole document says what becomes of their text",
                 key="parents",
-                hint=f"Nothing was written. Leave them out; catmem merge {a.entity} brings branches in.",
+                hint=f"Nothing was written. Leave them out; catmem merge {self.entity} brings branches in.",
             )
         self.hide_proposal()
 
     def planned(self, document: Document, current: Current) -> Plan:
-        if current.revision != self.attempt.expected:
+        if current.revision != self.expected:
             self._refuse_second_of_a_number()
         return self._plan_of(document, current)
 
@@ -96,16 +91,16 @@ class DocumentEditor(OperationsEditor):
             check_beforehand(self.operations, self.terms)
             return super().planned(document, current)
         if base is None or base == document.to_bytes():
-            plan = plan_document(document, content, self.terms, self.attempt.workspace.parse)
+            plan = plan_document(document, content, self.terms, self.workspace.parse)
             self._refuse_unseen(document, plan.document)
             return plan
-        return self._merged(document, base, content)
+        return self._joined(document, base, content)
 
-    def _merged(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
+    def _joined(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
         """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
         from catmem.model.merge import merge
 
-        seen, parse = self.legible(base), self.attempt.workspace.parse
+        seen, parse = self.legible(base), self.workspace.parse
         plan = plan_document(seen, content, self.terms, parse)
         merged = merge(seen, document, plan.document)
         if merged.conflicts:
@@ -118,7 +113,7 @@ class DocumentEditor(OperationsEditor):
 
     def _refuse_unseen(self, document: Document, new: Document) -> None:
         """Refuse a whole text that takes away an entry or a heading which the conversation does not know as it is."""
-        session = self.attempt.asked.session
+        session = self.asked.session
         if session is None:
             return
         entry = next((each for each in gone_entries(document, new) if not self.knows(each)), None)
@@ -139,12 +134,12 @@ class DocumentEditor(OperationsEditor):
 
     def _alert(self, document: Document) -> None:
         """Refuse, once, a document that has little in common with the old one. Operations say what they change."""
-        a, content = self.attempt, self.envelope.content
-        if not self.envelope.alert or a.asked.confirm or a.alerted or isinstance(content, list):
+        content = self.envelope.content
+        if not self.envelope.alert or self.asked.confirm or self.alerted or isinstance(content, list):
             return
         alike = overlap(content, document, self.terms)
         if alike < ALIKE:
-            a.alert(little_in_common(alike))
+            self.warn(little_in_common(alike))
 
     def reworded(self, plan: Plan) -> Sequence[tuple[str, str]]:
         """Of a whole document: what the writer sees of each category that it changes, before and after."""
@@ -177,18 +172,17 @@ class DocumentEditor(OperationsEditor):
 
     def _refuse_second_of_a_number(self) -> None:
         """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
-        a = self.attempt
-        error = second_of_a_number(a)
+        error = second_of_a_number(self)
         if error is not None:
             self._tell(error)
             raise error
 
     def _refuse_what_comes_before(self, error: CatmemError) -> None:
         """Raise what stands before an old view in the order, if that is wrong too; else complete the error."""
-        document, a = None, self.attempt
+        document = None
         if not isinstance(error, UnknownRevisionError):
             with suppress(UnknownRevisionError):
-                seen = a.workspace.store.read(a.entity, str(self.envelope.prev_rev))
+                seen = self.workspace.store.read(self.entity, str(self.envelope.prev_rev))
                 document = self.legible_or_none(seen.data)
         if document is not None:
             try:
@@ -198,21 +192,21 @@ class DocumentEditor(OperationsEditor):
             except CatmemError:
                 pass  # what is wrong with the content comes after an old view
             if isinstance(error, DriftError):
-                refusal = stale_before_drift(a, error)
+                refusal = stale_before_drift(self, error)
                 if refusal is not None:
                     raise refusal from error
                 self._alert(document)
         if isinstance(error, RefusedError):
             self._tell(error)
         else:
-            error.hint = f"{a.entity} is at revision {head_of(a.workspace, a.entity)}. {AGAIN}"
+            error.hint = f"{self.entity} is at revision {head_of(self.workspace, self.entity)}. {AGAIN}"
 
     def _tell(self, error: RefusedError) -> None:
         """Let a refusal say what is at the head, as far as the writer may know it."""
         if not self.terms.rights.unbounded:
             hide_digests(error)
         if error.found is None:
-            error.found = head_of(self.attempt.workspace, self.terms.entity)
+            error.found = head_of(self.workspace, self.terms.entity)
 
 
 # --- what tells who wrote in between -------------------------------------------------------------------------------
@@ -234,7 +228,7 @@ def little_in_common(alike: float, least: float = ALIKE) -> RefusedError:
     )
 
 
-def second_of_a_number(a: WriteAttempt) -> OperationCollisionError | None:
+def second_of_a_number(a: Write) -> OperationCollisionError | None:
     """The refusal of a second revision of one number from the writer of the first, ``None`` for another write."""
     # Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
     # an old view does.
@@ -259,7 +253,7 @@ def second_of_a_number(a: WriteAttempt) -> OperationCollisionError | None:
     )
 
 
-def stale_before_drift(a: WriteAttempt, error: DriftError) -> StaleError | None:
+def stale_before_drift(a: Write, error: DriftError) -> StaleError | None:
     """The refusal of an old view in the place of that of an external change, if another write came between, too."""
     for revision in a.workspace.store.log(a.entity):
         if revision.revision == a.expected:

@@ -167,7 +167,6 @@ def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
 # --- settling conflicts ----------------------------------------------------------------------------------------------
 
 ID = "033428948a"
-LONG = "The vendor of paper for the office in Lisbon and for the one in Porto is "
 
 
 def vendors(neo):

@@ -1,24 +1,18 @@
-"""Who wins a conflict: a side, both, a ranking of agents, or a person.
-
-Decisions can be made beforehand, by a caller that saw all conflicts. A conflict is named by what it says (``key_of``).
-So a decision is for the very conflict that was seen: where the head has moved on, another conflict in the same place
-has another name, and is not decided yet.
-"""
+"""Who wins a conflict: a side, both, a ranking of agents, or a person."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import profile_names
-from catmem.digest import content_digest
 from catmem.entities.contents import ContentConflict
-from catmem.errors import ConfigError, EditError
+from catmem.errors import ConfigError
 from catmem.merging.past import MergeHistory, is_so
 from catmem.model.document import Document
-from catmem.model.version import Conflict, Reason, Side, Version
+from catmem.model.version import Conflict, Side, Version
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import EXTERNAL, PERSON, Revision
 from catmem.syntax import tags as tag_blocks
@@ -139,65 +133,9 @@ class Settling:
         return answer
 
 
-# --- decisions that are made beforehand ----------------------------------------------------------------------------
-
-OWN = "own"
-"""The choice of words of one's own."""
-
-CHOICES: Mapping[Reason, tuple[str, ...]] = {
-    "body": ("ours", "theirs", "both", OWN),
-    "removed": ("ours", "theirs", OWN),
-    "tags": ("ours", "theirs", OWN),
-    "category": ("ours", "theirs", OWN),
-    "title": ("ours", "theirs"),
-}
-"""What may be chosen of each kind of conflict: of most a text holds one side only, and a title has no entry."""
-
-
-class ConflictKey(NamedTuple):
-    """The name of a conflict. ``place`` is what both sides come from and what the branch says, ``head`` the rest."""
-
-    place: str
-    head: str
-
-    def __str__(self) -> str:
-        """The two as one word."""
-        return f"{self.place}-{self.head}"
-
-
-def key_of(conflict: Conflict) -> ConflictKey:
-    """The name of a conflict: the same each time that the same sides disagree in the same way."""
-    return ConflictKey(_digest(conflict.base, conflict.theirs), _digest(conflict.ours, conflict.reason))
-
-
-def answer_to(conflict: Conflict, choice: str, words: str = "") -> Answer:
-    """The answer that a choice stands for; ``words`` are those of ``own``. Raises ``EditError`` (``bad_answer``)."""
-    if choice not in CHOICES[conflict.reason]:
-        raise EditError(
-            "that is no answer to this conflict",
-            code="bad_answer",
-            hint=f"Nothing was written. Choose one of {', '.join(CHOICES[conflict.reason])}.",
-        )
-    if choice != OWN:
-        side: Answer = choice  # type: ignore[assignment]  # one of CHOICES
-        return side
-    if not words.strip():
-        raise EditError(
-            "the text of your own is empty",
-            code="bad_answer",
-            hint="Nothing was written. Write what the entry is to say, or choose a side.",
-        )
-    return in_words(conflict, words)
-
-
 def in_words(conflict: Conflict, words: str) -> Version:
     """The entry with other words, in the place and with the tags of the head's; those are not verified yet."""
     like = next(version for version in (conflict.ours, conflict.theirs) if version is not None)
     body = words.strip()
     tags = unverified(like.tags)
     return Version(like.category, body, tags, tag_blocks.write(tags, body))
-
-
-def _digest(*parts: Version | str | None) -> str:
-    data = [[part.category, part.text] if isinstance(part, Version) else part for part in parts]
-    return content_digest(data).partition(":")[2][:20]

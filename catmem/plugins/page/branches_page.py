@@ -9,13 +9,14 @@ from urllib.parse import quote_plus
 
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.merging.branches import branch_of, branches_of_all, open_branches
-from catmem.merging.decisions import CHOICES, OWN, Answer, Ask, Disagreement, answer_to, in_words, key_of
+from catmem.merging.decisions import Answer, Ask, Disagreement, in_words
 from catmem.merging.merging import MergePlan, MergeRequest, plan_merge
-from catmem.model.version import Conflict
+from catmem.model.version import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import diff_of
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm
+from catmem.seeding.slices import conflict_id
 from catmem.store.contract import sees
 from catmem.text import counted, plural
 
@@ -34,6 +35,17 @@ REASONS = {
     "title": "The sides gave the document different titles.",
 }
 
+OWN = "own"
+"""The choice of words of one's own."""
+
+CHOICES: Mapping[Reason, tuple[str, ...]] = {
+    "body": ("ours", "theirs", "both", OWN),
+    "removed": ("ours", "theirs", OWN),
+    "tags": ("ours", "theirs", OWN),
+    "category": ("ours", "theirs", OWN),
+    "title": ("ours", "theirs"),
+}
+"""What may be chosen of each kind of conflict: of most a text holds one side only, and a title has no entry."""
 
 OUTLOOKS = {
     "merges": "merges by itself",
@@ -48,8 +60,6 @@ class BranchDecision:
     """A conflict with what was chosen of it. ``choices`` are what may be, with words for it, and whether it was chosen.
 
     ``words`` are those of the text field, ``kept`` the tags that they get.
-
-    ``typed``: the person wrote them for a conflict in this place that said something else.
     """
 
     found: Disagreement
@@ -58,7 +68,6 @@ class BranchDecision:
     words: str
     kept: tuple[str, ...]
     has_words: bool
-    typed: bool
 
     @property
     def is_open(self) -> bool:
@@ -162,26 +171,37 @@ def _asking(said: Mapping[str, str]) -> Ask:
     """
 
     def ask(found: Disagreement) -> Answer:
-        conflict, key = found.conflict, key_of(found.conflict)
+        conflict, key = found.conflict, _key_of(found)
         choice, words = said.get(f"choice-{key}"), said.get(f"words-{key}", "")
+        if choice is None:
+            return None
+        if choice not in CHOICES[conflict.reason]:
+            raise _bad_answer("that is no answer to this conflict", "Choose one of those that are named.")
+        if choice != OWN:
+            side: Answer = choice  # type: ignore[assignment]  # one of CHOICES
+            return side
+        if not words.strip():
+            raise _bad_answer("the text of your own is empty", "Write what the entry is to say, or choose a side.")
         start = conflict.theirs or conflict.ours
-        if start is not None and words == in_field(start.body):
-            words = start.body  # it was not touched
-        return None if choice is None else answer_to(conflict, choice, words)
+        return in_words(conflict, start.body if words == in_field(start.body) else words)  # perhaps it was not touched
 
     return ask
 
 
+def _bad_answer(message: str, hint: str) -> EditError:
+    return EditError(message, code="bad_answer", hint=f"Nothing was written. {hint}")
+
+
+def _key_of(found: Disagreement) -> str:
+    return conflict_id(found.branch, found.conflict)
+
+
 def _decision(found: Disagreement, said: Mapping[str, str], room: int) -> BranchDecision:
     """A conflict with what a form says of it; its text field begins with the words of a side, if they have ``room``."""
-    conflict, key = found.conflict, key_of(found.conflict)
+    conflict, key = found.conflict, _key_of(found)
     chosen = said.get(f"choice-{key}")
     start = conflict.theirs or conflict.ours
-    words, typed = said.get(f"words-{key}"), False
-    if words is None:
-        # The head says something else by now: the words are kept, and nothing is chosen.
-        words = next((said[name] for name in _typed(said) if name.startswith(f"words-{key.place}-")), None)
-        typed = words is not None
+    words = said.get(f"words-{key}")
     if words is None:
         body = "" if start is None else start.body
         # As it is sent, a line end is two characters, and one byte can be three.
@@ -189,12 +209,11 @@ def _decision(found: Disagreement, said: Mapping[str, str], room: int) -> Branch
     own = OWN in CHOICES[conflict.reason]
     return BranchDecision(
         found=found,
-        key=str(key),
+        key=key,
         choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
         words=words,
         kept=tuple(in_words(conflict, "words").tags) if own else (),
         has_words=own,
-        typed=typed and own,
     )
 
 
@@ -207,18 +226,13 @@ def _label(found: Disagreement, choice: str) -> str:
     return {"both": "Keep both, one after the other", OWN: "Write it anew"}[choice]
 
 
-def _typed(said: Mapping[str, str]) -> list[str]:
-    return [
-        name
-        for name in said
-        if name.startswith("words-") and said.get(f"choice-{name.removeprefix('words-')}") == OWN and said[name].strip()
-    ]
-
-
 def _left_over(said: Mapping[str, str], decisions: Sequence[BranchDecision]) -> list[str]:
     """Texts that a person wrote for conflicts that there are no more: so that they are not lost."""
-    places = {each.key.partition("-")[0] for each in decisions if each.has_words}
-    return [said[name] for name in _typed(said) if name.split("-")[1] not in places]
+    keys = {each.key for each in decisions if each.has_words}
+    chosen = (
+        name.removeprefix("choice-") for name, value in said.items() if name.startswith("choice-") and value == OWN
+    )
+    return [said[f"words-{key}"] for key in chosen if key not in keys and said.get(f"words-{key}", "").strip()]
 
 
 # --- forms -----------------------------------------------------------------------------------------------------------

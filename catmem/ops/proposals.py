@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from catmem.errors import CatmemError
-from catmem.jsonable import jsonable
 from catmem.ops.memory import WRITES
 from catmem.ops.shared import Actor
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
@@ -142,6 +141,7 @@ def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -> Outcome:
+    from catmem.proposals.disclosure import told
     from catmem.proposals.proposal import proposals as proposals_in
 
     wrong: Sequence[CatmemError] = ()
@@ -152,7 +152,7 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
         entity = which[0] if which and actor is None else None
         found, wrong = proposals_in(call.root, entity, actor=actor, ended=ended)
         found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
-    said = [shown(call.root, each, actor) for each in found]
+    said = [told(call.root, each, actor) for each in found]
     return Outcome(ProposalList(said, () if has_ids else _next(found, actor)), problems=wrong)
 
 
@@ -164,20 +164,6 @@ def _next(found: Sequence["Proposal"], actor: str | None) -> list[str]:
     late = ["'catmem proposals --expire' closes those that expired."]
     some = ["'catmem proposals --interactive' goes through them."]
     return [*(some if states - {"expired"} else []), *(late if "expired" in states and actor is None else [])]
-
-
-def shown(workspace: "Workspace", found: "Proposal", actor: str | None) -> dict[str, Any]:
-    """A proposal as data, of which ``actor`` is given what it may know."""
-    from catmem.proposals.disclosure import disclosed
-
-    if actor is not None:
-        return disclosed(workspace, found.id, actor)
-    said: dict[str, Any] = jsonable(found)
-    for change, one in zip(found.changes, said["changes"], strict=True):
-        one["place"] = change.place
-        if found.state == "waiting" and change.approved is not None:
-            one["after"] = change.approved.text  # to the letter what a yes writes
-    return said
 
 
 def decide(workspace: "Workspace", how: str, name: str, words: str | None, actor: str | None) -> "Decided":

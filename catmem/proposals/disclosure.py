@@ -31,24 +31,29 @@ def disclosed_all(
     ``own``: without those of others that it may approve. And, for a person, which entities could not be looked at.
     """
     found = proposals(workspace, actor=actor)
-    if actor is None:
-        return jsonable(found.proposals), found.unreadable
-    acting = workspace.profile(actor)
-    waiting = [each for each in found.proposals if each.agent == actor or not own]
-    return [
-        _disclosed(workspace, each, acting) for each in (*waiting, *past_proposals(workspace, actor, MOST_PAST))
-    ], ()
+    waiting = [each for each in found.proposals if not own or each.agent == actor]
+    past = [] if actor is None else past_proposals(workspace, actor, MOST_PAST)
+    return [told(workspace, each, actor) for each in (*waiting, *past)], found.unreadable
 
 
 def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = False) -> dict[str, Any]:
     """One proposal, also one that was decided. Raises ``UnknownNameError`` (``unknown_proposal``)."""
     found = proposal(workspace, name, actor=actor)
-    if actor is None:
-        whole: dict[str, Any] = jsonable(found)
-        return whole
     if own and found.agent != actor:
         raise unknown_proposal(name, actor)
-    return _disclosed(workspace, found, workspace.profile(actor))
+    return told(workspace, found, actor)
+
+
+def told(workspace: Root, found: Proposal, actor: str | None) -> dict[str, Any]:
+    """A proposal as data, of which ``actor`` is given what it may know."""
+    if actor is not None:
+        return _disclosed(workspace, found, workspace.profile(actor))
+    said: dict[str, Any] = jsonable(found)
+    for change, one in zip(found.changes, said["changes"], strict=True):
+        one["place"] = change.place
+        if found.state == "waiting" and change.approved is not None:
+            one["after"] = change.approved.text  # to the letter what a yes writes
+    return said
 
 
 def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, Any]:

@@ -31,7 +31,6 @@ from catmem.prompt.styles import (
     StyledCategory,
     counted,
     is_plain,
-    places,
     render,
     text_of,
 )
@@ -99,12 +98,6 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
     return Prompt(draft.settle(), draft)
-
-
-def changed_from(prompt: Prompt) -> Mapping[int, int]:
-    """From which byte on the text changes with an entry, by its row in the manifest; of those that it holds."""
-    draft = prompt._draft  # noqa: SLF001 - of this module
-    return places(draft.pieces(), draft.style)
 
 
 class _Draft:

@@ -1,16 +1,14 @@
 """How long a profile's prompt is beside flat files of the same facts, and what it keeps out that they show.
 
 *Flat* files are what an agent without catmem loads: the texts of all entries with delimiters between them, and neither
-tags nor section headers, which catmem asks for. Beside them stand the *files* as they are, and the same prompt with
-every entry in it (*unfiltered*: no selectors, dates, scan or budget).
+tags nor section headers, which catmem asks for. Beside them stand the *files* as they are.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from functools import cached_property
 from math import ceil
@@ -19,12 +17,12 @@ from typing import Any, NamedTuple
 
 from catmem.config.config import Config
 from catmem.config.profile import Profile, limit_of
-from catmem.model.document import Document, Entry
+from catmem.model.document import Document
 from catmem.names import TARGETS
-from catmem.prompt.prompt import Prompt, Row, build_prompt, changed_from
+from catmem.prompt.prompt import Row, build_prompt
 from catmem.staleness.freshness import freshness
 from catmem.text import size_of
-from catmem.threats import SECRETS, BuiltinScanner, Threat, scan_each
+from catmem.threats import SECRETS, BuiltinScanner, scan_each
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")
@@ -43,16 +41,6 @@ class Size(NamedTuple):
     def of(cls, text: str) -> Size:
         """The size of a text."""
         return cls(len(text), estimated_tokens(text))
-
-
-class ChangedBytes(NamedTuple):
-    """How many bytes of a text come behind the start of a change, so that no cache of its beginning has them.
-
-    It is the mean over changes of one fact, each of those in the files as likely as any other.
-    """
-
-    prompt: int
-    flat: int
 
 
 class Use(NamedTuple):
@@ -74,10 +62,8 @@ class Sizes(NamedTuple):
     """
 
     prompt: Size
-    unfiltered: Size
     files: Size
     flat: Size
-    changed: ChangedBytes
     seen: int
     entries: int
     secrets: int = 0
@@ -99,12 +85,11 @@ class Sizes(NamedTuple):
         return percent_of(self.prompt.tokens, self.flat.tokens)
 
     def __json__(self) -> dict[str, Any]:
-        sizes = {"prompt": self.prompt, "unfiltered": self.unfiltered, "files": self.files, "flat": self.flat}
+        sizes = {"prompt": self.prompt, "files": self.files, "flat": self.flat}
         return {
             **{name: size.characters for name, size in sizes.items()},
             "percent": self.percent,
             "tokens": {**{name: size.tokens for name, size in sizes.items()}, "percent": self.tokens_percent},
-            "changed": self.changed,
             "seen": self.seen,
             "entries": self.entries,
             "states": {name: self.states.get(name, 0) for name in STATES},
@@ -130,7 +115,7 @@ def flat_size(documents: Iterable[Document]) -> Size:
 
 
 class WholeSizes:
-    """The files of one profile, flat and as they are, and their prompt unfiltered: the same for all who read them."""
+    """The files of one profile, flat and as they are: the same for all who read them."""
 
     def __init__(self, documents: Mapping[str, Document]) -> None:
         """``documents`` are by target."""
@@ -141,17 +126,6 @@ class WholeSizes:
         self.entries = sum(len(document.entries) for document in documents.values())
         self.facts = [entry for document in documents.values() for entry in document.entries if entry.body]
         self.flat = flat_size(documents.values())
-        self._unfiltered: dict[tuple[object, ...], Size] = {}
-
-    @cached_property
-    def changed(self) -> int:
-        """How many bytes of the flat files, one behind the other, come behind a change of a fact, in the mean."""
-        behind = changed = 0
-        for entry in reversed(self.facts):
-            behind += len(entry.body.encode())
-            changed += behind
-            behind += len(_DELIMITER.encode())
-        return _mean(changed, self.facts)
 
     @cached_property
     def _blocked(self) -> Counter[str]:
@@ -165,33 +139,6 @@ class WholeSizes:
         """How many facts the flat files show that are stale or expired for a profile, or that the scan blocks."""
         states: Counter[str] = Counter(freshness(entry, profile, config, as_of=as_of).state for entry in self.facts)
         return Counter({name: states[name] for name in MARKED}) + self._blocked
-
-    def unfiltered(self, profile: Profile, as_of: date, config: Config) -> Size:
-        """The size of the prompt in the profile's style with every entry in it."""
-        key = (profile.prompt.style, profile.prompt.unverified, profile.stale_after, as_of)
-        if key not in self._unfiltered:
-            # By their names: in a closed taxonomy no pattern selects what it does not declare.
-            every = {
-                target: tuple({entry.category: None for entry in document.entries})
-                for target, document in self.documents.items()
-            }
-            reader = replace(
-                profile,
-                user_memory_categories=every.get("user", ()),
-                memory_categories=every.get("memory", ()),
-                prompt=replace(profile.prompt, order="file", stale="note", expired="note", budget={}),
-            )
-            prompt = build_prompt(self.documents, reader, as_of=as_of, config=config, scanner=_NoScanner())
-            self._unfiltered[key] = Size.of(prompt.text)
-        return self._unfiltered[key]
-
-
-class _NoScanner:
-    """A scanner that finds nothing: what would be withheld counts in full."""
-
-    def scan(self, text: str) -> list[Threat]:
-        del text
-        return []
 
 
 def measure(  # noqa: PLR0913 - whose prompt, of what, beside what
@@ -218,10 +165,8 @@ def measure(  # noqa: PLR0913 - whose prompt, of what, beside what
     ]
     return Sizes(
         prompt=Size.of(prompt.text),
-        unfiltered=whole.unfiltered(profile, as_of, config),
         files=whole.size,
         flat=beside.flat,
-        changed=ChangedBytes(_mean(_behind(prompt), beside.facts), beside.changed),
         seen=len(manifest.rows),
         entries=beside.entries,
         secrets=sum(not SECRETS.keys().isdisjoint(_rules(row)) for row in manifest.rows),
@@ -232,16 +177,6 @@ def measure(  # noqa: PLR0913 - whose prompt, of what, beside what
         budgets=tuple(Use(name, sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())),
         limits=tuple(Use(target, used, limit) for target, used, limit in limits if limit is not None),
     )
-
-
-def _behind(prompt: Prompt) -> int:
-    """How many bytes of a prompt come behind the places where its entries would change it, of all added up."""
-    places = changed_from(prompt).values()
-    return len(places) * len(prompt.text.encode()) - sum(places)
-
-
-def _mean(sum_: int, facts: Sequence[Entry]) -> int:
-    return round(sum_ / len(facts)) if facts else 0
 
 
 def _rules(row: Row) -> list[str]:
@@ -257,10 +192,8 @@ def total(measured: Iterable[Sizes]) -> Sizes:
 
     return Sizes(
         prompt=_sum(sizes.prompt for sizes in each),
-        unfiltered=_sum(sizes.unfiltered for sizes in each),
         files=_sum(sizes.files for sizes in each),
         flat=_sum(sizes.flat for sizes in each),
-        changed=ChangedBytes(sum(sizes.changed.prompt for sizes in each), sum(sizes.changed.flat for sizes in each)),
         seen=sum(sizes.seen for sizes in each),
         entries=sum(sizes.entries for sizes in each),
         secrets=sum(sizes.secrets for sizes in each),

@@ -154,20 +154,6 @@ def text_of(pieces: Iterable[Piece]) -> str:
     return "".join([text for text, _ in pieces])
 
 
-def places(pieces: Sequence[Piece], style: Style) -> dict[int, int]:
-    """From which byte of the text on another fact would make another text, by the fact's row."""
-    # In `hermes` that is the start of its block, whose header counts the characters of all that is in it.
-    found: dict[int, int] = {}
-    block = end = 0
-    for text, owner in pieces:
-        if owner is None and text.startswith(_HERMES_RULE):
-            block = end
-        elif isinstance(owner, int):
-            found[owner] = block if style == "hermes" else end
-        end += len(text.encode())
-    return found
-
-
 def blocked_line(rules: str) -> str:
     """What stands in the place of an entry or a title that the scan withholds."""
     return f"[BLOCKED: {rules}]"

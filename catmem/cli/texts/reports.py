@@ -26,7 +26,7 @@ _MOST_COLUMNS = 16
 _WIDEST = 5
 _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not read (a drop)", ".": "neither"}
 
-_HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "changed", "flat", "")
+_HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "")
 
 
 def _status(value: NextSteps, _: Call) -> None:
@@ -203,10 +203,10 @@ def _table(stats: Stats) -> Iterator[str]:
 
     files = f"from the files of {stats.source}" if stats.source else "each from its own files"
     yield f"Prompts beside flat files, {files}, as of {stats.as_of}:\n"
-    yield "characters, tokens (estimated), and bytes behind a change of one fact\n\n"
+    yield "characters, and tokens (estimated)\n\n"
     total = stats.total
     rows = [_row(each.profile, each.sizes, "; ".join(_notes(each))) for each in stats.profiles]
-    yield columns([_HEAD, *rows, _row("total", total, "")], right=range(1, 10))
+    yield columns([_HEAD, *rows, _row("total", total, "")], right=range(1, 8))
     counts = {
         "kept out of prompts": {**total.left_out, "secrets": total.secrets},
         "marked in prompts": total.marked,
@@ -221,7 +221,7 @@ def _row(name: str, sizes: Sizes, notes: str) -> tuple[str, ...]:
     seen = f"{sizes.seen:,} of {sizes.entries:,}"
     characters = _beside(sizes.prompt.characters, sizes.flat.characters, sizes.percent)
     tokens = _beside(sizes.prompt.tokens, sizes.flat.tokens, sizes.tokens_percent)
-    return name, seen, *characters, *tokens, f"{sizes.changed.prompt:,}", f"{sizes.changed.flat:,}", notes
+    return name, seen, *characters, *tokens, notes
 
 
 def _beside(prompt: int, flat: int, percent: float | None) -> tuple[str, ...]:

@@ -12,15 +12,15 @@ from tests.golden.case import put
 DAY = "2026-11-21"
 EXAMPLE = """\
 Prompts beside flat files, from the files of orchestrator, as of 2026-11-21:
-characters, tokens (estimated), and bytes behind a change of one fact
+characters, and tokens (estimated)
 
-profile         entries  prompt   flat       %  tokens   flat       %  changed   flat
-orchestrator   23 of 23   1,713  1,432  119.6%     497    427  116.4%      817    767  out: 2 expired; 3 stale, 4 unverified
-morpheus        7 of 23     511  1,432   35.7%     136    427   31.9%       86    767  1 unverified
-neo             6 of 23     517  1,432   36.1%     147    427   34.4%       83    767  1 stale, 1 unverified
-trinity        11 of 23     795  1,432   55.5%     239    427   56.0%      189    767  out: 1 expired; 2 stale, 2 unverified; budget user 38%
-scout           3 of 23     204  1,432   14.2%      56    427   13.1%       14    767  1 unverified; budget total 26%
-total         50 of 115   3,740  7,160   52.2%   1,075  2,135   50.4%    1,189  3,835
+profile         entries  prompt   flat       %  tokens   flat       %
+orchestrator   23 of 23   1,713  1,432  119.6%     497    427  116.4%  out: 2 expired; 3 stale, 4 unverified
+morpheus        7 of 23     511  1,432   35.7%     136    427   31.9%  1 unverified
+neo             6 of 23     517  1,432   36.1%     147    427   34.4%  1 stale, 1 unverified
+trinity        11 of 23     795  1,432   55.5%     239    427   56.0%  out: 1 expired; 2 stale, 2 unverified; budget user 38%
+scout           3 of 23     204  1,432   14.2%      56    427   13.1%  1 unverified; budget total 26%
+total         50 of 115   3,740  7,160   52.2%   1,075  2,135   50.4%
 
 facts                stale  expired  blocked  secrets
 kept out of prompts      0        3        0        0
@@ -65,12 +65,12 @@ def test_each_from_its_own_files(place):
     assert result.stderr == ""
     assert result.stdout.splitlines() == [
         "Prompts beside flat files, each from its own files, as of 2026-11-21:",
-        "characters, tokens (estimated), and bytes behind a change of one fact",
+        "characters, and tokens (estimated)",
         "",
-        "profile  entries  prompt  flat       %  tokens  flat       %  changed  flat",
-        "neo       2 of 3      66    46  143.5%      23    15  153.3%       25    31  out: 1 blocked; 1 unverified; budget total 33%; limit user 88%",
-        "other     0 of 0       0     0       -       0     0       -        0     0  no files yet; limit user 0%",
-        "total     2 of 3      66    46  143.5%      23    15  153.3%       25    31",
+        "profile  entries  prompt  flat       %  tokens  flat       %",
+        "neo       2 of 3      66    46  143.5%      23    15  153.3%  out: 1 blocked; 1 unverified; budget total 33%; limit user 88%",
+        "other     0 of 0       0     0       -       0     0       -  no files yet; limit user 0%",
+        "total     2 of 3      66    46  143.5%      23    15  153.3%",
         "",
         "facts                stale  expired  blocked  secrets",
         "kept out of prompts      0        0        1        0",

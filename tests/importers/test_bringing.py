@@ -280,16 +280,6 @@ def test_very_many_entries_come_in_parts(workspace):
     assert bring(workspace, *entries)[1] == []
 
 
-def test_a_later_part_that_cannot_fit_stops_the_first(workspace, tmp_path):
-    entries = [*(entry(f"{number}") for number in range(MOST_AT_ONCE)), entry("x" * 500_000)]
-    put(tmp_path / "catmem.yaml", f"{CONFIG}limits: {{user: 400000}}\n")
-    other = Workspace.open(tmp_path, search=False)
-    with pytest.raises(OverBudgetError):
-        bring(other, *entries)
-    other.store.close()
-    assert stands(workspace) == []
-
-
 def test_what_the_other_program_has_and_we_have_not_is_passed_on(workspace):
     left = LeftOut("a", "relation", "x", "y")
     assert plan_import(workspace, "neo", Imported([], [left])).left_out == (left,)

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.errors import CatmemError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, UnreadableError
 from catmem.plugins.importers import SOURCES, read, source_files
-from catmem.plugins.importers.importing import MOST_AT_ONCE, carry_out, plan_import
+from catmem.plugins.importers.importing import carry_out, plan_import
 from catmem.plugins.importers.source_files import Imported, ImportedEntry
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -45,21 +45,6 @@ MANY = 200_000
 )
 def test_work_grows_with_the_text_and_not_with_its_square(tmp_path, source, name, text, entries):
     assert len(read(source, put(tmp_path / name, text)).entries) == entries
-
-
-@together("source", SOURCES)
-def test_too_many_lines(tmp_path, monkeypatch, source):
-    monkeypatch.setattr(source_files, "MOST_LINES", 10)
-    with pytest.raises(TooLargeError) as caught:
-        read(source, put(tmp_path / "a.md", "\n" * 11))
-    assert "lines" in caught.value.message
-
-
-def test_a_folder_of_too_many_lines(tmp_path, monkeypatch):
-    monkeypatch.setattr(source_files, "MOST_LINES", 10)
-    for number in range(3):
-        put(tmp_path / f"{number}.md", "\n" * 5)
-    assert refused("claude", tmp_path).code == "too_large"
 
 
 @together(
@@ -196,14 +181,6 @@ def test_a_field_that_is_too_long_for_a_tag_is_left_out_and_the_entry_comes(work
 def test_a_kind_that_no_heading_can_have_is_no_category(workspace):
     bring(workspace, [ImportedEntry("One.", "a:1", "k" * 5000), ImportedEntry("Two.", "a:2", "a\n## B\n§")])
     assert stands(workspace) == [("__uncategorized__", "One."), ("a-b", "Two.")]
-
-
-def test_a_later_part_over_the_size_of_a_file_stops_the_first(workspace):
-    entries = [*(ImportedEntry(f"{number}", "a:1") for number in range(MOST_AT_ONCE))]
-    entries += [ImportedEntry(f"{number}" + "x" * 1_000_000, "a:1") for number in range(18)]
-    with pytest.raises(TooLargeError):
-        bring(workspace, entries)
-    assert stands(workspace) == []
 
 
 def test_a_long_line_of_what_is_left_out_is_cut(workspace, tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import CatmemError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, NotUtf8Error, UnreadableError
 from catmem.plugins.importers import SOURCES, read, source_files
 from tests.golden.case import put
 from tests.together import together
@@ -350,11 +350,3 @@ def test_a_folder_of_too_many_files(tmp_path, monkeypatch):
     with pytest.raises(UnreadableError) as caught:
         read("basic-memory", tmp_path)
     assert caught.value.code == "too_many"
-
-
-def test_a_folder_that_is_too_large(tmp_path, monkeypatch):
-    monkeypatch.setattr(source_files, "FOLDER_BYTES", 10)
-    for number in range(4):
-        put(tmp_path / f"{number}.md", "1234\n")
-    with pytest.raises(TooLargeError):
-        read("claude", tmp_path)

@@ -16,12 +16,12 @@ from catmem import clock
 from catmem.clock import read_date
 from catmem.config.config import Config
 from catmem.config.json_schema import known_tags, shown, suggestion, tag_faults
-from catmem.errors import EditError, OverBudgetError, TooLargeError, UnknownNameError
+from catmem.errors import EditError, UnknownNameError
 from catmem.linting.renderers import mask_secrets
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.plugins.importers.source_files import Imported, ImportedEntry, LeftOut, leading_day
 from catmem.syntax.scan import MAX_HEADING
-from catmem.syntax.tags import write, write_block
+from catmem.syntax.tags import write_block
 from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
 from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
@@ -158,9 +158,9 @@ def carry_out(
 ) -> list[Written]:
     """Write the new entries of a plan, each file in one revision, or in one for each ``MOST_AT_ONCE`` entries.
 
-    Raises what ``Workspace.write`` raises; a file that changed since the plan is refused (``StaleError``). All files
-    are tried before the first is written. With ``dry_run`` nothing is written, and of very many entries only the first
-    are tried. Raises ``EditError`` (``secret``) where the root refuses secrets; ``allow_secret`` is a person's yes.
+    Raises what ``Workspace.write`` raises; a file that changed since the plan is refused (``StaleError``). The first
+    part of each file is tried before any is written; with ``dry_run`` nothing is written. Raises ``EditError``
+    (``secret``) where the root refuses secrets; ``allow_secret`` is a person's yes.
     """
     secret = [each for each in plan.entries if each.outcome == "new" and each.holds_secret]
     if secret and refuses_secret(workspace.config, allow_secret):
@@ -177,9 +177,7 @@ def carry_out(
     tried: list[Written] = []
     for target, operations in additions.items():
         part, expected = operations[:MOST_AT_ONCE], plan.expected[target]
-        first = write(part, target=target, expected=expected, dry_run=True)
-        _refuse_too_long(first, operations[MOST_AT_ONCE:])
-        tried.append(first)
+        tried.append(write(part, target=target, expected=expected, dry_run=True))
     if dry_run:
         return tried
     written: list[Written] = []
@@ -206,32 +204,6 @@ def sort_command(profile: str, target: str) -> str:
 def _named(placed: Sequence[Placed]) -> str:
     more = f"; and {len(placed) - _SHOWN:,} more" if len(placed) > _SHOWN else ""
     return f"{'; '.join(each.said() for each in placed[:_SHOWN])}{more}"
-
-
-def _refuse_too_long(first: Written, others: Sequence[Operation]) -> None:
-    """Raise if what is written later cannot fit, so that the first part is not written either.
-
-    ``OverBudgetError`` for the file's own limit, ``TooLargeError`` for that of every file.
-    """
-    total = len(first.after.encode()) + sum(map(_most_bytes, others))
-    if others and total > DEFAULT_LIMITS.file_bytes:
-        raise TooLargeError("file", total, DEFAULT_LIMITS.file_bytes, path=first.entity)
-    limit = first.usage.limit
-    size = first.usage.size + sum(len(each.content or "") for each in others)
-    if limit is not None and size > limit:
-        raise OverBudgetError(
-            f"{first.entity} would have {size:,} characters or more, over the limit of {limit:,}",
-            size=size,
-            limit=limit,
-            hint="Nothing was written. Import a part of it, or raise limits in catmem.yaml.",
-        )
-
-
-def _most_bytes(addition: Operation) -> int:
-    """How many bytes an addition makes of a file at most, with its tags, delimiter, header and escapes."""
-    tags = _CREATED | {key: value for key, value in (addition.tags or {}).items() if value is not None}
-    text = write(tags, addition.content or "")
-    return len(text.encode()) + text.count("\n") + 2 * len((addition.category or "").encode()) + 16
 
 
 def _addition(placed: Placed) -> Operation:

@@ -14,13 +14,12 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
-from catmem.errors import CatmemError, TooLargeError, UnreadableError
+from catmem.errors import CatmemError, UnreadableError
 from catmem.files import os_errors, read_bounded
 from catmem.text import BOM, decode, unify_newlines
 
@@ -31,12 +30,8 @@ SOURCE_LENGTH = 200
 _LEADING_DAY = re.compile(r"[\s#>*_`~(\[+-]{0,16}(\d{4}-\d\d-\d\d)(?![\d-])")
 
 FILE_BYTES = 16 << 20
-FOLDER_BYTES = 64 << 20
-MOST_LINES = 500_000
 MOST_ENTRIES = 100_000
 MOST_FILES = 10_000
-_MOST_LOOKED_AT = 100_000
-_DEPTH = 16
 
 _MARK = "---"
 _FIELD = re.compile(r"([A-Za-z_][\w.-]*)[ \t]*:(?:[ \t]+(.*))?")
@@ -148,15 +143,8 @@ def read_text(path: Path) -> str:
 
 
 def read_data(path: Path) -> bytes:
-    """The bytes of one file. Raises ``UnreadableError`` and its kinds, ``TooLargeError`` for far too many lines too."""
-    data = read_bounded(path, FILE_BYTES)
-    _refuse_lines(data.count(b"\n"), path)
-    return data
-
-
-def _refuse_lines(lines: int, path: Path) -> None:
-    if lines > MOST_LINES:
-        raise TooLargeError("text", lines, MOST_LINES, unit="lines", path=path)
+    """The bytes of one file. Raises ``UnreadableError`` and its kinds."""
+    return read_bounded(path, FILE_BYTES)
 
 
 def refuse_too_many(count: int, path: Path) -> None:
@@ -208,9 +196,8 @@ def markdown_files(folder: Path, left_out: list[LeftOut], *, below: bool = False
     """The ``*.md`` files of a folder in order of their names; with ``below`` those of its folders too.
 
     Hidden files and folders and links are passed over; a file that is no text, or is too large, is left out. Raises
-    ``UnreadableError`` (``too_many``) and ``TooLargeError`` for a folder that is out of all measure.
+    ``UnreadableError`` (``too_many``) for a folder that is out of all measure.
     """
-    total = lines = 0
     for path in _found(folder, below=below):
         name = path.relative_to(folder).as_posix()
         try:
@@ -218,42 +205,27 @@ def markdown_files(folder: Path, left_out: list[LeftOut], *, below: bool = False
         except UnreadableError as error:
             left_out.append(LeftOut(name, "a file", "", error.message))
             continue
-        total += len(text)
-        lines += text.count("\n")
-        if total > FOLDER_BYTES:
-            raise TooLargeError("folder", total, FOLDER_BYTES, unit="characters", path=folder)
-        _refuse_lines(lines, folder)
         yield File(name, text, day_of_file(path))
 
 
 def _found(folder: Path, *, below: bool) -> list[Path]:
+    def refuse(error: OSError) -> None:
+        with os_errors("the folder cannot be read", path=Path(error.filename), hint="Check its rights.", code="io"):
+            raise error
+
     found: list[Path] = []
-    waiting = [(folder, 0)]
-    looked_at = 0
-    while waiting:
-        here, depth = waiting.pop()
-        for entry in _listed(here):
-            looked_at += 1
-            if entry.name.startswith(".") or entry.is_symlink():
-                continue
-            if entry.is_file() and entry.name.endswith(".md"):
-                found.append(here / entry.name)
-            elif below and entry.is_dir() and depth < _DEPTH:
-                waiting.append((here / entry.name, depth + 1))
-            if len(found) > MOST_FILES or looked_at > _MOST_LOOKED_AT:
-                raise UnreadableError(
-                    f"the folder has more than {MOST_FILES:,} Markdown files or {_MOST_LOOKED_AT:,} files in all",
-                    code="too_many",
-                    path=folder,
-                    hint="Name a folder below it.",
-                )
+    for here, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [each for each in folders if below and not each.startswith(".")]
+        paths = (Path(here, name) for name in names if name.endswith(".md") and not name.startswith("."))
+        found += [path for path in paths if path.is_file() and not path.is_symlink()]
+        if len(found) > MOST_FILES:
+            raise UnreadableError(
+                f"the folder has more than {MOST_FILES:,} Markdown files",
+                code="too_many",
+                path=folder,
+                hint="Name a folder below it.",
+            )
     return sorted(found)
-
-
-def _listed(folder: Path) -> list[os.DirEntry[str]]:
-    refused = os_errors("the folder cannot be read", path=folder, hint="Check its rights.", code="io")
-    with refused, os.scandir(folder) as entries:
-        return list(islice(entries, _MOST_LOOKED_AT + 1))
 
 
 class FrontMatter(NamedTuple):

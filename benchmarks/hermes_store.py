@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _ROUNDS = 60
 _COUNTS = (14, 100, 1_000)
-_LIMIT = 1.0
+_LIMIT = 2.5
 
 _SCRIPT = """
 import json, logging, statistics, sys, time

@@ -10,16 +10,10 @@ import fcntl
 import json
 import os
 import random
-import re
 import subprocess
-import unicodedata
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-
-from catmem.plugins.hermes.store_scan import folded, is_met, needs_of
 
 pytestmark = pytest.mark.torture
 
@@ -449,28 +443,3 @@ store.load_from_disk()
 print(json.dumps(store.memory_entries))
 """
     assert in_hermes(python, tmp_path, script) == ["one", "two"]
-
-
-# --- the scan ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="session")
-def expressions(python):
-    """The regular expressions of the installed scan, and whether catmem knows that scan."""
-    script = """
-import json
-import tools.memory_tool as tool, tools.threat_patterns as threats
-from catmem.plugins.hermes.store_scan import gate_of
-print(json.dumps([gate_of(tool, threats) is not None, [pattern.pattern for pattern, _ in threats._COMPILED["strict"]]]))
-"""
-    done = subprocess.run([python, "-c", script], capture_output=True, text=True, check=True)
-    return json.loads(done.stdout)
-
-
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], max_examples=300, deadline=None)
-@given(st.data())
-def test_no_text_that_the_installed_scan_objects_to_gets_past_a_gate(expressions, data):
-    expression = data.draw(st.sampled_from(expressions[1]))
-    text = data.draw(st.from_regex(re.compile(expression, re.IGNORECASE)))
-    if re.search(expression, unicodedata.normalize("NFKC", text), re.IGNORECASE):
-        assert is_met(needs_of(expression), folded(text))

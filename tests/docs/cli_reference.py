@@ -65,7 +65,7 @@ def shared_options(commands: list[click.Command]) -> Counter[str]:
 
 def shared_list(commands: list[tuple[str, click.Command]], shared: Counter[str]) -> str:
     """The shared options; of one that nearly all commands have, the commands without it."""
-    rows = []
+    rows = ["- `--help`: Show the help. All commands have it."]
     for each, count in shared.most_common():
         if count < len(commands) / 2:
             rows.append(each)
@@ -108,9 +108,8 @@ def section(command: click.Command, path: str, shared: Counter[str]) -> list[str
 
 
 def options(command: click.Command) -> list[click.Option]:
-    """The options that a user may know of, `--help` among them."""
-    context = click.Context(command, info_name=command.name)
-    return [each for each in command.get_params(context) if isinstance(each, click.Option) and not each.hidden]
+    """The options that a user may know of, but `--help`."""
+    return [each for each in command.params if isinstance(each, click.Option) and not each.hidden]
 
 
 def usage(command: click.Command, path: str) -> str:

@@ -125,6 +125,8 @@ class _Merging:
     def plan(self) -> MergePlan:
         """What the merge would do to what is there now."""
         past = MergeHistory(self.workspace, self.asked.entity)
+        to_agent = self.asked.actor is not None
+        ask = partial(self._checked, asking(self.workspace, past, self.asked.precedence, to_agent=to_agent))
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
         plan = MergePlan(
@@ -140,7 +142,7 @@ class _Merging:
             notes=notes,
             drop=self.asked.drop,
         )
-        return plan if self.asked.drop or not chosen else self._joined(past, plan)
+        return plan if self.asked.drop or not chosen else self._joined(past, plan, ask)
 
     def _usage(self, text: str) -> FileUsage:
         return FileUsage(size_of(text), limit_of_entity(self.workspace, self.asked.entity))
@@ -178,12 +180,10 @@ class _Merging:
                 chosen.append(name)
         return tuple(chosen), tuple(notes)
 
-    def _joined(self, past: MergeHistory, plan: MergePlan) -> MergePlan:
+    def _joined(self, past: MergeHistory, plan: MergePlan, ask: Ask) -> MergePlan:
         declared = self.workspace.config.entities.get(plan.entity)
         if declared is not None:
             self._refuse_no_side(declared, plan)
-        to_agent = self.asked.actor is not None
-        ask = partial(self._checked, asking(self.workspace, past, self.asked.precedence, to_agent=to_agent))
         head, ours = past.head, past.document(past.head)
         text = ours.text
         left, settled = list[Disagreement](), list[Disagreement]()

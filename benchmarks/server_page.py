@@ -38,9 +38,6 @@ def _overview(store: str, rounds: int) -> Iterator[Result]:
         texts = {f"neo-{number}": text.replace(". ", f" ({number}). ") for number in range(_PROFILES)}
         make_root(root, texts, _STORES[store])
         with catmem(root) as server:
-            _, at_start = _fetched(server)
-        with catmem(root) as server:
-            prepared = _prepared(server)
             html, first = _fetched(server)
             again = [_fetched(server)[1] for _ in range(rounds)]
             after = []
@@ -51,9 +48,7 @@ def _overview(store: str, rounds: int) -> Iterator[Result]:
             workspace.store.close()
             sizes = len(html) + sum(len(server.get(path)[0]) for path in _fetched_with(html))
     said = f"overview of {_PROFILES} profiles with {_ENTRIES:,} entries, {store}"
-    yield limited(f"{said}: first", first, _AT_MOST)
-    yield Result("  asked for at the very start", at_start, None, at_start, None, unit="ms")
-    yield Result("  after the start, the server is prepared for it in", prepared, None, prepared, None, unit="ms")
+    yield Result(f"{said}: first", first, None, first, None, unit="ms")
     yield limited(f"{said}: again", statistics.median(again), _AT_MOST)
     yield limited(f"{said}: after a write", statistics.median(after), _AT_MOST)
     yield Result(f"{said}: all that is sent", 0.0, None, sizes / 1000, _MOST_KILOBYTES, unit="kB")
@@ -63,15 +58,6 @@ def _fetched(server: Server) -> tuple[bytes, float]:
     start = time.perf_counter()
     html, _ = server.get("/", {"Accept": "text/html"})
     return html, time.perf_counter() - start
-
-
-def _prepared(server: Server) -> float:
-    """Wait until the server has nothing to do any more; returns the seconds that it was busy."""
-    start, before = time.perf_counter(), -1.0
-    while (now := server.processor_time()) != before:
-        before = now
-        time.sleep(0.5)
-    return time.perf_counter() - start
 
 
 def _fetched_with(html: bytes) -> list[str]:

@@ -36,7 +36,7 @@ def status(
 
     First come git's conflict markers, entries with a secret or hostile text, entries without a category, and
     categories that no specialist reads: a profile has to name them. Then come seeds, branches and proposals, what
-    specialists added or reworded, files that another program changed, and facts with a date that are due for review.
+    specialists added or reworded, files that another program changed, and facts that are due for review.
 
     Exit status 0, also if something waits (then 1 with --check); 2 if a profile or a file cannot be read.
     """

@@ -7,7 +7,7 @@ another program changed that entry, a person looks at both wordings first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from catmem.model.version import Version
 from catmem.names import TARGETS, known_target
 from catmem.proposals.proposal import Proposal, ProposalReader
 from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import named_of
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.profile_memory import read_document
@@ -76,7 +77,7 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
     """
     ((profile, source),) = promoted_between(workspace, name, to)
     target, entry = _named(workspace, profile, old_text, target, category)
-    learned = _Learned(workspace, profile, source, target)
+    learned = Learned(workspace, SeedFile(workspace.root).read()[1], profile, source, target)
     if entry not in learned.entries:
         category = next(each.category for each in learned.there.entries if each.body == entry.body)
         raise EditError(
@@ -102,27 +103,17 @@ def promote_learned(
     name. The specialist is the proposer. What is refused, as a proposal that was rejected before, stands in the result
     with its error; what waits there, or stands as it was seeded, is left out. Raises ``EditError`` (``no_source``).
     """
-    selected = promoted_categories(workspace, categories)
+    selected, lock = promoted_categories(workspace, categories), SeedFile(workspace.root).read()[1]
     waits: dict[str, set[str]] = {}
     found: list[Promoted] = []
     for profile, source in promoted_between(workspace, name):
         for target in TARGETS:
-            learned = _Learned(workspace, profile, source, target)
-            entity = f"{source.name}/{target}"
-            reader = ProposalReader(workspace, entity)
-            there = waits[entity] = waits.get(entity, set()) or _proposed(reader.open(), "waiting")
-            rejected = _proposed(reader.past(profile.name), "rejected") if dry_run else set()
-            among = {each.category for each in learned.entries}
-            if selected.patterns:
-                among = set(filter(selected.matches, among))
-            else:
-                for each in (profile, source):
-                    among = named_of(among, target, each, workspace.config.taxonomy)
-            for entry in learned.entries:
-                if entry.body in there | rejected or entry.category not in among or learned.is_copy(entry):
-                    continue
+            learned = Learned(workspace, lock, profile, source, target)
+            reader = ProposalReader(workspace, learned.above)
+            there = waits[learned.above] = waits.get(learned.above) or proposed(reader.open(), "waiting")
+            for entry in learned.to_bring(selected, there | (learned.rejected() if dry_run else set())):
                 done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
-                if not chosen(done):
+                if entry.body in there or not chosen(done):
                     continue
                 try:
                     learned.refuse_conflict(entry)
@@ -133,12 +124,6 @@ def promote_learned(
                 except CatmemError as error:
                     found.append(replace(done, error=error))
     return found
-
-
-def promotable(workspace: Root) -> list[Promoted]:
-    """What ``promote_learned`` would propose; nothing where no profile has a source."""
-    has_source = any(each.seed_from for each in workspace.profiles().values())
-    return promote_learned(workspace, dry_run=True) if has_source else []
 
 
 def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:
@@ -175,7 +160,7 @@ def unmatched_selectors(workspace: Root, categories: Sequence[str] = ()) -> dict
     return {each: suggestion(each, known, "categories") for each in unmatched}
 
 
-def _proposed(some: Iterable[Proposal], state: str) -> set[str]:
+def proposed(some: Iterable[Proposal], state: str) -> set[str]:
     """The words of those proposals that are in a state."""
     changes = (change for each in some if each.state == state for change in each.changes)
     return {change.after.body for change in changes if change.after is not None}
@@ -211,17 +196,18 @@ def _named(
     return chosen, entry
 
 
-class _Learned:
+class Learned:
     """What a file of a specialist has and that of its source has not."""
 
-    def __init__(self, workspace: Root, profile: Profile, source: Profile, target: str) -> None:
-        self._workspace, self._source, self._target = workspace, source, target
-        self._entity = f"{profile.name}/{target}"
+    def __init__(self, workspace: Root, lock: SeedLock, profile: Profile, source: Profile, target: str) -> None:
+        """Both files are read."""
+        self._workspace, self._profile, self._source, self._target = workspace, profile, source, target
+        self._entity, self.above = f"{profile.name}/{target}", f"{source.name}/{target}"
         own, self.there = (read_document(workspace, each, target) for each in (profile, source))
         known = {each.body for each in self.there.entries}
         self.entries = [each for each in own.entries if each.body not in known]
         self._digest = bytes_digest(self.there.to_bytes())
-        record = SeedFile(workspace.root).read()[1].records.get((self._entity, f"{source.name}/{target}"))
+        record = lock.records.get((self._entity, self.above))
         seeded = [Version.read(each.category, each.text) for each in record.entries] if record else []
         held = [Version.read(each.category, each.kept or each.text) for each in record.entries] if record else []
         above = pair_entries(seeded, self.there.entries)
@@ -231,14 +217,33 @@ class _Learned:
         }
         """By the start of an entry the words with which it was seeded, and what the source has of it."""
 
+    def to_bring(self, selected: Selectors, decided: Collection[str]) -> list[Entry]:
+        """The entries that go up, without those whose words are ``decided`` there."""
+        among = {each.category for each in self.entries}
+        if selected.patterns:
+            among = set(filter(selected.matches, among))
+        else:
+            for each in (self._profile, self._source):
+                among = named_of(among, self._target, each, self._workspace.config.taxonomy)
+        there = (each for each in self.entries if each.category in among and each.body not in decided)
+        return [each for each in there if not self.is_copy(each)]
+
+    def rejected(self) -> set[str]:
+        """The words that the profile proposed there in vain."""
+        return proposed(ProposalReader(self._workspace, self.above).past(self._profile.name), "rejected")
+
     def is_copy(self, entry: Entry) -> bool:
         """Whether an entry stands as it was seeded: then the source has other words by now, or took it out."""
         return self._origins.get(entry.start, ("", None))[0] == entry.body
 
+    def is_in_conflict(self, entry: Entry) -> bool:
+        """Whether both sides changed an entry since the seed."""
+        seeded, above = self._origins.get(entry.start, ("", None))
+        return above is not None and seeded not in {entry.body, above.body}
+
     def refuse_conflict(self, entry: Entry) -> None:
         """Raise ``EditError`` (``in_conflict``) for an entry that both sides changed since the seed."""
-        seeded, above = self._origins.get(entry.start, ("", None))
-        if above is not None and seeded not in {entry.body, above.body}:
+        if self.is_in_conflict(entry):
             source, name = self._source.name, self._entity.partition("/")[0]
             raise EditError(
                 f"{source}/{self._target} has other words for it since the seed, too",

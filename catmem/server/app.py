@@ -18,13 +18,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from catmem.envelopes.tokens import KEY, Caller, Tokens
-from catmem.errors import CatmemError
 from catmem.names import TARGETS
 from catmem.registry import at, registry
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
 from catmem.server.requests import error_response, path_of, refuse_query, wants_page
 from catmem.store.contract import PERSON
-from catmem.workspace.overview import Overviews, next_steps
+from catmem.workspace.overview import Overviews
 from catmem.workspace.root import load_each
 from catmem.writing.drift_guard import Sessions
 
@@ -79,26 +78,12 @@ def create_app(
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
-    if app.state.settings.page:
-        app.state.workers.pool.submit(_prepare, app)
     yield
     app.state.stopping.set()
     for end in app.state.endings:
         await end()
     # The caller that runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
-
-
-def _prepare(app: Starlette) -> None:
-    """Have ready what the first page shows: of a large root that takes seconds."""
-    try:
-        app.state.overviews.prepare(app.state.stopping.is_set)
-        if not app.state.stopping.is_set():
-            next_steps(app.state.workspace, overviews=app.state.overviews)
-    except CatmemError as error:
-        LOG.warning("the overview could not be prepared: %s", ascii(str(error)))
-    except Exception:
-        LOG.exception("the overview could not be prepared")
 
 
 def _close(app: Starlette) -> None:

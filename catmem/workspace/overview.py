@@ -1,8 +1,7 @@
 """A root at a glance: each profile with what it holds, is due and waits; and what is next for a person.
 
 What was worked out of a profile's files is used again as long as everything that it depends on is the same: the bytes
-of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day. So a page may ask
-for an overview each time it is shown, and never shows what no longer holds.
+of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day.
 """
 
 from __future__ import annotations
@@ -11,23 +10,22 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, profile_names
-from catmem.config.rights_table import Fleet
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of
+from catmem.config.rights_table import FileCategory, Fleet, fleet_of
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.prompt import build_prompt
 from catmem.prompt.sizes import Use, flat_size, percent_of
-from catmem.proposals.promoting import promotable
+from catmem.proposals.promoting import Learned, promoted_categories, proposed
 from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.plan import SeedRequest, seed_order
@@ -38,7 +36,6 @@ from catmem.staleness.due import answered_elsewhere, due_facts
 from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few, size_of
-from catmem.workspace.everywhere import read_access
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import places
@@ -66,6 +63,8 @@ class Measure(NamedTuple):
     """How many entries without a category each file has."""
     marked: tuple[str, ...]
     """The entities with git's conflict markers."""
+    categories: frozenset[FileCategory]
+    """Where entries stand."""
 
     @property
     def fullest(self) -> Use | None:
@@ -74,12 +73,16 @@ class Measure(NamedTuple):
 
 
 class SeedState(NamedTuple):
-    """How a profile stands to its ``source``; ``conflicts`` were changed on both sides, ``known``: seeded before."""
+    """How a profile stands to its ``source``; ``conflicts`` were changed on both sides, ``known``: seeded before.
+
+    ``learned`` are entries that the profile added or reworded, and the source has not.
+    """
 
     source: str
     arriving: int = 0
     conflicts: int = 0
     known: bool = True
+    learned: int = 0
     problems: tuple[CatmemError, ...] = ()
 
     @property
@@ -108,13 +111,13 @@ class ProfileOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name; ``stamp`` is another one after each change of them, their files or the seeds."""
+    """All profiles by tier and name. ``waiting`` are the facts that a review would ask about, each with its state."""
 
     as_of: date
     lines: tuple[ProfileOverview, ...]
     waiting: tuple[tuple[tuple[str, str], str], ...]
     problems: tuple[CatmemError, ...]
-    stamp: object = field(repr=False)
+    profiles: tuple[Profile, ...] = field(repr=False)
 
     @property
     def entries(self) -> int:
@@ -157,11 +160,6 @@ class _Now(NamedTuple):
     outside: tuple[str, ...]
     problems: tuple[CatmemError, ...]
 
-    @property
-    def stamp(self) -> tuple[Profile, str]:
-        """What tells whether anything has changed."""
-        return self.profile, self.state
-
 
 class Overviews:
     """Overviews of one root, one after the other. Safe to use from several threads."""
@@ -169,68 +167,38 @@ class Overviews:
     def __init__(self, workspace: Root) -> None:
         """Nothing is looked at yet."""
         self.workspace = workspace
-        self._known: dict[tuple[str, str], tuple[object, object]] = {}
-        """What was worked out, by what it is and of whom, with what it depends on; as much as the last overview has."""
-        self._used: set[tuple[str, str]] = set()
+        self._known: dict[tuple[str, str], tuple[object, Any]] = {}
+        """What was worked out of a profile, with what it depends on."""
         self._lock = threading.Lock()
-        self._proposals: dict[str, tuple[object, int]] = {}
-        """How many proposals each entity has, with the mark that it had then."""
-        self.steps: tuple[object, NextSteps] | None = None
-        """What was next when it was asked last, with the stamp of then."""
 
     def read(self, as_of: date | None = None) -> Overview:
         """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
         day = as_of or clock.today()
         profiles, problems = load_each(self.workspace)
         with self._lock:
-            self._used.clear()
-            now = {profile.name: self._now(profile) for profile in profiles}
+            now = {profile.name: _now(self.workspace, profile) for profile in profiles}
             seeds, wrong = self._seeded(now, day)
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
             waiting = self._waiting(lines)
-            self._known = {key: self._known[key] for key in self._used}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
-        seeded = _time_of(SeedFile(self.workspace.root).path)
-        stamp = day, seeded, *(each.stamp for each in now.values()), *map(str, problems)
-        return Overview(day, in_order, waiting, (*problems, *wrong), stamp)
-
-    def prepare(self, stopped: Callable[[], bool]) -> None:
-        """Work out what an overview needs, so that the first who asks for one need not wait; ends once ``stopped``."""
-        for profile in load_each(self.workspace)[0]:
-            if stopped():
-                return
-            with self._lock:
-                self._line(self._now(profile), None, clock.today())
-
-    def proposals(self) -> int:
-        """How many proposals wait; what did not change since is not looked at again."""
-        names = profile_names(self.workspace.config.profiles_dir)
-        entities = [f"{name}/{target}" for name in names for target in TARGETS]
-        marks = self.workspace.store.marks(entities)
-        for entity in entities:
-            if entity not in self._proposals or self._proposals[entity][0] != marks.get(entity):
-                waiting = 0
-                with suppress(CatmemError):  # the pages of this file say why it cannot be read
-                    waiting = sum(each.is_open for each in ProposalReader(self.workspace, entity).open())
-                self._proposals[entity] = marks.get(entity), waiting
-        return sum(self._proposals[entity][1] for entity in entities)
+        return Overview(day, in_order, waiting, (*problems, *wrong), tuple(profiles))
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""
-        if not self._is_known(kind, name, stamp):
+        if (kind, name) not in self._known or self._known[kind, name][0] != stamp:
             self._known[kind, name] = stamp, make()
-        self._used.add((kind, name))
-        return self._known[kind, name][1]  # type: ignore[return-value]
-
-    def _is_known(self, kind: str, name: str, stamp: object) -> bool:
-        return (kind, name) in self._known and self._known[kind, name][0] == stamp
+        found: T = self._known[kind, name][1]
+        return found
 
     def _waiting(self, lines: Sequence[ProfileOverview]) -> tuple[tuple[tuple[str, str], str], ...]:
-        """The facts that a review would ask about, each with its state."""
         measures = [line.measure for line in lines if line.measure]
         ids = {entity: known for measure in measures for entity, known in measure.ids.items()}
-        lock = self._lock_of_seeds()
-        copies = {} if lock is None else copies_among(lock, ids.get)
+        file = SeedFile(self.workspace.root)
+        try:
+            lock = self._once("lock", "", bytes_digest(file.data()), lambda: file.read()[1])
+        except CatmemError:
+            lock = SeedLock({})  # the seeds of every line say so
+        copies = copies_among(lock, ids.get)
         facts = [fact for measure in measures for fact in measure.facts]
         due = {key for key, _ in facts}
         return tuple(
@@ -239,52 +207,15 @@ class Overviews:
             if key not in copies or not answered_elsewhere(key, copies, ids, lambda *other: other in due)
         )
 
-    def _lock_of_seeds(self) -> SeedLock | None:
-        file = SeedFile(self.workspace.root)
-        try:
-            return self._once("lock", "", bytes_digest(file.data()), lambda: file.read()[1])
-        except CatmemError:
-            return None  # the seeds of every line say so
-
-    # --- one profile ------------------------------------------------------------------------------------------------
-
-    def _now(self, profile: Profile) -> _Now:
-        try:
-            paths = places(self.workspace.config, profile)
-        except CatmemError as error:
-            return _Now(profile, {}, {}, "", (), (), (error,))
-        texts: dict[str, bytes] = {}
-        problems: list[CatmemError] = []
-        state: list[object] = []
-        beside: list[str] = []
-        outside: list[str] = []
-        for target in TARGETS:
-            entity = f"{profile.name}/{target}"
-            try:
-                texts[target] = data = self.workspace.bytes_of(profile, target, paths[target])
-                digest = bytes_digest(data)
-                state += [digest, _time_of(paths[target])]
-                # A history that cannot be read hides nothing of the file itself.
-                tips = self.workspace.store.branches(entity)
-            except CatmemError as error:
-                problems.append(error)
-                continue
-            state.append([tip.revision for tip in tips])
-            beside += [entity] if any(tip.is_branch for tip in tips) else []
-            outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
-        return _Now(profile, paths, texts, content_digest(state), tuple(beside), tuple(outside), tuple(problems))
-
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         profile, measure, problems = now.profile, None, now.problems
         if len(now.texts) == len(TARGETS):
             make = partial(_measured, self.workspace, now, day)
             try:
-                measure = self._once("measure", profile.name, (now.stamp, day), make)
+                measure = self._once("measure", profile.name, (profile, now.state, day), make)
             except CatmemError as error:
                 problems = (*problems, error)
         return ProfileOverview(profile.name, profile.tier, measure, now.beside, now.outside, seeded, problems)
-
-    # --- seeds ------------------------------------------------------------------------------------------------------
 
     def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, SeedState], list[CatmemError]]:
         profiles = {name: each.profile for name, each in now.items()}
@@ -296,33 +227,77 @@ class Overviews:
         found: dict[str, SeedState] = {}
         for source, targets in order:
             both = [name for name in targets if source in now and name in now]
-            stamps = {name: (source, lock, day, now[source].stamp, now[name].stamp) for name in both}
-            new = [name for name, stamp in stamps.items() if not self._is_known("seeded", name, stamp)]
-            planned = self._planned(source, new, profiles, day)
+            stamps = {
+                name: (lock, day, *((profiles[each], now[each].state) for each in (source, name))) for name in both
+            }
+            known = {name: self._known.get(("seeded", name), (None,))[0] for name in both}
+            new = [profiles[name] for name, stamp in stamps.items() if known[name] != stamp]
+            planned = _planned_seeds(self.workspace, profiles, source, new, day) if new else {}
             for name, stamp in stamps.items():
                 found[name] = self._once("seeded", name, stamp, partial(planned.__getitem__, name))
         return found, list(wrong)
 
-    def _planned(
-        self, source: str, targets: Sequence[str], profiles: Mapping[str, Profile], day: date
-    ) -> dict[str, SeedState]:
-        if not targets:
-            return {}
+
+def _now(workspace: Root, profile: Profile) -> _Now:
+    try:
+        paths = places(workspace.config, profile)
+    except CatmemError as error:
+        return _Now(profile, {}, {}, "", (), (), (error,))
+    texts: dict[str, bytes] = {}
+    problems: list[CatmemError] = []
+    state: list[object] = []
+    beside: list[str] = []
+    outside: list[str] = []
+    for target in TARGETS:
+        entity = f"{profile.name}/{target}"
         try:
-            plan = plan_seed(self.workspace, SeedRequest(source, targets, as_of=day), profiles)
+            texts[target] = data = workspace.bytes_of(profile, target, paths[target])
+            digest = bytes_digest(data)
+            state += [digest, _time_of(paths[target])]
+            # A history that cannot be read hides nothing of the file itself.
+            tips = workspace.store.branches(entity)
         except CatmemError as error:
-            return dict.fromkeys(targets, SeedState(source, problems=(error,)))
-        found: dict[str, SeedState] = {}
-        for name in targets:
-            files = [each for each in plan.files if each.target.partition("/")[0] == name]
-            found[name] = SeedState(
-                source,
-                arriving=sum(each.count(*_ARRIVING) for each in files),
-                conflicts=sum(len(each.conflicts) for each in files),
-                known=any(each.is_known for each in files),
-                problems=tuple(each.error for each in plan.refused if each.target.partition("/")[0] == name),
-            )
-        return found
+            problems.append(error)
+            continue
+        state.append([tip.revision for tip in tips])
+        beside += [entity] if any(tip.is_branch for tip in tips) else []
+        outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
+    return _Now(profile, paths, texts, content_digest(state), tuple(beside), tuple(outside), tuple(problems))
+
+
+def _planned_seeds(
+    workspace: Root, profiles: Mapping[str, Profile], source: str, targets: Sequence[Profile], day: date
+) -> dict[str, SeedState]:
+    names = [each.name for each in targets]
+    try:
+        plan = plan_seed(workspace, SeedRequest(source, names, as_of=day), profiles)
+    except CatmemError as error:
+        return dict.fromkeys(names, SeedState(source, problems=(error,)))
+    found: dict[str, SeedState] = {}
+    for target in targets:
+        files = [each for each in plan.files if each.target.partition("/")[0] == target.name]
+        problems = [each.error for each in plan.refused if each.target.partition("/")[0] == target.name]
+        found[target.name] = SeedState(
+            source,
+            arriving=sum(each.count(*_ARRIVING) for each in files),
+            conflicts=sum(len(each.conflicts) for each in files),
+            known=any(each.is_known for each in files),
+            learned=0 if problems else _learned(workspace, target, profiles[source]),
+            problems=tuple(problems),
+        )
+    return found
+
+
+def _learned(workspace: Root, profile: Profile, source: Profile) -> int:
+    """How many entries a profile added or reworded that its source has not, and that nothing else decides on."""
+    selected, lock = promoted_categories(workspace), SeedFile(workspace.root).read()[1]
+    count = 0
+    for target in TARGETS:
+        learned = Learned(workspace, lock, profile, source, target)
+        waiting = proposed(ProposalReader(workspace, learned.above).open(), "waiting")
+        found = learned.to_bring(selected, waiting | learned.rejected())
+        count += sum(not learned.is_in_conflict(each) for each in found)
+    return count
 
 
 def _measured(workspace: Root, now: _Now, day: date) -> Measure:
@@ -353,6 +328,9 @@ def _measured(workspace: Root, now: _Now, day: date) -> Measure:
         ids={entity: frozenset(entry.id for entry in document.entries) for entity, document in entities.items()},
         unsorted={entity: len(each.by_category.get(UNCATEGORIZED, ())) for entity, each in entities.items()},
         marked=tuple(entity for entity, each in entities.items() if conflict_at(each.text) is not None),
+        categories=frozenset(
+            FileCategory(category, target) for target, each in documents.items() for category in each.by_category
+        ),
     )
 
 
@@ -394,39 +372,25 @@ class NextSteps:
 
 
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
-    """What is next, by default today; with ``overviews`` planned only where something changed. Writes nothing."""
+    """What is next, by default today. A page gives its ``overviews``, and asks about all of a round of reviews."""
     overview = (overviews or Overviews(workspace)).read(as_of)
-    if overviews is None:
-        return _planned(workspace, overview, as_of, Round.read(workspace.root).passed)
-    stamp = overview.stamp, workspace.store.marks(workspace.config.entities)
-    if overviews.steps is None or overviews.steps[0] != stamp or overviews.steps[1].unreadable:
-        overviews.steps = stamp, _planned(workspace, overview, as_of, {})  # a page asks about all of a round
-    return overviews.steps[1]
-
-
-def _planned(
-    workspace: Root, overview: Overview, as_of: date | None, passed: Mapping[tuple[str, str], int]
-) -> NextSteps:
+    passed = Counter() if overviews else Round.read(workspace.root).passed.copy()
     beside = [entity for line in overview.lines for entity in line.beside]
-    branches, access = branches_of_all(workspace, beside), read_access(workspace)
+    branches = branches_of_all(workspace, beside)
     waiting = [proposals(workspace, entity, as_of=as_of) for entity in beside]
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
-    learned = 0
-    try:
-        learned = sum(each.error is None for each in promotable(workspace))
-    except CatmemError as error:
-        wrong.append(error)
+    learned = sum(line.seeded.learned for line in overview.lines if line.seeded)
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
-    unread = _unread(access.fleet)
+    there = Counter(each for line in overview.lines if line.measure for each in line.measure.categories)
+    unread = _unread(fleet_of(overview.profiles, workspace.config.taxonomy, there))
     empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
     emptied = f" ({few(empty)} has become empty)" if empty else ""
     states = Counter(each.state for found in waiting for each in found.proposals)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
-    # A fact without a date is asked about by `catmem review` alone: after an import that is all of them.
-    dated = Counter(state for key, state in overview.waiting if state != "unverified" and not passed.get(key))
-    due = ", ".join(f"{number:,} {state}" for state, number in sorted(dated.items()))
+    due = _still_asked(overview.waiting, passed)
+    states_due = ", ".join(f"{number:,} {state}" for state, number in sorted(due.items()))
     said = (
         *_of_files(overview),
         ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access"),
@@ -437,7 +401,7 @@ def _planned(
         ("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
         ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all"),
         ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt"),
-        ("due", sum(dated.values()), "fact", f"due for review ({due})", "catmem review"),
+        ("due", due.total(), "fact", f"due for review ({states_due})", "catmem review"),
     )
     steps = (
         NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
@@ -448,17 +412,29 @@ def _planned(
     return NextSteps(overview, tuple(steps), tuple({str(error): error for error in wrong}.values()))
 
 
+def _still_asked(waiting: Sequence[tuple[tuple[str, str], str]], passed: Counter[tuple[str, str]]) -> Counter[str]:
+    """The states of the facts that a review still asks about: an answered one of several alike is counted once."""
+    found: Counter[str] = Counter()
+    for key, state in waiting:
+        if passed[key] > 0:
+            passed[key] -= 1
+        else:
+            found[state] += 1
+    return found
+
+
 def _of_files(overview: Overview) -> Iterator[_Said]:
     """What is wrong in files, and has to be right before anything else is."""
     measures = [line.measure for line in overview.lines if line.measure]
     marked = sum(len(each.marked) for each in measures)
     unsorted = {name: number for each in measures for name, number in each.unsorted.items() if number}
-    first, _, target = next(iter(unsorted), "").partition("/")
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
     withheld = sum(each.withheld for each in measures)
     yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
-    command = f"catmem sort -p {first} -t {target}"
-    yield ("unsorted", sum(unsorted.values()), "entry|entries", "without a category", command)
+    first, _, target = next(iter(unsorted), "").partition("/")
+    command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")
+    where = f" ({few(list(unsorted))})" if len(unsorted) > 1 else ""
+    yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
 
 
 def _unread(fleet: Fleet) -> list[str]:

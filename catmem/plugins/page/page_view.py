@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -12,8 +13,10 @@ from urllib.parse import urlencode, urlsplit
 from starlette.responses import Response
 
 from catmem.config.json_schema import shown
+from catmem.config.profile import profile_names
 from catmem.envelopes.tokens import Caller, caller_of
 from catmem.errors import CatmemError, RequestError
+from catmem.names import TARGETS
 from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.plugins.page.formats import DID, own_address, with_query
 from catmem.plugins.page.recent_changes import recent_change
@@ -153,10 +156,20 @@ def in_html(request: Request, page: Page, here: str, said: Mapping[str, Any]) ->
         "here": here,
         "root_name": workspace.root.name,
         "theme": theme_of(request),
-        "waiting": request.app.state.overviews.proposals(),
+        "waiting": _waiting(workspace),
         "operation_id": naming(workspace),
     }
     return rendered(page.template, {**said, **page.context, **own})
+
+
+def _waiting(workspace: Workspace) -> int:
+    """How many proposals wait. Of a file that cannot be read its own pages say why."""
+    found = 0
+    for name in profile_names(workspace.config.profiles_dir):
+        for target in TARGETS:
+            with suppress(CatmemError):
+                found += sum(tip.is_proposal for tip in workspace.store.branches(f"{name}/{target}"))
+    return found
 
 
 def _answer(request: Request, status: int, html: bytes) -> Response:

@@ -25,7 +25,7 @@ from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL, SortLine, list_ti
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of
 from catmem.plugins.sorting.sort_list import ListRow, ReadList
 from catmem.plugins.sorting.suggestions import Suggestion
-from catmem.proposals.promoting import Promoted, promotable, promote_learned
+from catmem.proposals.promoting import Promoted, promote_learned
 from catmem.proposals.proposal import proposal
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.root import Root, configured_now
@@ -190,7 +190,8 @@ def _pairs(found: Sequence[Suggestion]) -> dict[str, Suggestion]:
 
 
 def _learned(workspace: Root) -> dict[str, Promoted]:
-    return {_key_of(each): each for each in promotable(workspace)}
+    has_source = any(each.seed_from for each in workspace.profiles().values())
+    return {_key_of(each): each for each in (promote_learned(workspace, dry_run=True) if has_source else ())}
 
 
 def _key_of(each: Promoted) -> str:

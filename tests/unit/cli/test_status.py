@@ -61,7 +61,7 @@ def test_proposals(place, monkeypatch):
     replace(place, "Fridays", "Never.", "--as", "neo")
     assert status(place).stdout == "2 proposals for you to decide  catmem proposals --interactive\n"
     replace(place, "tabs", "Uses wide tabs.")
-    assert counts(place) == {"proposals": 2}
+    assert counts(place) == {"proposals": 2, "due": 1}
     assert "2 proposals for you to decide (1 stale)  " in status(place, "--check", status=1).stdout
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
     assert counts(place)["expired"] == 2
@@ -70,10 +70,14 @@ def test_proposals(place, monkeypatch):
 
 def test_facts_that_are_due_are_those_of_a_review(place):
     put(place / "catmem.yaml", f"{CONFIG}stale_after: 10d\n")
+    replace(place, "tabs", "Uses wide tabs.")
     run("add", "-p", "neo", "-c", "rules", "Likes tea.", "--root", place)
     day = ("--as-of", "2026-12-10")
-    assert status(place, *day).stdout == "3 facts due for review (3 stale)  catmem review\n"
+    assert status(place, *day).stdout == "3 facts due for review (2 stale, 1 unverified)  catmem review\n"
     assert len(run_json("review", "--list", *day, "--root", place)["due"]) == 3
+    run("review", *day, "--root", place, input="s\nq\n", status=1)
+    assert counts(place, *day) == {"due": 2}
+    assert len(run_json("review", "--list", *day, "--root", place)["due"]) == 2
     assert run_json("status", *day, "--root", place)["as_of"] == "2026-12-10"
 
 
@@ -88,7 +92,7 @@ def test_branches(place):
         "1 branch with conflicts  catmem merge neo/user --interactive\n1 branch to merge        catmem merge --all\n"
     )
     run("merge", "--all", "--ours", "--root", place)
-    assert counts(place) == {}
+    assert counts(place) == {"due": 1}
 
 
 def test_seeds_and_files_of_other_programs(place):
@@ -114,6 +118,8 @@ def test_entries_without_a_category(place):
     )
     assert counts(place) == {"unsorted": 2}
     assert status(place).stdout == "2 entries without a category  catmem sort -p boss -t memory\n"
+    put(place / "homes" / "boss" / "USER.md", "[verified_date: 2026-11-20] Three.\n")
+    assert status(place).stdout == "3 entries without a category (boss/user, boss/memory)  catmem sort -p boss\n"
 
 
 def test_what_specialists_learned(place):

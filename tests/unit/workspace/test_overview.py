@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from catmem.proposals.promoting import promote_learned
-from catmem.workspace.everywhere import read_access, read_stats
+from catmem.workspace.everywhere import read_stats
 from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -97,7 +97,6 @@ def test_a_change_from_outside_is_told_until_it_is_recorded(overviews, workspace
 
 def test_a_file_that_cannot_be_read_is_no_empty_one(overviews, workspace):
     workspace.path("neo", "user").write_bytes(b"\xff")
-    overviews.prepare(lambda: False)  # passes over it
     found = line(overviews.read(DAY), "neo")
     assert found.measure is None
     assert [problem.code for problem in found.problems] == ["not_utf8"]
@@ -141,15 +140,10 @@ def test_an_overview_is_never_old(overviews, workspace):
         assert overviews.read(DAY) == Overviews(workspace).read(DAY)
 
 
-def test_what_is_next_is_never_old_and_planned_once(overviews, workspace, monkeypatch):
-    planned = []
-    monkeypatch.setattr("catmem.workspace.overview.read_access", lambda root: planned.append(1) or read_access(root))
+def test_what_is_next_is_never_old(overviews, workspace):
     for change in [lambda: None, *changes(workspace)]:
         change()
         assert next_steps(workspace, DAY, overviews) == next_steps(workspace, DAY)
-        before = len(planned)
-        found = next_steps(workspace, DAY, overviews)
-        assert len(planned) == before or found.unreadable
 
 
 def test_branches_proposals_and_what_was_rejected_make_another_list(overviews, workspace):
@@ -192,29 +186,6 @@ def test_a_folder_that_leads_out_of_the_root_is_a_problem_of_its_profile_alone(o
     assert line(overview, "neo").measure is None
     assert len(line(overview, "neo").problems) == 1
     assert line(overview, "boss").measure is not None
-
-
-# --- prepared -------------------------------------------------------------------------------------------------------
-
-
-def test_what_was_prepared_is_what_is_read_and_what_changed_since_is_told(workspace, overviews):
-    overviews.prepare(lambda: False)
-    assert overviews.read() == Overviews(workspace).read()
-    workspace.add("neo", "New here.", category="talk")
-    assert line(overviews.read(), "neo").measure.entries == 4
-    assert overviews.read() == Overviews(workspace).read()
-
-
-def test_preparing_ends_when_it_is_told_to(overviews):
-    asked = []
-
-    def stopped():
-        asked.append(1)
-        return len(asked) > 1
-
-    overviews.prepare(stopped)
-    assert len(asked) == 2
-    assert len(overviews.read(DAY).lines) == 3
 
 
 def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, workspace):

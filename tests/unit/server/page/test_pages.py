@@ -159,7 +159,7 @@ def test_the_overview_has_what_is_next_as_the_command_and_the_api_have_it(client
         "1 branch to merge": "/page/branches",
         "1 entry that specialists added or reworded": "/page/promote",
         "1 file changed by another program": "/page/history/neo/memory/now",
-        "2 facts due for review (1 expired, 1 stale)": "/page/queue",
+        "7 facts due for review (1 expired, 1 stale, 5 unverified)": "/page/queue",
     }
     for address, _ in lines:
         assert page(client, address).text

@@ -22,6 +22,7 @@ from catmem.errors import (
     CatmemError,
     DriftError,
     EditError,
+    EnvelopeError,
     ForbiddenError,
     RefusedError,
     StaleError,
@@ -53,6 +54,9 @@ class ContentWrite(Write):
 
     def check(self) -> None:
         self.declared, content = self._declared(), self.asked.content
+        untaken = next((name for name in ("reason", "target") if getattr(self.asked, name)), None)
+        if untaken is not None:
+            raise EnvelopeError(f"{self.entity} takes no {untaken}", key=untaken, hint="Leave it out.")
         if self.envelope is None:
             content = plain_content(self.declared, content)
             self.expected = checked_expected(self.asked.expected)

@@ -110,10 +110,7 @@ class Papers:
         """Read it, and refuse an envelope of another agent than its sender, whether there is such an agent or not."""
         a.envelope = envelope = self.given if isinstance(self.given, Envelope) else envelope_of(self.given)
         content = envelope.content
-        if is_declared(envelope.entity_id):
-            if a.asked.reason:
-                raise EnvelopeError(f"{envelope.entity_id} takes no reason", key="reason", hint="Leave it out.")
-        elif isinstance(content, list):
+        if isinstance(content, list) and not is_declared(envelope.entity_id):
             content = operations_of(content)
         if self.sender is not None and envelope.agent_id != self.sender.agent:
             raise ForbiddenError(

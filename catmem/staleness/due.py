@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import Literal, NamedTuple, TypeAlias, Unpack
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.access import Rights, visible_categories
@@ -21,7 +21,6 @@ from catmem.names import TARGETS
 from catmem.search.search import EntryUse, read_usage, usage_key
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
 from catmem.staleness.lineage import freshness_of
-from catmem.store.contract import PERSON
 from catmem.text import counted
 from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import SeenEntry
@@ -29,8 +28,8 @@ from catmem.writing import gate
 from catmem.writing.matching import refuse_empty
 from catmem.writing.operation import Operation
 from catmem.writing.terms import undeclared
-from catmem.writing.write import write_operations
-from catmem.writing.written import How, Written
+from catmem.writing.write import Request, write
+from catmem.writing.written import Written
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
 _ORDER: tuple[DueState, ...] = ("expired", "future", "unverified", "stale")
@@ -203,82 +202,66 @@ MOST = 1_000
 """Entries of one file that one revision verifies; more need several."""
 
 
-def verify_all(  # noqa: PLR0913 - which entries, and how, by keyword
+def verify_all(
     workspace: Root,
     name: str,
-    *,
-    category: str | None = None,
+    said: Operation,
     query: str | None = None,
-    target: str | None = None,
-    as_of: date | None = None,
-    evidence: str | None = None,
-    **how: Unpack[How],
+    **how: Any,  # noqa: ANN401 - fields of a request
 ) -> list[Written]:
-    """Verify every entry of a ``category`` of a profile's files, or every one that has all words of ``query``."""
+    """Verify, as is ``said``, every entry of its category, or every one that has all words of ``query``."""
     # With both, those of the category that have them. Both files, or that of `target`; one write a file and `MOST`
     # entries, none for a file without such entries.
-    actor, dry_run = how.get("actor"), how.get("dry_run", False)
-    with gate.checks(workspace, f"{name}/{target or '*'}", op="verify", agent=actor or PERSON, recorded=not dry_run):
-        if category is None and query is None:
+    target = how.get("target")
+    asked = Request(f"{name}/{target or '*'}", (said,), **how)
+    with gate.checks(workspace, asked.entity, op="verify", agent=asked.agent, recorded=not asked.dry_run):
+        if said.category is None and query is None:
             raise EditError("name a category or what to search for", code="bad_operation", hint="Give one of the two.")
-        if target is None and how.get("expected") is not None:
+        if target is None and asked.expected is not None:
             raise EditError(
                 "expected is what one file was, and two may be written",
                 code="bad_operation",
                 hint="Name the target too, user or memory.",
             )
-        acting = None if actor is None else workspace.profile(actor)
+        acting = None if asked.actor is None else workspace.profile(asked.actor)
         # Before anything is looked for: what is found must tell nothing to who may not verify.
         rights = Rights(acting, "user", workspace.config.taxonomy)
         rights.refuse_other_owner(name)
         rights.refuse_unverified()
-        targets = TARGETS if target is None else (target,)
-        parts: list[tuple[str, How, list[Operation]]] = []
-        for each in targets:
-            own = _named(how, each if parts else None)
+        parts: list[Request] = []
+        for each in TARGETS if target is None else (target,):
+            own = replace(_named(asked, each if parts else None), entity=f"{name}/{each}", profile=name, target=each)
             rights = Rights(acting, each, workspace.config.taxonomy)
-            document = _first_seen(workspace, f"{name}/{each}", own) or workspace.read(name, each).document
-            entries = _entries(workspace, name, each, document, category, query, rights)
-            said = Operation("verify", as_of=as_of, evidence=evidence)
-            operations = [replace(said, old_text=one.id, category=one.category) for one in entries]
-            parts.append((each, own, operations))
-        if not any(operations for _, _, operations in parts):
-            raise _nothing(workspace, name, category, query)
-    written: list[Written] = []
-    for each, own, operations in parts:
-        written += _in_parts(workspace, name, each, operations, own)
-    return written
+            document = _first_seen(workspace, own) or workspace.read(name, each).document
+            entries = _entries(workspace.profile(name), document, said.category, query, rights)
+            operations = tuple(replace(said, old_text=one.id, category=one.category) for one in entries)
+            parts.append(replace(own, content=operations))
+        if not any(part.content for part in parts):
+            raise _nothing(workspace, name, said.category, query)
+    return [written for part in parts for written in _in_parts(workspace, part)]
 
 
-def _in_parts(workspace: Root, name: str, target: str, operations: Sequence[Operation], how: How) -> Iterator[Written]:
+def _in_parts(workspace: Root, asked: Request) -> Iterator[Written]:
     """Write to one file, each part on what the part before made."""
-    expected = how.get("expected")
+    operations = asked.content
     for start in range(0, len(operations), MOST):
-        part = _named({**how, "expected": expected}, f"from {start}" if start else None)
-        written = write_operations(workspace, name, operations[start : start + MOST], target=target, **part)
+        part = _named(asked, f"from {start}" if start else None)
+        written = write(workspace, replace(part, content=operations[start : start + MOST]))
         yield written
-        if expected is not None and not how.get("dry_run"):
-            expected = written.digest
+        if asked.expected is not None and not asked.dry_run:
+            asked = replace(asked, expected=written.digest)
 
 
-def _named(how: How, part: str | None) -> How:
+def _named(asked: Request, part: str | None) -> Request:
     """How a part is written: under an ``op_id`` of its own, which a retry finds again."""
-    op_id = how.get("op_id")
-    return how if op_id is None or part is None else {**how, "op_id": f"{op_id} {part}"}
+    return asked if asked.op_id is None or part is None else replace(asked, op_id=f"{asked.op_id} {part}")
 
 
-def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for whom
-    workspace: Root,
-    name: str,
-    target: str,
-    document: Document,
-    category: str | None,
-    query: str | None,
-    rights: Rights,
+def _entries(
+    owner: Profile, document: Document, category: str | None, query: str | None, rights: Rights
 ) -> list[Entry]:
     """The entries that are meant, among those that the actor may act on, in file order."""
-    taxonomy = workspace.config.taxonomy
-    entries = rights.in_sight(document)
+    taxonomy, entries = rights.taxonomy, rights.in_sight(document)
     if category is not None:
         wanted = taxonomy.category(category)
         entries = tuple(entry for entry in entries if entry.category == wanted)
@@ -291,21 +274,19 @@ def _entries(  # noqa: PLR0913, PLR0917 - which entries of which file, and for w
     # A search finds what has any of the words. What is verified must have them all.
     words = " ".join(f'"{" ".join(term.words)}"' for term in parse_query(query).terms)
     index = Index(document)
-    source = SearchSource(index, visible_categories(index.counts, target, workspace.profile(name), taxonomy))
+    source = SearchSource(index, visible_categories(index.counts, rights.target, owner, taxonomy))
     found = {index.facts(match.piece).entry.start for match in matches(parse_query(words), [source])}
     return [entry for entry in entries if entry.start in found]
 
 
-def _first_seen(workspace: Root, entity: str, how: How) -> Document | None:
+def _first_seen(workspace: Root, asked: Request) -> Document | None:
     """For a retry, the text that the first try was made on: only that has the entries as they were named then."""
-    op_id, agent = how.get("op_id"), how.get("actor") or PERSON
-    if op_id is None:
-        return None
-    store = workspace.store
-    first = next((each for each in store.log(entity) if (each.op_id, each.agent) == (op_id, agent)), None)
+    store, made = workspace.store, (asked.op_id, asked.agent)
+    log = () if asked.op_id is None else store.log(asked.entity)
+    first = next((each for each in log if (each.op_id, each.agent) == made), None)
     if first is None:
         return None
-    return workspace.parse(store.read(entity, first.parents[0] if first.parents else "0").data)
+    return workspace.parse(store.read(asked.entity, first.parents[0] if first.parents else "0").data)
 
 
 def _nothing(workspace: Root, name: str, category: str | None, query: str | None) -> NoMatchError:

@@ -85,12 +85,11 @@ class Workspace(Root):
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
-    def add(  # noqa: PLR0913 - what the entry says and where it goes, by keyword
+    def add(
         self,
         name: str,
         content: str,
         *,
-        target: str | None = None,
         category: str | None = None,
         tags: Mapping[str, str | Sequence[str]] | None = None,
         as_of: date | None = None,
@@ -104,54 +103,41 @@ class Workspace(Root):
         there already is not added again.
         """
         operation = Operation("add", content=content, category=category, tags=_listed(tags), as_of=as_of)
-        return self.write(name, [operation], target=target, **how)
+        return self.write(name, [operation], **how)
 
-    def replace(  # noqa: PLR0913 - which entry, and what it is to say
+    def replace(
         self,
         name: str,
         old_text: str,
         content: str | None,
         *,
-        target: str | None = None,
         category: str | None = None,
         tags: Mapping[str, str | Sequence[str] | None] | None = None,
-        confirm: bool = False,
         **how: Unpack[How],
     ) -> Written:
         """Give the entry that holds ``old_text`` another text; ``None`` keeps it, to change ``tags`` alone.
 
         ``tags`` are laid over the entry's own, and ``None`` as a value takes one away. ``category`` narrows the search.
-        ``confirm`` writes what the root asks to be warned of (``semantic_alert``).
         """
-        operation = Operation("replace", content, old_text, category, tags=_listed(tags), confirm=confirm or None)
-        return self.write(name, [operation], target=target, **how)
+        operation = Operation("replace", content, old_text, category, tags=_listed(tags))
+        return self.write(name, [operation], **how)
 
-    def remove(
-        self, name: str, old_text: str, *, target: str | None = None, category: str | None = None, **how: Unpack[How]
-    ) -> Written:
+    def remove(self, name: str, old_text: str, *, category: str | None = None, **how: Unpack[How]) -> Written:
         """Remove the entry that holds ``old_text``; ``category`` narrows the search."""
-        return self.write(name, [Operation("remove", old_text=old_text, category=category)], target=target, **how)
+        return self.write(name, [Operation("remove", old_text=old_text, category=category)], **how)
 
     def move(
-        self,
-        name: str,
-        old_text: str,
-        to_category: str,
-        *,
-        target: str | None = None,
-        category: str | None = None,
-        **how: Unpack[How],
+        self, name: str, old_text: str, to_category: str, *, category: str | None = None, **how: Unpack[How]
     ) -> Written:
         """Put the entry that holds ``old_text`` into another category; ``category`` narrows the search."""
         operation = Operation("move", old_text=old_text, category=category, to_category=to_category)
-        return self.write(name, [operation], target=target, **how)
+        return self.write(name, [operation], **how)
 
-    def verify(  # noqa: PLR0913 - which entry, and what is said of it
+    def verify(
         self,
         name: str,
         old_text: str,
         *,
-        target: str | None = None,
         category: str | None = None,
         as_of: date | None = None,
         evidence: str | None = None,
@@ -162,15 +148,14 @@ class Workspace(Root):
         ``evidence`` is what it was checked against; the record of the revision keeps it.
         """
         operation = Operation("verify", old_text=old_text, category=category, as_of=as_of, evidence=evidence)
-        return self.write(name, [operation], target=target, **how)
+        return self.write(name, [operation], **how)
 
-    def verify_all(  # noqa: PLR0913 - which entries, and what is said of them
+    def verify_all(
         self,
         name: str,
         *,
         category: str | None = None,
         query: str | None = None,
-        target: str | None = None,
         as_of: date | None = None,
         evidence: str | None = None,
         **how: Unpack[How],
@@ -181,85 +166,38 @@ class Workspace(Root):
         """
         from catmem.staleness.due import verify_all
 
-        which: dict[str, Any] = {"category": category, "query": query, "target": target}
-        return verify_all(self, name, as_of=as_of, evidence=evidence, **which, **how)
+        said = Operation("verify", category=category, as_of=as_of, evidence=evidence)
+        return verify_all(self, name, said, query, **how)
 
-    def write(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-        self,
-        name: str,
-        operations: Sequence[Operation],
-        *,
-        target: str | None = None,
-        expected: str | int | None = None,
-        actor: str | None = None,
-        dry_run: bool = False,
-        on_drift: OnDrift | None = None,
-        on_stale: OnStale | None = None,
-        op_id: str | None = None,
-        allow_secret: bool = False,
-        reason: str | None = None,
-        proposes: bool = False,
-    ) -> Written:
+    def write(self, name: str, operations: Sequence[Operation], **how: Unpack[How]) -> Written:
         """Make several operations as one revision, all or none; limits are looked at in the end.
 
         Each works on what the one before it made. Errors of one say by their ``key`` which it was. ``How`` tells what
-        ``expected`` and the rest are.
+        may be given by keyword.
         """
         from catmem.writing.write import write_operations
 
-        return write_operations(
-            self,
-            name,
-            operations,
-            target=target,
-            expected=expected,
-            actor=actor,
-            dry_run=dry_run,
-            on_drift=on_drift,
-            on_stale=on_stale,
-            op_id=op_id,
-            allow_secret=allow_secret,
-            reason=reason,
-            proposes=proposes,
-        )
+        return write_operations(self, name, operations, **how)
 
-    def put(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    def put(
         self,
         entity: str,
         content: Any,  # noqa: ANN401 - any JSON value
         *,
-        expected: str | int,
-        actor: str | None = None,
         merges: Sequence[str] = (),
-        on_stale: OnStale | None = None,
-        op_id: str | None = None,
-        confirm: bool = False,
+        **how: Unpack[How],
     ) -> Written:
         """Write the whole content of an entity that catmem.yaml declares, a text or any JSON value, as one revision.
 
         ``expected`` is the revision or digest that it is made on, 0 for the first. ``merges`` are branches that the
-        content brings together with what was there: they become its parents too. ``confirm`` writes
-        what the root asks to be warned of (``semantic_alert``). The rest is as for ``write``. Raises
+        content brings together with what was there: they become its parents too. The rest is as for ``write``. Raises
         ``UnknownNameError``, ``ForbiddenError``, ``EnvelopeError`` for what JSON cannot say, ``EditError``
         (``bad_content``, ``threat``), ``TooLargeError``, ``RefusedError`` and its kinds.
         """
         from catmem.entities.content_write import ContentWrite
         from catmem.writing.write import Request, write
 
-        return write(
-            self,
-            Request(
-                entity,
-                content,
-                actor,
-                expected,
-                on_stale=on_stale,
-                op_id=op_id,
-                merges=tuple(merges),
-                confirm=confirm,
-                kind=ContentWrite,
-            ),
-        )
+        return write(self, Request(entity, content, merges=tuple(merges), kind=ContentWrite, **how))
 
     def content(self, entity: str, revision: str | int | None = None) -> EntityContent:
         """The content of an entity that catmem.yaml declares, as it is now or at a revision, and which revision it is.

@@ -71,7 +71,7 @@ class Write(Attempt, ABC):
     def __init__(self, root: Root, asked: Request) -> None:
         """Nothing is looked at yet."""
         op = asked_by(asked.content) if isinstance(asked.content, tuple) else "write"
-        agent = asked.actor or PERSON if asked.papers is None else asked.papers.agent
+        agent = asked.agent if asked.papers is None else asked.papers.agent
         super().__init__(root, asked.entity, op, agent, asked.expected, asked.dry_run)
         self.asked = asked
         self.envelope: Envelope | None = None
@@ -183,8 +183,8 @@ class OperationsWrite(Write):
     def found_terms(self) -> Terms:
         """The terms of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
         asked = self.asked
-        name, target = asked.file
-        in_file = partial(terms_of, self.workspace, name, actor=self.acting, allow_secret=asked.allow_secret)
+        target = asked.target
+        in_file = partial(terms_of, self.workspace, asked.profile, actor=self.acting, allow_secret=asked.allow_secret)
         if target is None:
             is_open = asked.expected is None
             target = found_target(self.workspace, self.operations, in_file, asked.op_id) if is_open else TARGETS[0]

@@ -67,23 +67,28 @@ class Request:
     """The profile that proposes it, where a person brings it up."""
     session: ToolSession | None = None
     """What an agent knows who writes in a conversation."""
-    file: tuple[str, str | None] = ("", None)
-    """The profile and the target that operations name. Without a target and a view it is found by what they say."""
+    profile: str = ""
+    target: str | None = None
+    """The file that operations name. Without a target and a view it is found by what they say."""
     papers: Papers | None = None
     kind: type[Write] = OperationsWrite
 
     def __post_init__(self) -> None:
         """Raises ``TypeError`` for what a program gives in the place of a text."""
         expected = None if isinstance(self.expected, int) else self.expected
-        refuse_no_text(entity=self.entity, profile=self.file[0], target=self.file[1], expected=expected)
+        refuse_no_text(entity=self.entity, profile=self.profile, target=self.target, expected=expected)
         refuse_no_text(actor=self.actor, op_id=self.op_id, reason=self.reason)
+
+    @property
+    def agent(self) -> str:
+        """Who asks, as the record says it where no envelope says more."""
+        return self.actor or PERSON
 
     @classmethod
     def of_operations(
         cls,
         name: str,
         operations: Sequence[Operation],
-        target: str | None = None,
         **how: Any,  # noqa: ANN401 - fields of a request
     ) -> Request:
         """What operations ask of a file of the profile ``name``; without a target and a view it is to be found."""
@@ -91,9 +96,10 @@ class Request:
             message = "operations are a list of catmem.Operation, such as [Operation('add', content=...)]"
             raise TypeError(message)
         placed, how["expected"] = placed_expected(operations, how.get("expected"))
+        target = how.get("target")
         is_open = target is None and how["expected"] is None
         named = "*" if is_open and finds_its_file(placed) else TARGETS[0] if target is None else target
-        return cls(f"{name}/{named}", placed, file=(name, target), **how)
+        return cls(f"{name}/{named}", placed, profile=name, **how)
 
 
 # --- the steps -----------------------------------------------------------------------------------------------------
@@ -257,11 +263,10 @@ def write_operations(
     root: Root,
     name: str,
     operations: Sequence[Operation],
-    target: str | None = None,
     **how: Any,  # noqa: ANN401 - fields of a request
 ) -> Written:
     """Make several operations as one revision; see ``Workspace.write``, and ``Request`` for the rest."""
-    return write(root, Request.of_operations(name, operations, target, **how))
+    return write(root, Request.of_operations(name, operations, **how))
 
 
 def _answer(a: Write) -> Written:

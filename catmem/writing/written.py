@@ -41,21 +41,25 @@ _MOST = 10
 class How(TypedDict, total=False):
     """How a write is made; each may be left out.
 
-    ``expected`` is what the caller saw last, a revision (``7`` or ``"7"``) or a ``sha256:…`` digest: if that is no
-    longer what is there, the write is refused. ``actor`` is the profile that acts, ``None`` a person. ``dry_run``
-    writes nothing. ``on_drift`` is what to do about an external change (``adopt``, ``refuse``, ``merge``).
-    ``on_stale`` is what becomes of a write that was made on an older revision: refused (``refuse``), or kept beside the
-    head as a ``branch``. ``op_id`` makes a retry safe: the same operations under the same one are made once.
-    ``allow_secret`` is the yes of a person to text with a secret in it, where the root asks for one. ``reason`` says
-    why, for the record and for the person who approves. ``proposes``: it waits for a person, whatever the policy says.
+    ``target`` is the file of the profile, ``user`` or ``memory``. ``expected`` is what the caller saw last, a revision
+    (``7`` or ``"7"``) or a ``sha256:…`` digest: if that is no longer what is there, the write is refused. ``actor`` is
+    the profile that acts, ``None`` a person. ``dry_run`` writes nothing. ``on_drift`` is what to do about an external
+    change (``adopt``, ``refuse``, ``merge``). ``on_stale`` is what becomes of a write that was made on an older
+    revision: refused (``refuse``), or kept beside the head as a ``branch``. ``op_id`` makes a retry safe: the same
+    operations under the same one are made once. ``confirm`` writes what the root asks to be warned of
+    (``semantic_alert``). ``allow_secret`` is the yes of a person to text with a secret in it, where the root asks for
+    one. ``reason`` says why, for the record and for the person who approves. ``proposes``: it waits for a person,
+    whatever the policy says.
     """
 
+    target: str | None
     expected: str | int | None
     actor: str | None
     dry_run: bool
     on_drift: OnDrift | None
     on_stale: OnStale | None
     op_id: str | None
+    confirm: bool
     allow_secret: bool
     reason: str | None
     proposes: bool

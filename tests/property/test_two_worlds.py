@@ -249,7 +249,7 @@ class Doors:
                 )
                 return json.dumps(jsonable(written))
             case "verify all":
-                found = verify_all(workspace, self.name, query=first, actor=self.name)
+                found = verify_all(workspace, self.name, Operation("verify"), first, actor=self.name)
                 return json.dumps([jsonable(each) for each in found])
             case "prompt":
                 prompt = workspace.prompt(self.name)

@@ -52,15 +52,12 @@ CALLS = {
     "merge": "(base, ours, theirs, *, precedence=None)",
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
     "Workspace.open": "(folder='.', *, search=True, store=None)",
-    "Workspace.add": "(self, name, content, *, target=None, category=None, tags=None, as_of=None, **how)",
-    "Workspace.replace": "(self, name, old_text, content, *, target=None, category=None, tags=None, confirm=False, **how)",
-    "Workspace.remove": "(self, name, old_text, *, target=None, category=None, **how)",
-    "Workspace.move": "(self, name, old_text, to_category, *, target=None, category=None, **how)",
-    "Workspace.verify": "(self, name, old_text, *, target=None, category=None, as_of=None, evidence=None, **how)",
-    "Workspace.write": (
-        "(self, name, operations, *, target=None, expected=None, actor=None, dry_run=False, on_drift=None, "
-        "on_stale=None, op_id=None, allow_secret=False, reason=None, proposes=False)"
-    ),
+    "Workspace.add": "(self, name, content, *, category=None, tags=None, as_of=None, **how)",
+    "Workspace.replace": "(self, name, old_text, content, *, category=None, tags=None, **how)",
+    "Workspace.remove": "(self, name, old_text, *, category=None, **how)",
+    "Workspace.move": "(self, name, old_text, to_category, *, category=None, **how)",
+    "Workspace.verify": "(self, name, old_text, *, category=None, as_of=None, evidence=None, **how)",
+    "Workspace.write": "(self, name, operations, **how)",
     "Workspace.submit": "(self, envelope, *, confirm=False, sender=None, on_stale=None)",
     "Workspace.envelope": (
         "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"

@@ -9,7 +9,7 @@ import pytest
 from catmem.errors import EditError, ForbiddenError, NoMatchError, OperationCollisionError, StaleError
 from catmem.staleness import due
 from catmem.workspace.workspace import Workspace
-from catmem.writing.write import write_operations
+from catmem.writing.write import write
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.together import together
@@ -115,12 +115,12 @@ def test_very_many_on_an_old_view_are_refused_before_the_first(workspace, place)
 @pytest.mark.usefixtures("few")
 def test_somebody_who_writes_between_two_parts_is_seen(workspace, monkeypatch):
     def interrupted(*arguments, **how):
-        written = write_operations(*arguments, **how)
+        written = write(*arguments, **how)
         workspace.add("neo", "New.", category="rules")
         return written
 
     seen = workspace.read("neo").digest
-    monkeypatch.setattr(due, "write_operations", interrupted)
+    monkeypatch.setattr(due, "write", interrupted)
     with pytest.raises(StaleError):
         workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY, on_stale="refuse")
 
@@ -143,14 +143,14 @@ def test_a_retry_of_very_many_goes_on_where_the_first_try_stopped(workspace, pla
         if not done:
             raise KeyboardInterrupt
         done -= 1
-        return write_operations(*arguments, **how)
+        return write(*arguments, **how)
 
     def verified():
         return workspace.verify_all("neo", category="talk", target="user", expected=seen, as_of=DAY, op_id="mine")
 
     seen, parts = workspace.read("neo").digest, done
     with monkeypatch.context() as patched:
-        patched.setattr(due, "write_operations", stopped)
+        patched.setattr(due, "write", stopped)
         if parts == 1:
             with pytest.raises(KeyboardInterrupt):
                 verified()

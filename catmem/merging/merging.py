@@ -357,19 +357,14 @@ def _undecided(plan: MergePlan, declared: DeclaredEntity | None) -> MergeConflic
 
 def _done_before(past: MergeHistory, name: str) -> str:
     """What became of a branch that leads to the head already: merged or dropped, itself or with one that grew on it."""
-    line = {name}
-    for revision in reversed(list(past.log())):
-        leading = line.intersection(revision.parents)
-        if leading and not revision.is_branch:
-            beside = "" if name in leading else f", with {', '.join(sorted(leading))}"
-            if leading.intersection(revision.note.get("dropped", ())):
-                seen = next(iter(past.record(name).parents), "0")
-                kept = f"what it says is in the history (catmem diff {past.entity} {seen} {name})"
-                return f"{name} was dropped in revision {revision.revision}{beside}; {kept}"
-            return f"{name} was merged already, in revision {revision.revision}{beside}"
-        if leading:
-            line.add(revision.revision)
-    return f"{name} was merged already"
+    for revision in past.log():
+        if name in revision.note.get("dropped", ()):
+            seen = next(iter(past.record(name).parents), "0")
+            kept = f"what it says is in the history (catmem diff {past.entity} {seen} {name})"
+            return f"{name} was dropped in revision {revision.revision}; {kept}"
+        if name in revision.note.get("merged", ()):
+            return f"{name} was merged already, in revision {revision.revision}"
+    return f"a branch that goes on from {name} was merged or dropped already"
 
 
 # --- merging all open branches of a root that merge by themselves; what a person has to decide is left as it is ------

@@ -255,7 +255,6 @@ def ask(
     ephemeral: bool | None = ...,
     target: Literal["user", "memory"] | None = ...,
     categories: list[str] | None = ...,
-    category: str | None = ...,
     settle: list[str] | None = ...,
     resolve: Literal["target", "source"] | None = ...,
     interactive: bool | None = ...,
@@ -275,7 +274,6 @@ def ask(
     targets: list[str] | None = ...,
     target: Literal["user", "memory"] | None = ...,
     categories: list[str] | None = ...,
-    category: str | None = ...,
     as_of: date | None = ...,
 ) -> Any: ...
 @overload

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
 from catmem.config.profile import Profile
-from catmem.errors import CatmemError, ForbiddenError, RequestError, UnknownNameError
+from catmem.errors import CatmemError, ForbiddenError, UnknownNameError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.model.version import Conflict
@@ -177,9 +177,6 @@ def seed(
             brief="Only these.",
         ),
     ] = None,
-    category: Annotated[
-        str | None, P("The same for one category.", form=CATEGORY, brief="Only this category.", at=NO_COMMAND)
-    ] = None,
     settle: Annotated[
         Sequence[str],
         P(
@@ -220,7 +217,6 @@ def seed(
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
     if call.interface != "command":
-        categories = _categories(categories, category)
         return _of_agent(call, str(source), targets, target=target, categories=categories, resolve=resolve)
     settling, named = settlements(settle), targets or []
     _refuse_slips(call, settling)
@@ -275,15 +271,6 @@ def _of_agent(
     plan = call.root.plan_seed(source, targets, resolve=resolve, actor=call.actor, **how)
     done = SeedSeen(call.root.apply_seed(plan))
     return Outcome(done, conflict=bool(done.errors))
-
-
-def _categories(named: list[str] | None, one: str | None) -> list[str] | None:
-    """The categories that a seed keeps to. Raises ``RequestError`` 422 for both forms at once."""
-    if named is not None and one is not None:
-        raise RequestError(
-            "category stands beside categories", code="bad_category", hint="Put every category into categories."
-        )
-    return named if one is None else [one]
 
 
 def _ephemeral(call: Call, plan: SeedPlan) -> Outcome:
@@ -421,11 +408,9 @@ def seed_plan(
     targets: Annotated[list[str] | None, P("Who gets a slice, separated by commas.")] = None,
     target: Annotated[Target | None, P("Keep to one of the files: user or memory.")] = None,
     categories: Annotated[list[str] | None, P("Only these categories, separated by commas.")] = None,
-    category: Annotated[str | None, P("Only this category.", form=CATEGORY)] = None,
     as_of: AsOf = None,
 ) -> Any:  # noqa: ANN401 - a plan
     """Say what a seed would do, entry by entry; nothing is written."""
-    categories = _categories(categories, category)
     return call.root.plan_seed(source, targets, target=target, as_of=as_of, categories=categories)
 
 

@@ -1,8 +1,7 @@
 """``catmem.seed.lock``: what was seeded last, from where, so that the next seed can tell edits from additions.
 
 One JSON file at the root, sorted, a line for each entry, committed with the memory files. It may be lost, and git may
-merge it badly: then less is known of what was seeded, and a seed adds what is missing and takes nothing away. So a
-record is never believed to hold more than both sides of an unfinished merge agree on.
+merge it badly: then less is known of what was seeded, and a seed adds what is missing and takes nothing away.
 """
 
 from __future__ import annotations
@@ -24,10 +23,6 @@ LOCK_NAME = "catmem.seed.lock"
 VERSION = 1
 
 _ID = re.compile(r"b2:[0-9a-f]{8,128}")
-_MARKERS = {"<" * 7: "ours", "|" * 7: "base", "=" * 7: "theirs", ">" * 7: "both"}
-"""How git begins the parts of a conflict, and whose lines follow."""
-_MARKER = len("<<<<<<<")
-_NEXT = {"both": {"ours"}, "ours": {"base", "theirs"}, "base": {"theirs"}, "theirs": {"both"}}
 
 
 class Seeded(NamedTuple):
@@ -128,38 +123,7 @@ def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
         return SeedLock(notes=(f"cannot be read: not UTF-8: byte {error.start}",))
     if not text.strip():
         return SeedLock()
-    sides = _sides(text)
-    return _read(text, path) if sides is None else _common(*(_read(side, path) for side in sides))
-
-
-def _sides(text: str) -> tuple[str, str] | None:
-    """The two texts of a file in which git left conflicts; ``None`` if there are none, or not whole ones."""
-    if "<" * _MARKER not in text:
-        return None
-    sides: dict[str, list[str]] = {"ours": [], "theirs": []}
-    whose = "both"
-    for line in text.split("\n"):
-        begins = _MARKERS.get(line[:_MARKER])
-        if begins in _NEXT[whose]:
-            whose = begins
-        elif whose != "base":
-            for side in sides if whose == "both" else (whose,):
-                sides[side].append(line)
-    ours, theirs = ("\n".join(lines) for lines in sides.values())
-    return (ours, theirs) if whose == "both" and ours != text else None
-
-
-def _common(ours: SeedLock, theirs: SeedLock) -> SeedLock:
-    records = {
-        key: _agreed(record, theirs.records[key]) for key, record in ours.records.items() if key in theirs.records
-    }
-    note = "holds both sides of a merge in git: what they agree on counts"
-    return SeedLock(records, tuple(dict.fromkeys((note, *ours.notes, *theirs.notes))))
-
-
-def _agreed(record: SeedRecord, other: SeedRecord) -> SeedRecord:
-    known = {each.key for each in other.entries}
-    return replace(record, entries=tuple(each for each in record.entries if each.key in known))
+    return _read(text, path)
 
 
 def _read(text: str, path: str | None) -> SeedLock:
@@ -247,3 +211,8 @@ def _merged(base: SeedRecord | None, ours: SeedRecord | None, theirs: SeedRecord
     # The newer one names the revision; of two of one day the digest decides, so that both directions agree.
     newer, older = sorted((ours, theirs), key=lambda record: (record.date, record.digest), reverse=True)
     return _agreed(newer, older)
+
+
+def _agreed(record: SeedRecord, other: SeedRecord) -> SeedRecord:
+    known = {each.key for each in other.entries}
+    return replace(record, entries=tuple(each for each in record.entries if each.key in known))

@@ -96,9 +96,6 @@ def _changed(old: str, new: str) -> tuple[int, int]:
 CLOCKS = "clocks"
 """In the note of a revision: moments that some of its entries bring from another entity, by ``body_key``."""
 
-MOST = 50_000
-"""Bodies that the file no longer has and that are known: those that went away last."""
-
 KEPT = 100_000
 """Bodies that the histories of a root know together, beyond those of the history that was asked last."""
 
@@ -179,16 +176,10 @@ class EntryHistory:
                     own = older.moment if older else _noted_moment(clocks, key, revision.timestamp) or moment
                     known.setdefault(key, Known(own))
         self._credit(revision, changed, keys, after)
-        # Those that went away last are the last to be forgotten.
-        for key in {body_key(entry.body) for entry in changed.old} - set(keys):
-            if key in known:
-                known[key] = known.pop(key)
         days: dict[str, tuple[date, ...]] = {}
         for entry, key in zip(changed.new, keys, strict=True):
             days[key] = (*days.get(key, ()), *_days(entry))
         known.update({key: known[key]._replace(days=own) for key, own in days.items() if own})
-        if len(known) > 2 * MOST:
-            self._forget(after)
 
     def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str], after: Document) -> None:
         """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides."""
@@ -217,12 +208,6 @@ class EntryHistory:
         new = self.rights.among(found.new)
         first, behind = equal_ends(*([(entry.raw, entry.category) for entry in side] for side in (old, new)))
         return Differing(old[first : len(old) - behind], new[first : len(new) - behind])
-
-    def _forget(self, document: Document) -> None:
-        there = {body_key(entry.body) for entry in self.rights.in_sight(document)}
-        gone = [key for key in self.known if key not in there]
-        for key in gone[:-MOST]:
-            del self.known[key]
 
 
 class EntryHistories:

@@ -141,7 +141,7 @@ def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -> Outcome:
-    from catmem.proposals.disclosure import told
+    from catmem.proposals.disclosure import data_for
     from catmem.proposals.proposal import proposals as proposals_in
 
     wrong: Sequence[CatmemError] = ()
@@ -152,7 +152,7 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
         entity = which[0] if which and actor is None else None
         found, wrong = proposals_in(call.root, entity, actor=actor, ended=ended)
         found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
-    said = [told(call.root, each, actor) for each in found]
+    said = [data_for(call.root, each, actor) for each in found]
     return Outcome(ProposalList(said, () if has_ids else _next(found, actor)), problems=wrong)
 
 

@@ -33,7 +33,7 @@ def disclosed_all(
     found = proposals(workspace, actor=actor)
     waiting = [each for each in found.proposals if not own or each.agent == actor]
     past = [] if actor is None else past_proposals(workspace, actor, MOST_PAST)
-    return [told(workspace, each, actor) for each in (*waiting, *past)], found.unreadable
+    return [data_for(workspace, each, actor) for each in (*waiting, *past)], found.unreadable
 
 
 def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = False) -> dict[str, Any]:
@@ -41,10 +41,10 @@ def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = Fals
     found = proposal(workspace, name, actor=actor)
     if own and found.agent != actor:
         raise unknown_proposal(name, actor)
-    return told(workspace, found, actor)
+    return data_for(workspace, found, actor)
 
 
-def told(workspace: Root, found: Proposal, actor: str | None) -> dict[str, Any]:
+def data_for(workspace: Root, found: Proposal, actor: str | None) -> dict[str, Any]:
     """A proposal as data, of which ``actor`` is given what it may know."""
     if actor is not None:
         return _disclosed(workspace, found, workspace.profile(actor))

@@ -11,7 +11,7 @@ from catmem.cli.texts.proposals import after, done_line, lines_of
 from catmem.errors import CatmemError, ConfigError
 from catmem.ops.proposals import decide
 from catmem.ops.table import Outcome
-from catmem.proposals.disclosure import told
+from catmem.proposals.disclosure import data_for
 from catmem.proposals.proposal import Proposal
 from catmem.text import counted
 from catmem.workspace.workspace import Workspace
@@ -35,7 +35,7 @@ class ProposalDialogue(Dialogue):
         total = len(self._left)
         while self._left:
             found = self._left[0]
-            lines = lines_of(told(self._workspace, found, self._actor))
+            lines = lines_of(data_for(self._workspace, found, self._actor))
             emit(printable("\n".join((f"{total - len(self._left) + 1:,} of {total:,}", *lines, ""))))
             kind = found.agent, found.categories, "waiting"
             alike = [each for each in self._left if (each.agent, each.categories, each.state) == kind]

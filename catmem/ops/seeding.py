@@ -30,6 +30,7 @@ from catmem.seeding.plan import HowSeeded, SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
 from catmem.workspace.workspace import Workspace
+from catmem.writing.written import How
 
 if TYPE_CHECKING:  # what it loads takes long, and a seed needs none of it
     from catmem.proposals.promoting import Promoted
@@ -499,8 +500,9 @@ def promote(
     if len(categories) > 1:
         raise UsageError("With an ENTRY, -c names its one category.")
     external = _external(call, promoted_between(workspace, profile, to), dry_run=dry_run)
-    which: dict[str, Any] = {"to": to, "target": target, "category": next(iter(categories), None)}
-    written = promoted(workspace, profile, entry, **which, reason=reason, proposes=propose, dry_run=dry_run).written
+    how: How = {"reason": reason, "proposes": propose, "dry_run": dry_run}
+    category = next(iter(categories), None)
+    written = promoted(workspace, profile, entry, to, target=target, category=category, **how).written
     return Outcome(written, written and {**jsonable(written), "external": external, "dry_run": dry_run})
 
 

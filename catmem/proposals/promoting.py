@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 from catmem.clock import read_date
 from catmem.config.json_schema import suggestion
@@ -32,7 +32,7 @@ from catmem.writing.matching import entries_holding, find_entry
 from catmem.writing.operation import Operation
 from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
-from catmem.writing.written import Written
+from catmem.writing.written import How, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,11 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
     workspace: Root,
     name: str,
     old_text: str,
-    *,
     to: str | None = None,
+    *,
     target: str | None = None,
     category: str | None = None,
-    reason: str | None = None,
-    proposes: bool = False,
-    dry_run: bool = False,
+    **how: Unpack[How],
 ) -> Promoted:
     """Bring the entry of the profile ``name`` that holds ``old_text`` to the profile ``to``, as a person.
 
@@ -85,7 +83,7 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
             code="not_new",
             hint="Nothing was written.",
         )
-    written = learned.bring(entry, reason, proposes=proposes, dry_run=dry_run)
+    written = learned.bring(entry, how)
     return Promoted(profile.name, source.name, target, entry, learned.like(entry), written=written)
 
 
@@ -117,9 +115,10 @@ def promote_learned(
                     continue
                 try:
                     learned.refuse_conflict(entry)
+                    check_threats([entry.body], workspace.config, to_agent=True, allow_secret=False)
                     reason = f"added or reworded in {profile.name}/{target}"
-                    written = learned.bring(entry, reason, proposes=True, dry_run=dry_run, on_behalf=profile.name)
-                    found.append(replace(done, written=written))
+                    how: How = {"reason": reason, "proposes": True, "dry_run": dry_run}
+                    found.append(replace(done, written=learned.bring(entry, how, on_behalf=profile.name)))
                     there.add(entry.body)
                 except CatmemError as error:
                     found.append(replace(done, error=error))
@@ -251,35 +250,22 @@ class Learned:
                 hint=f"Nothing was written. Say who wins: catmem seed {source} {name} --interactive",
             )
 
-    def bring(
-        self, entry: Entry, reason: str | None, *, proposes: bool, dry_run: bool, on_behalf: str | None = None
-    ) -> Written:
+    def bring(self, entry: Entry, how: How, on_behalf: str | None = None) -> Written:
         """Write one of the entries at the source, or propose it; so is what would change words of another program."""
-        if on_behalf is not None:
-            check_threats([entry.body], self._workspace.config, to_agent=True, allow_secret=False)
-
-        def write(*, proposes: bool, expected: str | None) -> Written:
-            return write_operations(
-                self._workspace,
-                self._source.name,
-                self._operations(entry, keeps_day=not proposes),
-                target=self._target,
-                expected=expected,
-                reason=reason,
-                proposes=proposes,
-                dry_run=dry_run,
-                on_behalf=on_behalf,
-            )
-
-        try:
-            if not proposes:
+        if not how.get("proposes"):
+            try:
                 self.refuse_conflict(entry)
-            return write(proposes=proposes, expected=self._digest if proposes else None)
-        except CatmemError as error:
-            if not (isinstance(error, DriftError) or error.code == "in_conflict"):
-                raise
-            written = write(proposes=True, expected=self._digest)
-            return replace(written, notes=(*written.notes, error.message))
+                return self._write(entry, how)
+            except CatmemError as error:
+                if not (isinstance(error, DriftError) or error.code == "in_conflict"):
+                    raise
+                written = self.bring(entry, {**how, "proposes": True}, on_behalf)
+                return replace(written, notes=(*written.notes, error.message))
+        return self._write(entry, {**how, "expected": self._digest}, on_behalf)
+
+    def _write(self, entry: Entry, how: How, on_behalf: str | None = None) -> Written:
+        name, operations = self._source.name, self._operations(entry, keeps_day=not how.get("proposes"))
+        return write_operations(self._workspace, name, operations, self._target, on_behalf=on_behalf, **how)
 
     def _operations(self, entry: Entry, *, keeps_day: bool) -> list[Operation]:
         """The day of its verification goes up with the same words if a person brings them, as a seed takes it down."""

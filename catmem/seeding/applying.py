@@ -23,7 +23,7 @@ from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change, Current, OnDrift
-from catmem.text import plural
+from catmem.text import counted
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.matching import legible
@@ -152,28 +152,19 @@ def seed_answer(done: SeedPlan) -> dict[str, Any]:
     # What needs a look comes first, then what changed.
     files = sorted(done.files, key=lambda each: 0 if each.conflicts else 1 if each.revision is not None else 2)
     rows = [*map(_refused_row, done.refused), *map(_row, files)]
-    left_out = len(rows) - _MOST_ROWS
-    success = not (done.refused or done.unreadable)
-    answer: dict[str, Any] = {"success": success, "action": "seed", "source": done.asked.source}
+    errors = [*(each.error for each in done.refused), *done.unreadable]
+    answer: dict[str, Any] = {"success": not errors, "action": "seed", "source": done.asked.source}
     answer |= {"files": rows[:_MOST_ROWS]}
-    answer |= {"files_left_out": left_out} if left_out > 0 else {}
+    answer |= {"files_left_out": len(rows) - _MOST_ROWS} if len(rows) > _MOST_ROWS else {}
     answer |= {"note": _NOTED} if done.lock.notes else {}
     answer |= {"warnings": list(done.warnings)} if done.warnings else {}
-    if done.refused:
-        count = len(done.refused)
+    if errors:
+        count, wrong = len(done.refused), counted(len(done.unreadable), "profile")
         answer |= {
-            "error": f"{count} of {len(rows)} files {plural(count, 'was', 'were')} not seeded",
-            "reason": done.refused[0].error.code,
-            "remediation": "Do not try again now: the files that were refused are for a person to look at.",
+            "error": f"{count} of {counted(len(rows), 'file')} and {wrong} were not seeded",
+            "reason": errors[0].code,
+            "remediation": "The others were seeded. Do not try again now: a person has to look at these.",
         }
-    elif done.unreadable:
-        answer |= {
-            "error": "profiles are not right, so it is unknown whether they are to be seeded",
-            "reason": done.unreadable[0].code,
-            "remediation": "The others were seeded. Do not try again now: the profiles are for a person to mend.",
-        }
-    if done.unreadable:
-        answer |= {"unreadable": [{"code": error.code} for error in done.unreadable]}
     return {**answer, "message": _message(done)}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catmem.cli.output import emit, emit_json
 from catmem.ops.table import Call
-from catmem.plugins.harnesses.operations import HookAnswer, HarnessSettings
+from catmem.plugins.harnesses.operations import HarnessSettings, HookAnswer
 
 
 def _answer(done: HookAnswer, _: Call) -> None:

@@ -16,7 +16,7 @@ from catmem.ops.shared import AsOf, DryRun, Interactive
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 from catmem.plugins.hermes.setup import SetupStep
 from catmem.plugins.hermes.setup_homes import HermesSettings, Home
-from catmem.seeding.plan import SeedPlan
+from catmem.seeding.plan import SeedPlan, SeedRequest
 from catmem.workspace.workspace import Workspace
 
 _FINDINGS = 1
@@ -183,7 +183,6 @@ def sync(
     layout. What Hermes Agent wrote there since stays, and is in the history from then on. Nothing else of Hermes Agent
     changes, and it needs no provider.
     """
-    from catmem import clock
     from catmem.plugins.hermes.setup_homes import all_homes, find_home
     from catmem.plugins.hermes.sync import plan_sync
 
@@ -204,8 +203,8 @@ def sync(
         answers = {"actor": None, "allow_secret": False}
         settle_in = call.dialogue("seed")(workspace, answers).plan if interactive else partial(settled, settling)
         for each in [source] if source is not None else _sources(workspace, homes):
-            how: dict[str, Any] = {"as_of": as_of or clock.today(), "replace_cloned": replace_cloned}
-            plan = settle_in(partial(plan_sync, workspace, homes, each, names or None, **how))
+            asked = SeedRequest(each, names or None, as_of=as_of, replace_cloned=replace_cloned)
+            plan = settle_in(partial(plan_sync, workspace, homes, asked))
             unreadable = plan.unreadable
             done = plan if dry_run else workspace.apply_seed(plan)
             status = max(status, done.exit_status)

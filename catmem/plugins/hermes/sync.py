@@ -17,7 +17,8 @@ from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.model.layout import in_shared, is_shared
 from catmem.names import TARGETS
 from catmem.plugins.hermes.setup_homes import HermesConfig, Home, read_config
-from catmem.seeding.plan import SeedPlan, SeedRefusal, seed_order
+from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, seed_order
+from catmem.seeding.planner import plan_seed
 from catmem.seeding.slices import CLONED_HINT, FilePlan, Resolve
 from catmem.text import size_of
 from catmem.workspace.profile_memory import read_document
@@ -27,23 +28,17 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing.written import could_go, on_unshared, over_budget
 
 
-def plan_sync(  # noqa: PLR0913 - what is asked for
-    workspace: Workspace,
-    homes: Sequence[Home],
-    source: str,
-    names: Sequence[str] | None,
-    *,
-    as_of: date,
-    resolve: Resolve | None = None,
-    replace_cloned: bool = False,
+def plan_sync(
+    workspace: Workspace, homes: Sequence[Home], asked: SeedRequest, *, resolve: Resolve | None = None
 ) -> SeedPlan:
-    """What a sync would do; nothing is written. The choices are those of ``Workspace.plan_seed``.
+    """What a sync would do; nothing is written.
 
-    Without ``names`` the targets are those profiles that name the source in ``seed_from`` and keep their files in one
-    of ``homes``. Raises ``ConfigError`` (``hermes_homes``) for a target that does not, and as ``plan_seed`` does.
+    Without targets they are those profiles that name the source in ``seed_from`` and keep their files in one of
+    ``homes``. Raises ``ConfigError`` (``hermes_homes``) for a target that does not, and as ``plan_seed`` does.
     """
     found = hermes_profiles(workspace, homes)
     unreadable: tuple[CatmemError, ...] = ()
+    source, names = asked.source, asked.targets
     if names is None:
         order = seed_order(workspace)
         unreadable = order.unreadable
@@ -61,13 +56,13 @@ def plan_sync(  # noqa: PLR0913 - what is asked for
         workspace.profile(name)
         if name not in found:
             raise _elsewhere(workspace, name, homes)
-    plan = workspace.plan_seed(source, names, as_of=as_of, resolve=resolve, replace_cloned=replace_cloned)
+    plan = plan_seed(workspace, replace(asked, targets=names, resolve=resolve or asked.resolve))
     kept: list[FilePlan] = []
     refused = list(plan.refused)
     for each in plan.files:
         home = found[each.target.partition("/")[0]]
         try:
-            kept.append(_for_hermes(workspace, each, home, as_of))
+            kept.append(_for_hermes(workspace, each, home, asked.day))
         except CatmemError as error:
             refused.append(SeedRefusal(each.target, error))
     mended = {each.target for each in kept if each.changes}

@@ -15,6 +15,7 @@ from catmem.plugins.hermes.setup_status import statuses
 from catmem.plugins.hermes.sync import plan_sync
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.plugins.sorting.sort_list import read_list
+from catmem.seeding.plan import SeedRequest
 from catmem.workspace.formatting import apply_migration, plan_file
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -48,10 +49,14 @@ def workspace(tmp_path, homes):
     opened.store.close()
 
 
+def synced(workspace, homes, source, names, **how):
+    return plan_sync(workspace, list(homes.values()), SeedRequest(source, names, as_of=DAY, **how))
+
+
 @pytest.fixture
 def sync(workspace, homes):
     def run(names=None, **how):
-        plan = plan_sync(workspace, list(homes.values()), "boss", names, as_of=DAY, **how)
+        plan = synced(workspace, homes, "boss", names, **how)
         return workspace.apply_seed(plan)
 
     return run
@@ -111,7 +116,7 @@ def test_a_sync_over_the_limit_of_hermes_is_refused_and_the_others_go_on(sync, h
 
 
 def test_a_file_changed_between_the_plan_and_the_write_is_merged_and_put_into_the_layout(workspace, homes, user):
-    plan = plan_sync(workspace, list(homes.values()), "boss", ["coder"], as_of=DAY)
+    plan = synced(workspace, homes, "boss", ["coder"])
     put(user, "By Hermes.")
     workspace.apply_seed(plan)
     assert bodies(user) == ["By Hermes.", "Tea.", "No sugar."]
@@ -122,11 +127,11 @@ def test_a_file_changed_between_the_plan_and_the_write_is_merged_and_put_into_th
 def test_a_profile_with_its_files_elsewhere_is_not_written_to(workspace, homes, names):
     put(workspace.root / "profiles" / "far.yaml", PROFILE + "memory_dir: far\n")
     if names is None:
-        plan = plan_sync(workspace, list(homes.values()), "boss", names, as_of=DAY)
+        plan = synced(workspace, homes, "boss", names)
         assert not any(each.target.startswith("far/") for each in plan.files)
         return
     with pytest.raises(CatmemError) as caught:
-        plan_sync(workspace, list(homes.values()), "boss", names, as_of=DAY)
+        synced(workspace, homes, "boss", names)
     assert caught.value.code == "hermes_homes"
     assert "memories" in caught.value.hint
 
@@ -200,10 +205,10 @@ def test_a_sync_warns_of_a_source_that_hermes_would_break(tmp_path):
     put(root / "catmem-profiles" / "coder.yaml", PROFILE.replace("boss", "default"))
     workspace = Workspace.open(root, search=False)
     with closing(workspace.store):
-        plan = plan_sync(workspace, list(homes.values()), "default", None, as_of=DAY)
+        plan = synced(workspace, homes, "default", None)
         assert [note for note in plan.notes if "default/user is not in the shared layout" in note]
         (home,) = statuses([homes["default"]])
         assert [problem for problem in home.problems if "fmt --layout shared" in problem]
         put(homes["default"].memories / "USER.md", formatted(parse(SOURCE), "shared"))
-        assert plan_sync(workspace, list(homes.values()), "default", None, as_of=DAY).notes == ()
+        assert synced(workspace, homes, "default", None).notes == ()
         assert statuses([homes["default"]])[0].problems == ()

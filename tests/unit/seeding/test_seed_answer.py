@@ -87,7 +87,7 @@ def test_a_file_that_is_refused_has_its_reason_and_the_others_are_done(call, wor
     assert answer["files"][1] == row("ann/user", added=2)
     assert (answer["success"], answer["error"], answer["reason"]) == (
         False,
-        "1 of 2 files was not seeded",
+        "1 of 2 files and 0 profiles were not seeded",
         "over_budget",
     )
     assert "private" not in json.dumps(answer)
@@ -149,6 +149,6 @@ def test_an_agent_is_told_that_profiles_are_not_right_and_not_which(call, worksp
     answer = call(action="seed")
     assert (answer["success"], answer["reason"]) == (False, "yaml_syntax")
     assert answer["files"] == [row("neo/user", added=3)]
-    assert answer["unreadable"] == [{"code": "yaml_syntax"}]
+    assert answer["error"] == "0 of 1 file and 1 profile were not seeded"
     assert "ann" not in json.dumps(answer)
     assert text_of(workspace) == NEO

@@ -20,7 +20,7 @@ from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS, text_diff
 from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
-from catmem.writing.written import Written
+from catmem.writing.written import How, Written
 
 _NOTHING = "0"
 """The revision of a file that was never written."""
@@ -346,10 +346,8 @@ def restore(
 
     workspace, entity, store = found_file(call, entity, actor)
     own = None if store is workspace.store else store
-    return _outcome(
-        history.restore(workspace, entity, revision, expected=expected, dry_run=dry_run, actor=actor, store=own),
-        dry_run,
-    )
+    how: How = {"expected": expected, "dry_run": dry_run, "actor": actor}
+    return _outcome(history.restore(workspace, entity, revision, own, **how), dry_run)
 
 
 def _outcome(written: "Written", dry_run: bool) -> Outcome:  # noqa: FBT001 - said in JSON
@@ -379,9 +377,8 @@ def undo(
     else:
         workspace, entity, found = found_file(call, entity, actor)
         store = None if found is workspace.store else found
-    return _outcome(
-        history.undo(workspace, entity, expected=expected, dry_run=dry_run, actor=actor, store=store), dry_run
-    )
+    how: How = {"expected": expected, "dry_run": dry_run, "actor": actor}
+    return _outcome(history.undo(workspace, entity, store, **how), dry_run)
 
 
 @operation(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
 from itertools import islice
 from shlex import quote
+from typing import Unpack
 
 from catmem.config.access import Rights, reads_entity
 from catmem.config.config import DeclaredEntity
@@ -22,7 +22,7 @@ from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.gate import Attempt
 from catmem.writing.matching import checked_expected
-from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
+from catmem.writing.written import FileUsage, How, Written, crowded_out, on_adoption, on_restoration
 
 
 def entity_of(workspace: Root, name: str) -> str:
@@ -73,21 +73,19 @@ def shown_text(workspace: Root, entity: str, data: bytes) -> str:
     return _text(data)
 
 
-def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+def restore(
     workspace: Root,
     entity: str,
     revision: str,
-    *,
-    expected: str | int | None = None,
-    dry_run: bool = False,
-    actor: str | None = None,
-    op_id: str | None = None,
     store: Store | None = None,
+    *,
     undone: str | None = None,
+    **how: Unpack[How],
 ) -> Written:
     """Write the bytes of an old revision again, as a new one; what is there now stays in the history."""
+    actor, op_id, expected = how.get("actor"), how.get("op_id"), how.get("expected")
     agent = actor or PERSON
-    with Attempt(workspace, entity, "restore", agent, expected, dry_run, store) as trying:
+    with Attempt(workspace, entity, "restore", agent, expected, how.get("dry_run", False), store) as trying:
         seen = checked_expected(expected)
         if actor is not None:
             refuse_bounded(workspace, actor, "restore old revisions")
@@ -102,18 +100,11 @@ def restore(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     return replace(done, crowded=crowded_out(workspace, done, actor))
 
 
-def undo(  # noqa: PLR0913 - as above
-    workspace: Root,
-    entity: str | None = None,
-    *,
-    expected: str | int | None = None,
-    dry_run: bool = False,
-    actor: str | None = None,
-    store: Store | None = None,
-) -> Written:
+def undo(workspace: Root, entity: str | None = None, store: Store | None = None, **how: Unpack[How]) -> Written:
     """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before."""
+    actor, dry_run = how.get("actor"), how.get("dry_run", False)
     with gate.checks(workspace, entity or "*", op="restore", agent=actor or PERSON, recorded=not dry_run):
-        seen = checked_expected(expected)
+        seen = checked_expected(how.get("expected"))
         if actor is not None:
             refuse_bounded(workspace, actor, "restore old revisions")
         newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, actor or PERSON)
@@ -129,9 +120,9 @@ def undo(  # noqa: PLR0913 - as above
                 hint = f"'catmem undo {own.entity}' takes back what you wrote last yourself. {hint}" if own else hint
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, last = record.entity, parent_of(record), newest.revision
-    again = partial(restore, workspace, entity, before, expected=seen or last, undone=record.revision)
+    how["expected"] = seen or last
     try:
-        done = again(dry_run=dry_run, actor=actor, store=store)
+        done = restore(workspace, entity, before, store, undone=record.revision, **how)
     except (StaleError, DriftError) as error:
         error.hint = (
             f"Nothing was written: revision {last} is not the last word any more. 'catmem diff {entity} "

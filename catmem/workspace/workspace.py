@@ -223,23 +223,16 @@ class Workspace(Root):
 
         return blame(self, self.store, entity_of(self, entity))
 
-    def undo(
-        self,
-        entity: str | None = None,
-        *,
-        expected: str | int | None = None,
-        actor: str | None = None,
-        dry_run: bool = False,
-    ) -> Written:
+    def undo(self, entity: str | None = None, **how: Unpack[How]) -> Written:
         """Take back the newest revision of an entity, or without one the last that the caller wrote.
 
         The text before it becomes a new revision. A second ``undo`` goes further back, and the answer's ``notes`` say
-        how to make it again. ``expected`` is the newest revision. For a person and a tier-1 profile. Raises
+        how to make it again. ``expected`` (``How``) is the newest revision. For a person and a tier-1 profile. Raises
         ``EditError`` (``no_undo``), ``ForbiddenError``, ``UnknownNameError`` and ``RefusedError``.
         """
         from catmem.workspace.history import undo
 
-        return undo(self, entity, expected=expected, actor=actor, dry_run=dry_run)
+        return undo(self, entity, **how)
 
     # --- envelopes -------------------------------------------------------------------------------------------------
 

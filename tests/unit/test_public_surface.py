@@ -63,7 +63,7 @@ CALLS = {
         "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
     ),
     "Workspace.blame": "(self, entity)",
-    "Workspace.undo": "(self, entity=None, *, expected=None, actor=None, dry_run=False)",
+    "Workspace.undo": "(self, entity=None, **how)",
     "Workspace.branches": "(self, entity=None)",
     "Workspace.merge": "(self, entity, branches, **how)",
     "Workspace.merge_all": "(self, *, precedence=None, actor=None, dry_run=False)",

@@ -9,5 +9,5 @@ def register(registry: Registry) -> None:
     """Add the commands."""
     registry.needs(1)
     place = "catmem.plugins.harnesses.operations"
-    hook = "HookAnswer a hook of Claude Code, Codex, Gemini CLI or VS Code with a profile's prompt."
+    hook = "Answer a hook of Claude Code, Codex, Gemini CLI or VS Code with a profile's prompt."
     registry.add_operation("hook", place, heading="Connect agents", said=hook)

@@ -38,7 +38,7 @@ class Asked:
 
 
 def answered(arguments: Sequence[str]) -> bool:
-    """HookAnswer a hook and end the process. ``False``: a person asks for help or a configuration."""
+    """Answer a hook and end the process. ``False``: a person asks for help or a configuration."""
     if {"-h", "--help"}.intersection(arguments) or any(each.startswith("--config") for each in arguments):
         return False
     text = quiet(lambda: answer(asked(arguments), _input()))

@@ -36,10 +36,10 @@ def hook(
     call: Call,
     *,
     profile: Annotated[
-        str | None, P("HookAnswer with the prompt of this profile.", "-p --profile", metavar="NAME")
+        str | None, P("Answer with the prompt of this profile.", "-p --profile", metavar="NAME")
     ] = None,
     by_agent: Annotated[
-        bool, P("HookAnswer with that of the starting subagent's profile, and say nothing to one that is no profile.")
+        bool, P("Answer with that of the starting subagent's profile, and say nothing to one that is no profile.")
     ] = False,
     form: Annotated[
         Literal["claude", "codex", "cursor", "text"],
@@ -59,7 +59,7 @@ def hook(
         P("Print the settings with which this harness calls the hook, and end."),
     ] = None,
 ) -> Outcome:
-    """HookAnswer a hook with a profile's prompt: a harness calls this when a session or a subagent starts.
+    """Answer a hook with a profile's prompt: a harness calls this when a session or a subagent starts.
 
     The event is JSON on standard input. Whatever is wrong, the exit status is 0 and nothing is printed, with the reason
     on standard error: a start never breaks. It chooses what an agent is given. It keeps nothing secret from an agent

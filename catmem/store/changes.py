@@ -45,10 +45,10 @@ class WholeText(NamedTuple):
         return data
 
 
-Change: TypeAlias = Splice | WholeText
+ByteChange: TypeAlias = Splice | WholeText
 
 
-def change(old: bytes, new: bytes) -> Change:
+def change(old: bytes, new: bytes) -> ByteChange:
     """The change from ``old`` to ``new`` that takes less room: a rewrite from top to bottom is smaller packed."""
     if old == new:
         return Splice(0, 0, b"")

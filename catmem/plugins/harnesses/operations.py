@@ -35,9 +35,7 @@ class HarnessSettings:
 def hook(
     call: Call,
     *,
-    profile: Annotated[
-        str | None, P("Answer with the prompt of this profile.", "-p --profile", metavar="NAME")
-    ] = None,
+    profile: Annotated[str | None, P("Answer with the prompt of this profile.", "-p --profile", metavar="NAME")] = None,
     by_agent: Annotated[
         bool, P("Answer with that of the starting subagent's profile, and say nothing to one that is no profile.")
     ] = False,

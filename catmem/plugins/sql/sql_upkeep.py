@@ -24,7 +24,7 @@ from catmem.plugins.sql.link import Link, Statement
 from catmem.plugins.sql.meta import Meta
 from catmem.plugins.sql.revision_rows import LogHistory, LogStep, Rebuilding, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import ENTRIES, LOG, is_counted, version_of
-from catmem.store.changes import Change, WholeText, splice, whole
+from catmem.store.changes import ByteChange, WholeText, splice, whole
 from catmem.store.codec import Codec, FoundRow
 from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Redact, Revision, Rows
 from catmem.store.graph import tips
@@ -270,7 +270,7 @@ def _erased(old: LogStep, before: bytes | None, data: bytes, erasure: Erasure, c
     return new._replace(chain=chained(chain, new))
 
 
-def _change(change: Change, before: bytes | None, data: bytes, rest: bytes, redact: Redact) -> Change:
+def _change(change: ByteChange, before: bytes | None, data: bytes, rest: bytes, redact: Redact) -> ByteChange:
     if isinstance(change, WholeText) or before is None:
         return change if rest == data else whole(rest)
     base = redact(before)

@@ -24,7 +24,7 @@ from catmem.errors import DamagedError, StoreError, UnreadableError
 from catmem.files import os_errors
 from catmem.store.contract import SIDECAR
 
-_File: TypeAlias = "tuple[int, int] | None"
+_Inode: TypeAlias = "tuple[int, int] | None"
 
 _HEADER = 32
 _MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
@@ -62,8 +62,8 @@ class Connection(sqlite3.Connection):
     real = ""
     _process = 0
     _carries_over = True
-    _database: _File = None
-    _files: tuple[_File, _File] = (None, None)
+    _database: _Inode = None
+    _files: tuple[_Inode, _Inode] = (None, None)
 
     def begin(self, path: str) -> None:
         """Take note of the files. SQLite puts them beside what a link leads to."""
@@ -71,7 +71,7 @@ class Connection(sqlite3.Connection):
         self._database, self._files = identity(self.real), self._found()
         _connections[id(self)] = self
 
-    def is_on(self, database: _File) -> bool:
+    def is_on(self, database: _Inode) -> bool:
         """Whether it is one of this process to a database file."""
         return self._process == os.getpid() and self._database == database
 
@@ -101,7 +101,7 @@ class Connection(sqlite3.Connection):
         is_theirs = any(found not in {None, was} for found, was in zip(self._found(), self._files, strict=True))
         return not is_theirs and not _end_of(self.real).is_headless
 
-    def _found(self) -> tuple[_File, _File]:
+    def _found(self) -> tuple[_Inode, _Inode]:
         return identity(f"{self.real}-wal"), identity(f"{self.real}-shm")
 
 
@@ -168,7 +168,7 @@ def _end_of(real: str) -> _End:
     return _End(header[_SALTS] if header.startswith(_MAGIC) else b"", size)
 
 
-def identity(path: str) -> _File:
+def identity(path: str) -> _Inode:
     """Device and inode of what is at a path, ``None`` for nothing that can be looked at."""
     try:
         status = os.stat(path)  # noqa: PTH116 - asked at each write

@@ -83,7 +83,7 @@ class FileStore(LastingStore):
     def _start_empty(self) -> None:
         self._folders: dict[Path, Folder] = {}
         """Those that are open, the one that was used last at the end."""
-        self._guards: dict[Path, _Guard] = {}
+        self._guards: dict[Path, _Locking] = {}
         self._process = os.getpid()
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -252,7 +252,7 @@ class FileStore(LastingStore):
         """One thread at a time in a folder. A forked child starts with nothing open: that belongs to its parent."""
         if self._process != os.getpid():
             self._start_empty()
-        with self._guards.setdefault(key, _Guard()).held():
+        with self._guards.setdefault(key, _Locking()).held():
             yield
 
     def _folder(self, place: Place, *, create: bool) -> Folder | None:
@@ -407,7 +407,7 @@ class FileStore(LastingStore):
                     folder.close()
 
 
-class _Guard:
+class _Locking:
     """Lets one thread at a time into a folder, as often as it likes."""
 
     def __init__(self) -> None:

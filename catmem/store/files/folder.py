@@ -41,7 +41,7 @@ from catmem.store.files.system import (
     store_errors,
 )
 
-Identity: TypeAlias = tuple[int, int]
+FolderIdentity: TypeAlias = tuple[int, int]
 """Which file or folder it is, whatever its name: the device and the inode."""
 
 _PARTS = ("journal", "tmp", "gen")
@@ -71,7 +71,7 @@ class Place:
         """The folder that it lies in."""
         return self.root.joinpath(*self.folder)
 
-    def leads_to(self, identity: Identity) -> bool:
+    def leads_to(self, identity: FolderIdentity) -> bool:
         """Whether the folder is this one, and no part of its path below the root is a link."""
         way = os.fspath(self.root)
         try:
@@ -107,7 +107,7 @@ class Folder:
         self._named = False
         self._place: Place | None = None
         self._mark = -1
-        self._identities: tuple[Identity, ...] = ()
+        self._identities: tuple[FolderIdentity, ...] = ()
 
     @cached_property
     def mount(self) -> int:
@@ -394,7 +394,7 @@ class Folder:
         return self._mark >= 0
 
 
-def _identity(status: os.stat_result) -> Identity:
+def _identity(status: os.stat_result) -> FolderIdentity:
     return status.st_dev, status.st_ino
 
 

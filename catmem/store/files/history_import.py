@@ -40,7 +40,7 @@ def bring(writers: ExternalWriters, entity: str, history: Iterable[tuple[Revisio
     coming = iter(history)
     done = _already_there(writers, entity, coming)
     with closing(look_at(folder, name, b"")) as sight:
-        bringing = _Bringing(writers, entity, sight)
+        bringing = _Import(writers, entity, sight)
         try:
             with store_errors(folder.file_path(name)):
                 folder.writable_journal.bring(bringing.records(coming))
@@ -75,7 +75,7 @@ def _identity(revision: Revision) -> tuple[object, ...]:
     return revision.revision, revision.parents, revision.timestamp, revision.op_id, revision.digest
 
 
-class _Bringing:
+class _Import:
     def __init__(self, writers: ExternalWriters, entity: str, sight: ObservedFile) -> None:
         self.writers = writers
         self.publication = writers.publication

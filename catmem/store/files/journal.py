@@ -23,7 +23,7 @@ from catmem.store.contract import Anchor, Fault
 from catmem.store.files.journal_disk import JournalFolder, OlderSegments, Tip
 from catmem.store.files.journal_lines import (
     Brought,
-    Redact,
+    RedactFile,
     RedactNoteOf,
     checkpoint_line,
     erase_journal,
@@ -252,7 +252,7 @@ class Journal:
                 self._system.fsync(self._tip.writer())
                 self._folder.settle()
 
-    def erase(self, redact: Redact, redact_note: RedactNoteOf = lambda _, note, __: note) -> int:
+    def erase(self, redact: RedactFile, redact_note: RedactNoteOf = lambda _, note, __: note) -> int:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed."""
         # Its note becomes `redact_note(file, note, bytes)`, by the bytes as they were. A rewritten record says in `was`
         # what stood in its place, and the chain goes on through that. Broken tails that were set aside are removed:

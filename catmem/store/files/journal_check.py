@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import Change, WholeText
+from catmem.store.changes import ByteChange, WholeText
 from catmem.store.contract import Fault
 from catmem.store.files.journal_disk import MAX_SEGMENT, JournalFolder
 from catmem.store.files.journal_lines import chain_start
@@ -178,7 +178,7 @@ class Readable:
             folder.system.close(descriptor)
         return found
 
-    def take(self, record: Record, change: Change, highest: int) -> None:
+    def take(self, record: Record, change: ByteChange, highest: int) -> None:
         """Take in one record, and the highest number that its file had by then."""
         self.highest[record.owner] = max(self.highest.get(record.owner, 0), highest)
         self._followed.update(recorded_name(record.owner, parent) for parent in record.parents)
@@ -197,7 +197,7 @@ class Readable:
         return sorted(left, key=lambda kept: kept[0].sequence)
 
 
-def _records(data: bytes) -> Iterator[tuple[Record, Change, int]]:
+def _records(data: bytes) -> Iterator[tuple[Record, ByteChange, int]]:
     """Every record of a segment, and of its checkpoint, that can be read."""
     position: int | None = 0
     while position is not None:
@@ -207,7 +207,7 @@ def _records(data: bytes) -> Iterator[tuple[Record, Change, int]]:
         position = found.resume
 
 
-def _of_line(payload: bytes) -> Iterator[tuple[Record, Change, int]]:
+def _of_line(payload: bytes) -> Iterator[tuple[Record, ByteChange, int]]:
     try:
         record, change = decode(payload, "")
     except MalformedError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import TooLargeError
-from catmem.store.changes import Change, WholeText, change, splice, whole
+from catmem.store.changes import ByteChange, WholeText, change, splice, whole
 from catmem.store.files.records import (
     CHECKPOINT,
     MAX_DATA,
@@ -41,7 +41,7 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     data: bytes,
     *,
     moment: str | None = None,
-) -> tuple[Record, Change, bytes]:
+) -> tuple[Record, ByteChange, bytes]:
     """The record of ``data`` after ``old``, as the next one of ``segment``; its change, and its line."""
     # `moment` is when it was made, where that is not now.
     if len(data) > MAX_DATA:
@@ -62,7 +62,7 @@ def record_line(  # noqa: PLR0913 - what a record is made of
     )
     since = segment.since_whole(draft.file)
     if since is None or since >= WHOLE_EVERY - 1:
-        made: Change = (segment.packed(draft.file) if unchanged else None) or whole(data)
+        made: ByteChange = (segment.packed(draft.file) if unchanged else None) or whole(data)
     else:
         made = change(old, data)
     line = framed(encode(record, made), draft.file)
@@ -152,7 +152,7 @@ def new_segments(  # noqa: PLR0913, PLR0917 - what the journal knows
         yield segment.name, b"".join(lines)
 
 
-Redact: TypeAlias = Callable[[str, bytes], bytes]
+RedactFile: TypeAlias = Callable[[str, bytes], bytes]
 """``redact(file, data)`` gives the bytes as they are to be; the same bytes where nothing is to be erased.
 
 For a branch it is asked with the name of its file.
@@ -162,7 +162,7 @@ RedactNoteOf: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Mapping[str,
 """``redact_note(file, note, data)`` gives the note of a revision as it is to be, by its bytes as they were."""
 
 
-def erase_journal(folder: JournalFolder, redact: Redact, redact_note: RedactNoteOf) -> int:
+def erase_journal(folder: JournalFolder, redact: RedactFile, redact_note: RedactNoteOf) -> int:
     """Rewrite every segment in which anything changes, the oldest first; returns how many revisions changed."""
     erasing = _Erasing(redact, redact_note)
     for name in folder.names():
@@ -179,7 +179,7 @@ def erase_journal(folder: JournalFolder, redact: Redact, redact_note: RedactNote
 class _Erasing:
     """Goes through the segments in order, and carries from one to the next what its checkpoint repeats."""
 
-    def __init__(self, redact: Redact, redact_note: RedactNoteOf) -> None:
+    def __init__(self, redact: RedactFile, redact_note: RedactNoteOf) -> None:
         self.changed = 0
         self._redact = redact
         self._redact_note = redact_note
@@ -228,7 +228,7 @@ class _Erasing:
         rewritten = replace(checkpoint, heads=heads, was=checkpoint.link)
         return rewritten, framed(encode_checkpoint(rewritten), CHECKPOINT)
 
-    def _record(self, record: Record, change: Change, before: bytes, after: bytes) -> tuple[Record, bytes]:
+    def _record(self, record: Record, change: ByteChange, before: bytes, after: bytes) -> tuple[Record, bytes]:
         base = None if record.base is None else bytes_digest(before)
         new = replace(record, base=base, head=bytes_digest(after), size=len(after))
         line = framed(encode(new, change), record.file)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from catmem.digest import canonical_json
-from catmem.store.changes import Change, Splice, WholeText
+from catmem.store.changes import ByteChange, Splice, WholeText
 from catmem.store.contract import is_branch, revision_number
 
 
@@ -241,7 +241,7 @@ def recorded_name(file: str, revision: str) -> str:
     return branch_name(file, revision) if is_branch(revision) else file
 
 
-def encode(record: Record, change: Change) -> bytes:
+def encode(record: Record, change: ByteChange) -> bytes:
     """The payload of a record. Raises ``TypeError`` or ``ValueError`` for a note that is no JSON."""
     fields = _record_fields(record)
     if isinstance(change, WholeText):
@@ -272,7 +272,7 @@ def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
     return canonical_json(fields)
 
 
-def decode(payload: bytes, line: str) -> tuple[Record, Change]:
+def decode(payload: bytes, line: str) -> tuple[Record, ByteChange]:
     """The record of a payload, and its change; ``line`` is the digest of its line. Raises ``MalformedError``."""
     try:
         fields = _versioned(payload)
@@ -379,7 +379,7 @@ def _file(fields: Mapping[str, Any], revision: str) -> str:
     return name
 
 
-def _change(fields: Mapping[str, Any], record: Record) -> Change:
+def _change(fields: Mapping[str, Any], record: Record) -> ByteChange:
     if ("splice" in fields) == ("whole" in fields):
         raise ValueError("a record holds either a splice or a whole")
     if "whole" in fields:

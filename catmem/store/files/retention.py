@@ -312,7 +312,7 @@ UNREADABLE = "it cannot be read"
 
 _PASSES = 3
 _LEASE_WAIT = 0.002
-_Outcome: TypeAlias = Literal["gone", "changed", "open", "no leases"]
+_Removal: TypeAlias = Literal["gone", "changed", "open", "no leases"]
 
 
 def erase(writers: ExternalWriters, erasure: Erasure) -> Erased:
@@ -393,7 +393,7 @@ def _is_retired(each: Kept) -> bool:
     return each.kind in {"retired", "left"} or (each.kind == "aside" and not _is_of_journal(each))
 
 
-def _remove_retired_file(folder: Folder, path: Path) -> _Outcome:
+def _remove_retired_file(folder: Folder, path: Path) -> _Removal:
     if not folder.features.leases:
         return "no leases"
     digest = named_digest(path.name) if path.parent.name == "gen" else None
@@ -401,7 +401,7 @@ def _remove_retired_file(folder: Folder, path: Path) -> _Outcome:
         return _remove_alone(folder.system, path.name, where, digest, tries=LEASE_TRIES)
 
 
-def _remove_alone(system: System, name: str, where: int, digest: str | None, *, tries: int = 1) -> _Outcome:
+def _remove_alone(system: System, name: str, where: int, digest: str | None, *, tries: int = 1) -> _Removal:
     """Remove a file that no other program has open; with a ``digest`` only one that has it."""
     with opened(system, name, where) as descriptor:
         try:

@@ -20,7 +20,7 @@ from zlib import crc32
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import Change, Splice, WholeText
+from catmem.store.changes import ByteChange, Splice, WholeText
 from catmem.store.files.records import (
     Checkpoint,
     Head,
@@ -116,7 +116,7 @@ class Step(NamedTuple):
     """A record and what it did to the bytes."""
 
     record: Record
-    change: Change
+    change: ByteChange
 
 
 class Segment:
@@ -167,7 +167,7 @@ class Segment:
         self.end = end
         self.torn = found.cut
 
-    def add(self, record: Record, change: Change, size: int = 0) -> None:
+    def add(self, record: Record, change: ByteChange, size: int = 0) -> None:
         """Add the next record, whose line has ``size`` bytes."""
         self._places.setdefault(record.file, []).append(len(self.steps))
         self.steps.append(Step(record, change))

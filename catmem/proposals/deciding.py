@@ -169,7 +169,7 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
         from catmem.proposals.disclosure import safe_text
 
         why = ended.reason if actor is None or ended.reason is None else safe_text(ended.reason)
-        said = f" ({why})" if why else ", which was undone since" if found.state == "undone" else ""
+        said = f" ({why})" if why else ""
         # No agent is shown the name of a person, or the number of a revision that it may not see.
         by = f" by {ended.by} in revision {ended.revision}" if actor is None else ""
         raise ProposalError(

@@ -17,16 +17,14 @@ from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.names import TARGETS
 from catmem.staleness.lineage import found_by
-from catmem.store.contract import DECISION, PROPOSAL, Revision, is_branch, revision_number, who, writer_of
+from catmem.store.contract import DECISION, PROPOSAL, Revision, who, writer_of
 from catmem.syntax.tags import write as write_tags
-from catmem.workspace.history import entity_of, parent_of
+from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import PURGED
 from catmem.workspace.root import Root, load_each
 from catmem.writing.matching import legible
 
-State: TypeAlias = Literal[
-    "waiting", "stale", "expired", "done", "approved", "undone", "rejected", "withdrawn", "replaced"
-]
+State: TypeAlias = Literal["waiting", "stale", "expired", "done", "approved", "rejected", "withdrawn", "replaced"]
 """``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; ``expired``: its
 day is over; ``done``: the file says by now what it proposes; the rest are ends."""
 
@@ -299,8 +297,7 @@ class ProposalReader:
         decision = None if after is None else self._decision(after)
         state: State = "waiting"
         if decision is not None:
-            is_undone = decision.verdict == "approved" and self._is_undone(decision.revision)
-            state = "undone" if is_undone else decision.verdict
+            state = decision.verdict
         elif changes and all(each.is_stale and _is_done(each, self.document(None)) for each in changes):
             state = "done"
         elif until < self._as_of:
@@ -339,14 +336,6 @@ class ProposalReader:
             made = [found_by(document, action) for action in after.note.get("actions", ())]
             words = next((Version.of(entry) for entry in made if entry is not None), None)
         return ProposalDecision(said["verdict"], after.who, after.timestamp, said.get("reason"), after.revision, words)
-
-    def _is_undone(self, approval: str) -> bool:
-        """Whether what there is now does not come of an approval: what came of what, an old text from where it was."""
-        records = {each.revision: each for each in self._store.log(self.entity)}
-        at = next((name for name in records if not is_branch(name)), approval)
-        while revision_number(at) > revision_number(approval):
-            at = str(records[at].note.get("restored", parent_of(records[at])))
-        return at != approval
 
 
 def changes_of(

@@ -95,7 +95,7 @@ def test_a_dry_run_is_a_diff_that_makes_the_file(clashing, neo):
     before = everything(clashing)
     old = neo.read_text(encoding="utf-8")
     result = run("seed", "boss", "neo", "--dry-run", "--resolve", "source", *AS_OF)
-    assert result.stderr == "Nothing was written. 1 file would change.\n"
+    assert result.stderr == "Nothing was written. 1 file would change, 0 unchanged.\n"
     assert everything(clashing) == before
     run("seed", "boss", "neo", "--resolve", "source", *AS_OF)
     assert neo.read_text(encoding="utf-8") == patched(old, result.stdout)
@@ -455,7 +455,8 @@ def test_a_lock_that_git_left_in_conflict_is_told_and_kept(place):
     text = lock.read_text(encoding="utf-8")
     lock.write_text(f"<<<<<<< HEAD\n{text}=======\n{text}>>>>>>> theirs\n", encoding="utf-8")
     result = run("seed", "boss", "--all", *AS_OF)
-    assert f"{LOCK_NAME} holds both sides of a merge in git: what they agree on counts" in result.stderr
+    assert f"{LOCK_NAME} cannot be read: line 1" in result.stderr
+    assert f"is kept as {LOCK_NAME}.bak." in result.stderr
 
 
 def test_some_categories_alone(place, neo):

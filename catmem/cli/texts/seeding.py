@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from catmem.cli.output import (
     CONFLICT_REASONS,
@@ -23,7 +23,7 @@ from catmem.model.version import Conflict, Reason, Version
 from catmem.ops.seeding import Promotions, Seeds
 from catmem.ops.shared import ExternalChange
 from catmem.ops.table import Call
-from catmem.seeding.plan import SeedRefusal
+from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import FilePlan, State, conflict_id
 from catmem.text import counted
 from catmem.writing.written import Written
@@ -35,29 +35,38 @@ _WIDTH = 60
 
 
 def _seeds(value: Seeds, call: Call) -> None:
-    if value.done:
-        _show_results(value)
-        return
+    done = value.done
     check, status, everybody = (call.values[name] for name in ("check", "status", "everybody"))
     # Of all targets a line each is enough to see where to look.
-    shown = _line if check or (status and everybody) else _status if status else plan_diff
+    shown = plan_line if done or check or (status and everybody) else _status if status else plan_diff
     for plan in value.plans:
-        say_all(plan.notes)
-        for each in plan.files:
-            emit(shown(each))
-            emit(conflict_lines(each))
-        say_refused(plan.refused)
+        show_plan(plan, shown)
     files = [each for plan in value.plans for each in plan.files]
-    _say_nothing_is_shared(value)
-    if value.in_sync:
+    for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
+        # Mostly the entries have no category yet.
+        say(f"{source} has no entry in a category that its targets read. See catmem sort -p {source}.")
+    if value.in_sync and not done:
         what = "In sync as far as it could be looked at" if value.unreadable else "In sync"
         say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
         return
-    parts = [f"{counted(sum(each.changes for each in files), 'file')} would change"]
+    changed = sum((each.revision is not None) if done else each.changes for each in files)
     conflicts, refused = sum(len(each.conflicts) for each in files), sum(len(plan.refused) for plan in value.plans)
-    parts += [f"{counted(conflicts, 'conflict')} {'is' if conflicts == 1 else 'are'} open"] if conflicts else []
-    parts += [f"{counted(refused, 'file')} would be refused"] if refused else []
-    say(f"Nothing was written. {', '.join(parts)}.")
+    parts = [f"{counted(changed, 'file')} {'written' if done else 'would change'}", f"{len(files) - changed} unchanged"]
+    parts += [f"{refused} refused"] if refused else []
+    if conflicts:
+        parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
+    say(f"{'' if done else 'Nothing was written. '}{', '.join(parts)}.")
+
+
+def show_plan(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
+    """What a seed would do, or did, file by file as ``shown``, with the conflicts, the notes and the refusals."""
+    for each in plan.files:
+        emit(shown(each) + conflict_lines(each))
+        say_all(f"{each.target}: {note}" for note in each.notes)
+    say_all(plan.notes)
+    for refusal in plan.refused:
+        say(f"{refusal.target}: refused")
+        print_error(refusal.error)
 
 
 def plan_diff(plan: FilePlan) -> str:
@@ -65,8 +74,10 @@ def plan_diff(plan: FilePlan) -> str:
     return text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}") if plan.changes else ""
 
 
-def _line(plan: FilePlan, more: str = "") -> str:
-    return printable(f"{plan.target}: {_said(plan)}{more}\n")
+def plan_line(plan: FilePlan) -> str:
+    """What would become of one file, or became of it, in a line."""
+    revision = "" if plan.revision is None else f" (revision {plan.revision})"
+    return printable(f"{plan.target}: {_said(plan)}{revision}\n")
 
 
 def _status(plan: FilePlan) -> str:
@@ -98,42 +109,6 @@ def _said(plan: FilePlan) -> str:
     kinds = Counter(str(each.withheld).partition(" ")[0].rstrip(":") for each in plan.withheld)
     parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]
     return ", ".join(parts)
-
-
-# --- results ---------------------------------------------------------------------------------------------------------
-
-
-def _show_results(value: Seeds) -> None:
-    for plan in value.plans:
-        for each in plan.files:
-            revision = "" if each.revision is None else f" (revision {each.revision})"
-            emit(_line(each, revision) + conflict_lines(each))
-            say_all(f"{each.target}: {note}" for note in each.notes)
-        say_all(plan.notes)
-        say_refused(plan.refused)
-    done = [each for plan in value.plans for each in plan.files]
-    written = sum(each.revision is not None for each in done)
-    refused = sum(len(plan.refused) for plan in value.plans)
-    conflicts = sum(len(each.conflicts) for each in done)
-    parts = [f"{counted(written, 'file')} written", f"{len(done) - written} unchanged"]
-    parts += [f"{refused} refused"] if refused else []
-    if conflicts:
-        parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
-    say(f"{', '.join(parts)}.")
-    _say_nothing_is_shared(value)
-
-
-def _say_nothing_is_shared(value: Seeds) -> None:
-    """Say what is missing where there is nothing to seed: mostly the entries have no category yet."""
-    for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
-        say(f"{source} has no entry in a category that its targets read. See catmem sort -p {source}.")
-
-
-def say_refused(refused: Iterable[SeedRefusal], shown: Callable[[str], str] = str) -> None:
-    """Which files were refused, and why; ``shown`` says how a file is named."""
-    for each in refused:
-        say(f"{shown(each.target)}: refused")
-        print_error(each.error)
 
 
 # --- conflicts -------------------------------------------------------------------------------------------------------

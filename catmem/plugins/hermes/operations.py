@@ -16,7 +16,7 @@ from catmem.ops.shared import AsOf, DryRun, Interactive
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 from catmem.plugins.hermes.setup import SetupStep
 from catmem.plugins.hermes.setup_homes import HermesSettings, Home
-from catmem.seeding.plan import SeedPlan, SeedRequest
+from catmem.seeding.plan import SeedRequest
 from catmem.workspace.workspace import Workspace
 
 _FINDINGS = 1
@@ -43,14 +43,6 @@ class Applied:
     """A step that was done."""
 
     step: "SetupStep"
-
-
-@dataclass(frozen=True, slots=True)
-class Synced:
-    """What a sync wrote in a root."""
-
-    workspace: "Workspace"
-    plan: "SeedPlan"
 
 
 @operation(
@@ -209,7 +201,7 @@ def sync(
             done = plan if dry_run else workspace.apply_seed(plan)
             status = max(status, done.exit_status)
             shown.append(jsonable(done))
-            call.show(Synced(workspace, done) if done.done else done)
+            call.show(done)
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")
     return Outcome(None, {"dry_run": dry_run, "syncs": shown}, unreadable, status)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
-from catmem.cli.texts.seeding import conflict_lines, plan_diff, say_refused
+from catmem.cli.texts.seeding import plan_diff, plan_line, show_plan
 from catmem.ops.table import Call
-from catmem.plugins.hermes.operations import Applied, Synced
+from catmem.plugins.hermes.operations import Applied
 from catmem.plugins.hermes.setup import SetupStep
 from catmem.plugins.hermes.setup_status import HomeStatus
 from catmem.seeding.plan import SeedPlan
@@ -53,27 +53,11 @@ _ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
 
 
 def _plan(plan: SeedPlan, _: Call) -> None:
-    say_all(plan.notes)
-    for each in plan.files:
-        in_sync = not each.changes and not each.conflicts
-        emit(printable(f"{each.target}: in sync\n") if in_sync else plan_diff(each) + conflict_lines(each))
-    say_refused(plan.refused)
+    def shown(each: FilePlan) -> str:
+        return plan_line(each) if plan.done or not each.changes else plan_diff(each)
+
+    show_plan(plan, shown)
     say_all(_next_steps(plan.files))
-
-
-def _synced(done: Synced, _: Call) -> None:
-    """What a sync did, a line for each file."""
-
-    def shown(entity: str) -> str:
-        name, _, target = entity.partition("/")
-        return shown_path(done.workspace.path(name, target))
-
-    for each in done.plan.files:
-        where = shown(each.target)
-        emit(printable(f"{where}: {_said(each)}\n") + conflict_lines(each))
-        say_all(f"{where}: {note}" for note in each.notes)
-    say_refused(done.plan.refused, shown)
-    say_all([*done.plan.notes, *_next_steps(done.plan.files)])
 
 
 def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
@@ -90,17 +74,4 @@ def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
     ]
 
 
-def _said(plan: FilePlan) -> str:
-    if plan.revision is None:
-        return f"{len(plan.conflicts)} in conflict, left as it is" if plan.conflicts else "in sync"
-    counts = {
-        "added": plan.count("new"),
-        "changed": plan.count("changed_in_source", "changed_in_both"),
-        "removed": plan.count("removed_from_source"),
-        "in conflict": len(plan.conflicts),
-    }
-    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count) or "written"
-    return f"{said} (revision {plan.revision})"
-
-
-TEXTS = {SetupStep: _step, Applied: _applied, list: _statuses, SeedPlan: _plan, Synced: _synced}
+TEXTS = {SetupStep: _step, Applied: _applied, list: _statuses, SeedPlan: _plan}

@@ -229,12 +229,9 @@ def test_a_sync_tells_of_each_file(rooted):
     assert "Secret" not in dry.stdout
     file = rooted / "profiles" / "coder" / "memories" / "USER.md"
     assert not file.exists()
-    assert (
-        run("hermes", "sync", "default", "--all").stdout
-        == ".hermes/profiles/coder/memories/USER.md: 1 added (revision 1)\n"
-    )
+    assert run("hermes", "sync", "default", "--all").stdout == "coder/user: 1 added (revision 1)\n"
     assert file.read_text(encoding="utf-8") == "## Tastes\n§\nTea.\n§\n## __uncategorized__"
-    assert run("hermes", "sync", "default", "coder").stdout == ".hermes/profiles/coder/memories/USER.md: in sync\n"
+    assert run("hermes", "sync", "default", "coder").stdout == "coder/user: in sync\n"
     said = json.loads(run("hermes", "sync", "--all", "--format", "json").stdout)
     assert said["syncs"][0]["files"][0]["target"] == "coder/user"
 
@@ -244,7 +241,7 @@ def test_a_sync_over_the_limit_says_which_file_and_why(rooted):
     put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
     put(rooted / "profiles" / "coder" / "config.yaml", CONFIG.replace("1375", "500"))
     said = run("hermes", "sync", "--all", status=1).stderr
-    assert ".hermes/profiles/coder/memories/USER.md: refused" in said
+    assert "coder/user: refused" in said
     assert "error[over_budget]" in said
     assert not (rooted / "profiles" / "coder" / "memories" / "USER.md").exists()
 

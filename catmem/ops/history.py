@@ -20,7 +20,7 @@ from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS, text_diff
 from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
-from catmem.writing.written import How, Written
+from catmem.writing.written import Asked, Written
 
 _NOTHING = "0"
 """The revision of a file that was never written."""
@@ -346,8 +346,8 @@ def restore(
 
     workspace, entity, store = found_file(call, entity, actor)
     own = None if store is workspace.store else store
-    how: How = {"expected": expected, "dry_run": dry_run, "actor": actor}
-    return _outcome(history.restore(workspace, entity, revision, own, **how), dry_run)
+    how: Asked = {"expected": expected, "dry_run": dry_run, "actor": actor}
+    return _outcome(history.restore(workspace, entity, revision, store=own, **how), dry_run)
 
 
 def _outcome(written: "Written", dry_run: bool) -> Outcome:  # noqa: FBT001 - said in JSON
@@ -377,8 +377,8 @@ def undo(
     else:
         workspace, entity, found = found_file(call, entity, actor)
         store = None if found is workspace.store else found
-    how: How = {"expected": expected, "dry_run": dry_run, "actor": actor}
-    return _outcome(history.undo(workspace, entity, store, **how), dry_run)
+    how: Asked = {"expected": expected, "dry_run": dry_run, "actor": actor}
+    return _outcome(history.undo(workspace, entity, store=store, **how), dry_run)
 
 
 @operation(

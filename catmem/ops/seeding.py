@@ -500,9 +500,9 @@ def promote(
     if len(categories) > 1:
         raise UsageError("With an ENTRY, -c names its one category.")
     external = _external(call, promoted_between(workspace, profile, to), dry_run=dry_run)
-    how: How = {"reason": reason, "proposes": propose, "dry_run": dry_run}
+    how: How = {"target": target, "reason": reason, "proposes": propose, "dry_run": dry_run}
     category = next(iter(categories), None)
-    written = promoted(workspace, profile, entry, to, target=target, category=category, **how).written
+    written = promoted(workspace, profile, entry, to, category=category, **how).written
     return Outcome(written, written and {**jsonable(written), "external": external, "dry_run": dry_run})
 
 

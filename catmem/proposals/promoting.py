@@ -57,13 +57,12 @@ class Promoted:
         return None if self.replaced is None else self.replaced.body
 
 
-def promote(  # noqa: PLR0913 - which entry, where to, and how
+def promote(
     workspace: Root,
     name: str,
     old_text: str,
     to: str | None = None,
     *,
-    target: str | None = None,
     category: str | None = None,
     **how: Unpack[How],
 ) -> Promoted:
@@ -74,7 +73,7 @@ def promote(  # noqa: PLR0913 - which entry, where to, and how
     ``AmbiguousError``, ``EditError`` (``no_source``; ``not_new`` for words that are there), and what a write raises.
     """
     ((profile, source),) = promoted_between(workspace, name, to)
-    target, entry = _named(workspace, profile, old_text, target, category)
+    target, entry = _named(workspace, profile, old_text, how.get("target"), category)
     learned = Learned(workspace, SeedFile(workspace.root).read()[1], profile, source, target)
     if entry not in learned.entries:
         category = next(each.category for each in learned.there.entries if each.body == entry.body)
@@ -265,7 +264,8 @@ class Learned:
 
     def _write(self, entry: Entry, how: How, on_behalf: str | None = None) -> Written:
         name, operations = self._source.name, self._operations(entry, keeps_day=not how.get("proposes"))
-        return write_operations(self._workspace, name, operations, self._target, on_behalf=on_behalf, **how)
+        asked = {**how, "target": self._target}
+        return write_operations(self._workspace, name, operations, on_behalf=on_behalf, **asked)
 
     def _operations(self, entry: Entry, *, keeps_day: bool) -> list[Operation]:
         """The day of its verification goes up with the same words if a person brings them, as a seed takes it down."""

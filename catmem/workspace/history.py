@@ -22,7 +22,8 @@ from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.gate import Attempt
 from catmem.writing.matching import checked_expected
-from catmem.writing.written import FileUsage, How, Written, crowded_out, on_adoption, on_restoration
+from catmem.writing.write import Request
+from catmem.writing.written import Asked, FileUsage, Written, crowded_out, on_adoption, on_restoration
 
 
 def entity_of(workspace: Root, name: str) -> str:
@@ -77,37 +78,45 @@ def restore(
     workspace: Root,
     entity: str,
     revision: str,
-    store: Store | None = None,
     *,
-    undone: str | None = None,
-    **how: Unpack[How],
+    op_id: str | None = None,
+    store: Store | None = None,
+    **how: Unpack[Asked],
 ) -> Written:
     """Write the bytes of an old revision again, as a new one; what is there now stays in the history."""
-    actor, op_id, expected = how.get("actor"), how.get("op_id"), how.get("expected")
-    agent = actor or PERSON
-    with Attempt(workspace, entity, "restore", agent, expected, how.get("dry_run", False), store) as trying:
-        seen = checked_expected(expected)
-        if actor is not None:
-            refuse_bounded(workspace, actor, "restore old revisions")
+    return _restored(workspace, Request(entity, revision, op_id=op_id, **how), store)
+
+
+def _restored(workspace: Root, asked: Request, store: Store | None, undone: str | None = None) -> Written:
+    """Write the bytes of the revision that is the content of a request; ``undone`` is what that takes back."""
+    revision = asked.content
+    with Attempt(workspace, asked.entity, "restore", asked.agent, asked.expected, asked.dry_run, store) as trying:
+        seen = _checked(workspace, asked)
         if store is None:
-            trying.entity = entity_of(workspace, entity)
+            trying.entity = entity_of(workspace, asked.entity)
         old = (workspace.store if store is None else store).read(trying.entity, revision).data
         trying.refuse_proposal(revision)
-        request = content_digest(["restore", revision, actor]) if op_id else None
+        request = content_digest(["restore", revision, asked.actor]) if asked.op_id else None
         note = {"restored": revision} | ({} if undone is None else {"undone": undone})
-        change = Change(op="restore", agent=agent, op_id=op_id, request=request, note=note)
+        change = Change(op="restore", agent=asked.agent, op_id=asked.op_id, request=request, note=note)
         done = put_back(workspace, trying, old, seen, change)
-    return replace(done, crowded=crowded_out(workspace, done, actor))
+    return replace(done, crowded=crowded_out(workspace, done, asked.actor))
 
 
-def undo(workspace: Root, entity: str | None = None, store: Store | None = None, **how: Unpack[How]) -> Written:
+def _checked(workspace: Root, asked: Request) -> str | None:
+    """What the caller saw; refuse one who may not restore."""
+    seen = checked_expected(asked.expected)
+    if asked.actor is not None:
+        refuse_bounded(workspace, asked.actor, "restore old revisions")
+    return seen
+
+
+def undo(workspace: Root, entity: str | None = None, *, store: Store | None = None, **how: Unpack[Asked]) -> Written:
     """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before."""
-    actor, dry_run = how.get("actor"), how.get("dry_run", False)
-    with gate.checks(workspace, entity or "*", op="restore", agent=actor or PERSON, recorded=not dry_run):
-        seen = checked_expected(how.get("expected"))
-        if actor is not None:
-            refuse_bounded(workspace, actor, "restore old revisions")
-        newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, actor or PERSON)
+    asked = Request(entity or "*", None, **how)
+    with gate.checks(workspace, asked.entity, op="restore", agent=asked.agent, recorded=not asked.dry_run):
+        seen = _checked(workspace, asked)
+        newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, asked.agent)
         why = "there is no revision to take back" if record is None else undo_fault(record)
         if newest is None or record is None or why is not None:
             hint = "'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
@@ -116,13 +125,14 @@ def undo(workspace: Root, entity: str | None = None, store: Store | None = None,
                     f"'catmem restore {record.entity} {parent_of(record)}' brings the text before it back all the "
                     "same. The next seed then leaves out what this one brought, as if it had been removed there."
                 )
-                own = None if entity else _last_of(workspace, actor or PERSON, but="seed")[1]
+                own = None if entity else _last_of(workspace, asked.agent, but="seed")[1]
                 hint = f"'catmem undo {own.entity}' takes back what you wrote last yourself. {hint}" if own else hint
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, last = record.entity, parent_of(record), newest.revision
-    how["expected"] = seen or last
     try:
-        done = restore(workspace, entity, before, store, undone=record.revision, **how)
+        done = _restored(
+            workspace, replace(asked, entity=entity, content=before, expected=seen or last), store, record.revision
+        )
     except (StaleError, DriftError) as error:
         error.hint = (
             f"Nothing was written: revision {last} is not the last word any more. 'catmem diff {entity} "
@@ -130,7 +140,7 @@ def undo(workspace: Root, entity: str | None = None, store: Store | None = None,
         )
         raise
     redo = f"what revision {record.revision} did is taken back; 'catmem restore {quote(entity)} {last}' makes it again"
-    return done if dry_run else replace(done, notes=(redo, *done.notes))
+    return done if asked.dry_run else replace(done, notes=(redo, *done.notes))
 
 
 def _taken_back(

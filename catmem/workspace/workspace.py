@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.store.envelope import Envelope
     from catmem.workspace.everywhere import Survey
     from catmem.workspace.seen_entry import SeenEntry
-    from catmem.writing.written import How, Written
+    from catmem.writing.written import Asked, How, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ class Workspace(Root):
 
         return blame(self, self.store, entity_of(self, entity))
 
-    def undo(self, entity: str | None = None, **how: Unpack[How]) -> Written:
+    def undo(self, entity: str | None = None, **how: Unpack[Asked]) -> Written:
         """Take back the newest revision of an entity, or without one the last that the caller wrote.
 
         The text before it becomes a new revision. A second ``undo`` goes further back, and the answer's ``notes`` say

@@ -38,7 +38,15 @@ _MOST = 10
 """Entries that an answer names at most."""
 
 
-class How(TypedDict, total=False):
+class Asked(TypedDict, total=False):
+    """Who asks, on which view, and whether it is only tried; see ``How``."""
+
+    expected: str | int | None
+    actor: str | None
+    dry_run: bool
+
+
+class How(Asked, total=False):
     """How a write is made; each may be left out.
 
     ``target`` is the file of the profile, ``user`` or ``memory``. ``expected`` is what the caller saw last, a revision
@@ -53,9 +61,6 @@ class How(TypedDict, total=False):
     """
 
     target: str | None
-    expected: str | int | None
-    actor: str | None
-    dry_run: bool
     on_drift: OnDrift | None
     on_stale: OnStale | None
     op_id: str | None

@@ -120,7 +120,6 @@ class RevisionLog:
         "catmem log trinity",
         "catmem log trinity/user -n 5",
         "catmem log trinity --entry 'Vendor is'",
-        "catmem log trinity/user --graph",
     ),
     http=Http(
         "GET",
@@ -159,9 +158,6 @@ def log(
         str | None,
         P("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT", at=ONLY_COMMAND),
     ] = None,
-    graph: Annotated[
-        bool, P("Draw how the revisions follow each other, one column a line of them.", at=ONLY_COMMAND)
-    ] = False,
 ) -> RevisionLog | Logged:
     """List the revisions of ENTITY, the newest first.
 
@@ -175,10 +171,6 @@ def log(
     if call.interface == "http":
         named = entity_for(call, entity)
         return RevisionLog(named, call.root.store.log(named), limit or 100)
-    if graph and call.for_program:
-        raise UsageError("--graph draws for people; in JSON each revision names its parents.")
-    if graph and wanted is not None:
-        raise UsageError("--graph draws all revisions, and --entry picks some.")
     files = _files_of(call, entity)
     chosen = None if wanted is None else _of_entry(entity, files, wanted)
     return Logged(

@@ -92,7 +92,6 @@ def ask(
     entity: str,
     limit: int | None = ...,
     wanted: str | None = ...,
-    graph: bool | None = ...,
 ) -> Any: ...
 @overload
 def ask(

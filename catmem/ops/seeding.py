@@ -501,8 +501,7 @@ def promote(
         raise UsageError("With an ENTRY, -c names its one category.")
     external = _external(call, promoted_between(workspace, profile, to), dry_run=dry_run)
     how: How = {"target": target, "reason": reason, "proposes": propose, "dry_run": dry_run}
-    category = next(iter(categories), None)
-    written = promoted(workspace, profile, entry, to, category=category, **how).written
+    written = promoted(workspace, profile, entry, to, category=next(iter(categories), None), **how).written
     return Outcome(written, written and {**jsonable(written), "external": external, "dry_run": dry_run})
 
 

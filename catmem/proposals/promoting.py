@@ -264,8 +264,8 @@ class Learned:
 
     def _write(self, entry: Entry, how: How, on_behalf: str | None = None) -> Written:
         name, operations = self._source.name, self._operations(entry, keeps_day=not how.get("proposes"))
-        asked = {**how, "target": self._target}
-        return write_operations(self._workspace, name, operations, on_behalf=on_behalf, **asked)
+        how = {**how, "target": self._target}
+        return write_operations(self._workspace, name, operations, on_behalf=on_behalf, **how)
 
     def _operations(self, entry: Entry, *, keeps_day: bool) -> list[Operation]:
         """The day of its verification goes up with the same words if a person brings them, as a seed takes it down."""

@@ -193,19 +193,10 @@ def test_wrong_input(user, arguments, said):
     assert user.read_bytes() == before
 
 
-def test_log_draws_branches_beside_the_file(user):
+def test_log_says_what_a_branch_comes_from(user):
     assert run_json("log", "neo/user")["unrecorded"] is None
     assert run_json("diff", "neo")["to"] == "3"
     run("merge", "neo", "3a")
-    pictures = [line.split("  20")[0].split() for line in run("log", "neo", "--graph").stdout.splitlines()]
-    assert [" ".join(picture) for picture in pictures] == [
-        "* 4",
-        "| | * 3b",
-        "| * | 3a",
-        "* | | 3",
-        "* | | 2",
-        "* 1",
-    ]
     last = [line.rsplit("  ", 1)[1].partition(":")[0] for line in run("log", "neo").stdout.splitlines()]
     assert last[:3] == ["Merged 3a", "Changed in rules (branch from 2)", "Added to rules (branch from 2)"]
 

@@ -10,7 +10,6 @@ APART = [
     (("list", "neo", "-p", "boss"), "Name the profile once"),
     (("stats", "neo", "--profile=boss"), "Name the profile once"),
     (("prompt", "neo", "-p", "boss"), "unexpected extra argument"),
-    (("log", "neo", "--graph", "--format", "json"), "--graph draws for people"),
     (("diff", "--git", "homes/neo/USER.md", "--root", "."), "--git goes with the path of one file"),
     (("export", "--format", "json", "--overwrite"), "--overwrite is for the files of a folder"),
     (("review", "--list", "--answers", "-"), "--answers is for a review that asks"),

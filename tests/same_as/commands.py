@@ -299,7 +299,6 @@ schema profile
 undo neo/user --expected 3
 undo -p neo --dry-run --as neo
 undo
-log neo/user -n 2 --graph
 log neo/user --entry "Uses tabs"
 log -p neo
 blame -p neo
@@ -382,7 +381,6 @@ sort --unsure
 undo
 """,
     "conflicts": """
-log neo/user --graph
 branches -p neo
 merge neo/user --dry-run
 merge neo/user 3a --ours --dry-run
@@ -450,7 +448,6 @@ merge project:alpha --theirs
 diff notes:alpha 1 2
 blame notes:alpha
 purge notes:alpha "third" --yes
-log project:alpha --graph
 restore project:alpha 1
 write -p neo ../home/given/copy.md --expected 0
 write neo/user ../home/given/copy.md --expected 0

@@ -36,29 +36,25 @@ _WORDS = 60
 """Characters of an entry beside what was done with it."""
 
 
-def _logged(value: Logged, call: Call) -> None:
+def _logged(value: Logged, _: Call) -> None:
     # A file of two with nothing in it has nothing to say.
     there = [each for each in value.files if each.revisions or each.outside] or value.files[:1]
     for number, each in enumerate(there):
-        rows, numbers = _rows(each, graph=call.values["graph"])
+        rows = _rows(each)
         if not rows:
             say(f"No revision of {each.entity} is recorded yet.")
         emit(f"{chr(10) * bool(number)}{printable(each.entity)}\n" if len(there) > 1 else "")
-        emit(columns(rows, right=numbers))
+        emit(columns(rows, right=(0, 4, 5)))
 
 
-def _rows(file: LoggedFile, *, graph: bool) -> tuple[list[tuple[str, ...]], tuple[int, ...]]:
-    """The lines, and which of their columns are numbers."""
+def _rows(file: LoggedFile) -> list[tuple[str, ...]]:
     rows = [_row(each, file.known, file.words.get(each.revision, "")) for each in file.revisions]
     if file.outside is not None:
         size, head = file.outside["size"], file.head
         change = f"{size - (head.size if head else 0):+,}"
         why = "changed by another program" if head else "no history yet: the first write begins it"
         rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
-    if not graph:
-        return rows, (0, 4, 5)
-    drawn = [*[""] * (file.outside is not None), *_drawn(file.revisions)]
-    return [(picture, *row) for picture, row in zip(drawn, rows, strict=True)], (1, 5, 6)
+    return rows
 
 
 def _row(revision: Revision, found: Sequence[Revision], words: str) -> tuple[str, ...]:
@@ -69,36 +65,6 @@ def _row(revision: Revision, found: Sequence[Revision], words: str) -> tuple[str
     change = "" if before is None else f"{revision.size - before:+,}"
     size = f"{revision.size:,} bytes"
     return revision.revision, when, printable(revision.who), revision.op, size, change, _remarks(revision, words)
-
-
-def _drawn(revisions: Sequence[Revision]) -> list[str]:
-    """A picture before each revision: a column for each line of revisions that goes on below, ``*`` for its own.
-
-    The first column is that of the file, the others are of branches.
-    """
-    lines: list[str | None] = [next((each.revision for each in revisions if not each.is_branch), None)]
-    pictures: list[str] = []
-    for revision in revisions:
-        if revision.revision not in lines:
-            _put(lines, revision.revision)
-        own = lines.index(revision.revision)
-        marks = ("*" if at == own else " " if each is None else "|" for at, each in enumerate(lines))
-        pictures.append(" ".join(marks).rstrip())
-        lines = [None if each == revision.revision else each for each in lines]
-        for number, parent in enumerate(revision.parents):
-            if number == 0:
-                lines[own] = parent
-            elif parent not in lines:
-                _put(lines, parent)
-    return pictures
-
-
-def _put(lines: list[str | None], revision: str) -> None:
-    free = next((at for at, each in enumerate(lines) if at and each is None), None)
-    if free is None:
-        lines.append(revision)
-    else:
-        lines[free] = revision
 
 
 def _remarks(revision: Revision, words: str) -> str:

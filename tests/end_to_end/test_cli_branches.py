@@ -110,23 +110,6 @@ def test_a_conflict_is_shown_and_nothing_is_written(user):
     assert user.read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("options", "there"),
-    [
-        (["--keep-both"], ["20th", "30th"]),
-        (["--precedence", "person, boss"], ["20th"]),
-    ],
-)
-def test_who_wins(user, options, there):
-    said = run_json("merge", "neo", *options)
-    assert (said["revision"], said["merged"], said["changed"]) == ("4", ["3a", "3b"], True)
-    assert len(said["settled"]) == 1
-    text = user.read_text()
-    assert [day for day in ("15th", "20th", "30th") if day in text] == there
-    assert run_json("log", "neo/user")["revisions"][0]["parents"] == ["3", "3a", "3b"]
-    run("fsck")
-
-
 def test_a_dry_run_shows_the_text_and_the_conflicts(user):
     before = user.read_bytes()
     result = run("merge", "neo", "--dry-run", status=3)
@@ -151,14 +134,6 @@ def test_a_dry_run_shows_what_was_decided_and_how(user):
         "Nothing was written. 3a, 3b would be merged.",
     ]
     assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--ours").stderr
-
-
-def test_what_an_editor_wrote_is_merged_too(user):
-    user.write_text(user.read_text() + "§\nBy hand.\n")
-    assert run_json("merge", "neo", "3a")["revision"] == "5"  # 4 is what the editor wrote
-    text = user.read_text()
-    assert "By hand." in text
-    assert "Ink" in text
 
 
 def test_answers_may_come_from_a_pipe(user):

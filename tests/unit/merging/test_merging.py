@@ -138,37 +138,7 @@ def test_a_branch_is_merged_once(workspace):
     assert len(recorded(workspace)) == 4
 
 
-def test_a_dry_run_writes_nothing(workspace):
-    workspace.add("neo", "one", category="talk", expected=1)
-    workspace.add("neo", "two", category="talk", expected=1)
-    tried = workspace.merge("neo", dry_run=True)
-    assert "two" in tried.after
-    assert (tried.changed, tried.revision) == (True, "2")
-    assert len(recorded(workspace)) == 3
-    assert workspace.merge("neo").after == tried.after
-
-
 # --- conflicts ---
-
-
-def test_a_conflict_that_nobody_decides_writes_nothing_and_is_told(workspace):
-    conflicting(workspace)
-    with pytest.raises(MergeConflictError) as caught:
-        workspace.merge("neo")
-    (told,) = caught.value.conflicts
-    assert told == {
-        "branch": "2a",
-        "reason": "body",
-        "category": "talk",
-        "base": "no calls before ten",
-        "ours": "no calls before nine",
-        "theirs": "no calls before eight",
-        "ours_by": "planner",
-        "theirs_by": "auditor",
-    }
-    assert (caught.value.exit_status, caught.value.found) == (3, "2")
-    assert len(recorded(workspace)) == 3
-    assert jsonable(workspace.branches("neo")[0])["conflicts"] == 1
 
 
 @pytest.mark.parametrize(

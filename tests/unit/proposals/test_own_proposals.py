@@ -5,7 +5,6 @@ from contextlib import suppress
 import pytest
 
 from catmem.errors import CatmemError, EditError, ForbiddenError, ProposalError
-from catmem.names import TARGETS
 from catmem.workspace.history import restore
 from tests.roots import make_root, text_of
 
@@ -98,15 +97,3 @@ def test_not_by_an_op_id_that_decides(ws, name):
     with pytest.raises(EditError):
         ws.add("boss", "Harmless.", category="rules", op_id=f"decision {name}", actor="boss")
     assert ws.approve(name).changed
-
-
-def test_another_profile_that_may_approves_it(ws):
-    name = ws.replace("neo", "Fridays", content=NEW, actor="neo").waiting
-    assert ws.approve(name, actor="boss").changed
-    assert NEW in text_of(ws)
-
-
-def test_the_proposer_withdraws_its_own(ws, name):
-    assert ws.reject(name, actor="boss").verdict == "withdrawn"
-    assert text_of(ws, "boss/user") == TEXT
-    assert [each for target in TARGETS for each in ws.proposals(f"boss/{target}")] == []

@@ -208,14 +208,6 @@ def test_a_verification_waits_with_its_evidence(tmp_path):
     assert f"verified_date: {date.today().isoformat()}" in text_of(ws)  # noqa: DTZ011
 
 
-def test_other_words_are_written_in_the_place_of_the_proposed(tmp_path):
-    ws = root(tmp_path)
-    name = ws.write("neo", [SAYS["replace"]], actor="neo").waiting
-    ws.approve(name, words="Deploys go out on Mondays, before noon.")
-    assert "before noon" in text_of(ws)
-    assert "Fridays" not in text_of(ws)
-
-
 @together("words", ["", "  ", "My password: hunter2-Zebra"])
 def test_other_words_are_looked_at_as_those_of_a_write(tmp_path, words):
     ws = root(tmp_path)

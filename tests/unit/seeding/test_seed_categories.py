@@ -28,25 +28,6 @@ def workspace(tmp_path):
 # --- some categories ---
 
 
-@pytest.mark.parametrize("named", [["talk"], "talk", ["Talk", "talk"]])
-def test_entries_of_other_categories_are_not_copied(workspace, named):
-    seed(workspace, "neo", categories=named)
-    assert bodies(workspace) == ["Likes tea.", "No calls before ten."]
-    seed(workspace, "neo")
-    assert text_of(workspace) == NEO
-
-
-def test_entries_of_other_categories_are_neither_changed_nor_removed_nor_forgotten(workspace):
-    seed(workspace, "neo")
-    before = locked(workspace)
-    put_bytes(workspace, "boss/user", "## Talk\nLikes coffee.\n")
-    seed(workspace, "neo", categories="talk")
-    assert bodies(workspace) == ["Likes coffee.", "Vendor is Acme."]
-    assert locked(workspace) == ["Likes coffee.", before[-1]]
-    seed(workspace, "neo")  # the entry is still on record as seeded, so its removal arrives
-    assert bodies(workspace) == ["Likes coffee."]
-
-
 def test_a_seed_by_categories_leaves_the_lock_as_one_of_all_does(tmp_path):
     whole, parts = seed_root(tmp_path / "whole"), seed_root(tmp_path / "parts")
     seed(whole, "neo")

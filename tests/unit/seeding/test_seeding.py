@@ -13,7 +13,6 @@ from catmem.errors import (
     ConfigError,
     DriftError,
     EditError,
-    ForbiddenError,
     NotUtf8Error,
     OverBudgetError,
     UnknownNameError,
@@ -23,7 +22,7 @@ from catmem.jsonable import jsonable
 from catmem.proposals.promoting import promote, promote_learned
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import seed_order
-from catmem.seeding.planner import refuse_too_long, slices_of
+from catmem.seeding.planner import refuse_too_long
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.text import DEFAULT_LIMITS, Limits, size_of
@@ -47,24 +46,11 @@ def edit(workspace, old, new, entity="boss/user"):
 # --- the slice ---
 
 
-def test_the_categories_that_the_target_names_are_copied(workspace):
-    seed(workspace, "neo", "ann")
-    assert text_of(workspace, "neo/user") == NEO
-    assert bodies(workspace, "ann/user") == ["Likes tea.", "No calls before ten."]
-
-
 def test_each_file_of_the_source_goes_to_the_same_file_of_the_target(workspace):
     put_bytes(workspace, "boss/memory", "## Notes\nfor neo\n\n## Talk\nnot in memory_categories\n")
     result = seed(workspace, "neo")
     assert [each.target for each in result.files] == ["neo/user", "neo/memory"]
     assert bodies(workspace, "neo/memory") == ["for neo"]
-
-
-@pytest.mark.parametrize(("only", "found"), [("user", (True, False)), ("memory", (False, True))])
-def test_one_of_the_two_files_alone(workspace, only, found):
-    put_bytes(workspace, "boss/memory", "## Notes\nfor neo\n")
-    seed(workspace, "neo", target=only)
-    assert (bool(bodies(workspace, "neo/user")), bool(bodies(workspace, "neo/memory"))) == found
 
 
 def test_a_seed_never_widens_access(tmp_path):
@@ -137,26 +123,6 @@ def test_a_copy_that_expired_by_itself_is_in_sync_and_nothing_that_was_left_out(
 
 
 # --- again ---
-
-
-def test_edits_of_the_source_arrive(workspace):
-    seed(workspace, "neo")
-    edit(workspace, "before ten", "before eleven")
-    edit(workspace, "## Pay", "§\nReceipts go to Bea.\n\n## Pay")
-    result = seed(workspace, "neo")
-    assert text_of(workspace) == NEO.replace("ten", "eleven") + "§\nReceipts go to Bea.\n"
-    assert states(result) == ["in_sync", "changed_in_source", "in_sync", "new"]
-
-
-def test_entries_of_the_target_keep_their_bytes(workspace):
-    own = "\ufeffmine,  \r\n\r\nwithout a category\r\n\r\n## Own\t\r\n§\r\n- [source: me]  x  \r\n§ \r\n\\## y"
-    put_bytes(workspace, "neo/user", own)
-    seed(workspace, "neo")
-    assert text_of(workspace).startswith(own)
-    edit(workspace, "Likes tea", "Likes green tea")
-    seed(workspace, "neo")
-    assert text_of(workspace).startswith(own)
-    assert "Likes green tea." in bodies(workspace)
 
 
 def test_what_the_source_removed_goes_where_the_target_had_not_touched_it(workspace):
@@ -357,20 +323,9 @@ def test_a_plan_in_which_nothing_changes_names_what_is_left_out(tmp_path):
     assert [each.version.category for each in plan.withheld] == ["talk"]
 
 
-def test_an_ephemeral_slice_is_text_and_writes_nothing(workspace, tmp_path):
-    files = everything(tmp_path)
-    assert slices_of(workspace.plan_seed("boss", "neo", as_of=DAY)) == {"user": NEO, "memory": ""}
-    assert (everything(tmp_path), text_of(workspace)) == (files, "")
-
-
 def test_a_seed_for_a_day_to_come_is_dated_today(workspace):
     workspace.apply_seed(workspace.plan_seed("boss", ["neo"], as_of=date(2999, 1, 1)))
     assert {record.date for record in SeedFile(workspace.root).read()[1].records.values()} == {today()}
-
-
-def test_an_ephemeral_slice_has_nothing_expired_or_blocked(tmp_path):
-    workspace = seed_root(tmp_path, text=f"## Talk\n{EXPIRED}\n§\n{BLOCKED}\n§\nLikes tea.\n")
-    assert slices_of(workspace.plan_seed("boss", "neo", as_of=DAY))["user"] == "## Talk\nLikes tea.\n"
 
 
 WRONG = {
@@ -466,13 +421,6 @@ def test_a_profile_of_tier_1_may_seed_and_is_on_record(workspace):
     assert (revision.op, revision.agent) == ("seed", "boss")
 
 
-@together("target", ["ann", "nobody", "boss"])
-def test_another_profile_may_not_and_learns_nothing_of_who_is_there(workspace, target):
-    with pytest.raises(ForbiddenError) as caught:
-        seed(workspace, target, actor="neo")
-    assert caught.value.message == "neo may not seed the memory of other profiles"
-
-
 def test_the_revision_says_where_it_came_from(workspace):
     seed(workspace, "neo")
     read = workspace.store.read("boss/user")
@@ -528,16 +476,6 @@ def test_the_lock_has_the_source_its_revision_the_day_and_the_entries(workspace,
     for said in ('"neo/user"', '"boss/user"', read.digest, '"2026-11-21"', "[created: 2026-01-02] Vendor is Acme."):
         assert said in text
     assert locked(workspace) == [entry.text for entry in workspace.read("neo").document.entries]
-
-
-def test_without_the_lock_a_seed_adds_and_takes_nothing_away(workspace, tmp_path):
-    seed(workspace, "neo")
-    (tmp_path / LOCK_NAME).unlink()
-    edit(workspace, "Likes tea.", "Likes milk.")
-    result = seed(workspace, "neo")
-    assert set(bodies(workspace)) == {"Likes tea.", "Likes milk.", "No calls before ten.", "Vendor is Acme."}
-    assert "nothing is on record of an earlier seed of neo/user" in result.notes[0]
-    assert locked(workspace)
 
 
 def test_a_lock_cut_at_any_byte_costs_no_entry_and_is_kept(workspace, tmp_path):

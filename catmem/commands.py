@@ -30,14 +30,14 @@ GROUPS = {
         "seed": ("seeding", "Copy slices of one profile's memory to others, again and again."),
         "promote": ("seeding", "Bring what a specialist added or reworded to the profile that it is seeded from."),
         "branches": ("branches", "List the branches of a file that are not merged yet."),
-        "merge": ("branches", "Bring branches together with the file."),
+        "merge": ("branches", "Bring branches, or a recovery copy, together with the file."),
         "fmt": ("layout", "Put memory files into one layout."),
         "migrate": ("layout", "Turn labels in the text of entries into sections and tags."),
     },
     "Look": {
         "access": ("reports", "Print who reads and who may write which category, and why."),
         "stats": ("reports", "Print what each prompt saves beside flat files, and what it keeps out."),
-        "log": ("history", "List the revisions of a file, or of one entry."),
+        "log": ("history", "List the revisions of a file, or of one entry, or write all of them out."),
         "blame": ("history", "Say who wrote each entry, and who verified it."),
         "diff": ("history", "Show what changed between revisions of a file."),
         "watch": ("history", "Print what is new, as it happens."),
@@ -49,10 +49,8 @@ GROUPS = {
         "export": ("exports", "Write memory files for other programs."),
     },
     "Look after the store": {
-        "fsck": ("upkeep", "Check the history and the files, and mend what is safe to mend."),
+        "fsck": ("upkeep", "Check and mend the history and the files; print where the history ends."),
         "doctor": ("upkeep", "Say what the folders give the store, and what they lack."),
-        "reconcile": ("branches", "Bring back what a file lacks of a recovery copy."),
-        "repair": ("upkeep", "Mend a file that holds what no tool wrote."),
         "restore": ("history", "Write a file as it was at a revision."),
         "purge": ("upkeep", "Erase an entry everywhere, from the history too."),
         "store": ("upkeep", "Say what the store keeps, or copy it to another with its history."),
@@ -65,8 +63,6 @@ GROUPS = {
         "role-hash": ("credentials", "Print the digest of a profile, which envelopes name."),
         "rollout": ("audit", "Show which refusals are enforced, and what was let pass."),
         "merge-driver": ("git", "Merge a memory file by entry, for git."),
-        "replay": ("history", "Write every revision out as a file."),
-        "anchor": ("upkeep", "Print where the history stands, or check one that you kept."),
     },
 }
 """The commands in the order of ``catmem help --all``."""

@@ -105,7 +105,7 @@ class NotUtf8Error(UnreadableError):
         super().__init__(
             f"not UTF-8: byte {offset}: {reason}",
             path=path,
-            hint="The file is as it was. Convert it to UTF-8 (iconv does that), or mend it with 'catmem repair'.",
+            hint="The file is as it was. Convert it to UTF-8 (iconv does that), or mend it with 'catmem fsck ENTITY'.",
         )
         self.offset = offset
 

@@ -140,9 +140,7 @@ def _particulars(error: CatmemError) -> Iterator[str]:
         if error.drift_backup is not None and error.drift_backup not in error.message:
             copy = shown_path(error.drift_backup)
             lacks = (
-                f"; 'catmem reconcile {shlex.quote(copy)}' shows what the file lacks of it"
-                if error.code == "drift"
-                else ""
+                f"; 'catmem merge {shlex.quote(copy)}' shows what the file lacks of it" if error.code == "drift" else ""
             )
             yield f"What others wrote was copied to {copy}{lacks}"
 

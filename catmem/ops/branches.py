@@ -13,7 +13,7 @@ from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.names import is_declared
 from catmem.ops.memory import WRITES, entity_for, with_head
 from catmem.ops.seen import without_texts
-from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, DryRun, Interactive
+from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 from catmem.writing.written import Written
 
@@ -94,6 +94,19 @@ def _agents(named: str) -> list[str]:
     return names
 
 
+def _deciding(
+    call: Call, precedence: str | list[str] | None, words: dict[Literal["ours", "theirs", "both"], bool]
+) -> How:
+    """Who wins in conflicts, as one of the options says."""
+    sides = [word for word, given in words.items() if given]
+    asked, drops = call.values["interactive"], call.values["drop"] and call.interface == "command"
+    if (precedence is not None) + len(sides) + asked + drops > 1:
+        raise UsageError("--precedence, --ours, --theirs, --keep-both, --interactive and --drop exclude each other.")
+    if asked and call.for_program:
+        raise UsageError("--interactive is for people; programs decide with --precedence, --ours or --theirs.")
+    return sides[0] if sides else precedence
+
+
 @operation(
     "merge",
     examples=(
@@ -103,6 +116,8 @@ def _agents(named: str) -> list[str]:
         "catmem merge trinity --interactive",
         "catmem merge trinity 8a --drop",
         "catmem merge --all --dry-run",
+        "catmem merge homes/trinity/USER.md.bak.20261121T120000Z",
+        "catmem merge homes/trinity/USER.md.bak.20261121T120000Z --entry 2 --entry 5",
     ),
     http=Http(
         "POST",
@@ -162,8 +177,18 @@ def merge(
         ),
     ] = False,
     every: Annotated[
-        bool, P("Merge the branches of all files that merge by themselves.", "--all", at=ONLY_COMMAND)
+        bool,
+        P(
+            "Merge the branches of all files that merge by themselves; of a copy, bring over all that can be, name the "
+            "others, and accept entries over the limit of the file.",
+            "--all",
+            at=ONLY_COMMAND,
+        ),
     ] = False,
+    numbers: Annotated[
+        list[int] | None,
+        P("Of a copy, bring over this entry; can be given several times.", "--entry", metavar="N", at=ONLY_COMMAND),
+    ] = None,
     allow_secret: AllowSecret = False,
     actor: Actor = None,
     dry_run: Annotated[
@@ -179,20 +204,24 @@ def merge(
 
     With --all in the place of ENTITY every branch of the root that merges by itself is merged, one revision a file;
     those with conflicts are left, with exit status 3.
+
+    In the place of ENTITY the path of a recovery copy may stand (USER.md.bak.…): then it shows what the copy has and
+    its file lacks, or has in other words, and brings over what you choose. Without a choice it asks on a terminal, and
+    elsewhere only lists: exit status 1 if there is something. What is brought over is added, or is the tags of an
+    entry; no word of the file goes. While an entry is longer than the whole file may be, no agent changes the file:
+    --all accepts it as it is.
     """
     from catmem.merging.branches import branches_of_all
 
+    if entity is not None and "." in entity and call.interface == "command":
+        return _reconciled(call, entity, numbers or (), everything=every, dry_run=dry_run)
+    if numbers:
+        raise UsageError("--entry is for a recovery copy.")
     if every == (entity is not None):
         raise UsageError("Give either the ENTITY whose branches are merged, or --all for those of all files.")
     if every and (drop or interactive):
         raise UsageError("--drop and --interactive are for the branches of one ENTITY, and not for --all.")
-    words: dict[Literal["ours", "theirs", "both"], bool] = {"ours": ours, "theirs": theirs, "both": keep_both}
-    sides = [word for word, given in words.items() if given]
-    if (precedence is not None) + len(sides) + interactive + (drop and call.interface == "command") > 1:
-        raise UsageError("--precedence, --ours, --theirs, --keep-both, --interactive and --drop exclude each other.")
-    if interactive and call.for_program:
-        raise UsageError("--interactive is for people; programs decide with --precedence, --ours or --theirs.")
-    chosen: How = sides[0] if sides else precedence
+    chosen = _deciding(call, precedence, {"ours": ours, "theirs": theirs, "both": keep_both})
     if drop and not branches and call.interface == "command":
         raise UsageError("Name the branches that --drop closes.")
     root = call.root
@@ -249,40 +278,17 @@ class Reconciled:
         }
 
 
-@operation(
-    "reconcile",
-    examples=(
-        "catmem reconcile homes/trinity/USER.md.bak.20261121T120000Z",
-        "catmem reconcile homes/trinity/USER.md.bak.20261121T120000Z --entry 2 --entry 5",
-        "catmem reconcile homes/trinity/USER.md.bak.20261121T120000Z --all --dry-run",
-    ),
-)
-def reconcile(
-    call: Call,
-    *,
-    copy: Annotated[str, P(argument=True, metavar="COPY")],
-    everything: Annotated[
-        bool,
-        P("Bring over all that can be, name the others, and accept entries over the limit of the file.", "--all"),
-    ] = False,
-    numbers: Annotated[
-        list[int] | None, P("Bring over this one; can be given several times.", "--entry", metavar="N")
-    ] = None,
-    dry_run: DryRun = False,
-) -> Outcome:
-    """Show what the recovery copy COPY has and its file lacks, or has in other words, and bring over what you choose.
-
-    Without a choice it asks on a terminal, and elsewhere only lists: exit status 1 if there is something. What is
-    brought over is added, or is the tags of an entry; no word of the file goes. It is one revision, which
-    'catmem restore' takes back. While an entry is longer than the whole file may be, no agent changes the file: --all
-    accepts it as it is.
-    """
+def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bool, dry_run: bool) -> Outcome:
+    """Bring over what the file of a recovery copy lacks of it."""
     from catmem.merging.reconciling import reconcile as hold_against
 
     if everything and numbers:
         raise UsageError("--all and --entry exclude each other.")
     if dry_run and not (everything or numbers):
         raise UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
+    others = call.given - {"entity", "numbers", "every", "dry_run"}
+    if others:
+        raise UsageError("A recovery copy is brought over with --all, --entry and --dry-run alone.")
     found = hold_against(call.root, copy)
     left: Sequence[Any] = []
     if everything:

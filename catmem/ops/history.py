@@ -120,6 +120,7 @@ class RevisionLog:
         "catmem log trinity",
         "catmem log trinity/user -n 5",
         "catmem log trinity --entry 'Vendor is'",
+        "catmem log --verify /tmp/history",
     ),
     http=Http(
         "GET",
@@ -134,15 +135,17 @@ def log(
     call: Call,
     *,
     entity: Annotated[
-        str,
+        str | None,
         P(
             argument=True,
+            metavar="[ENTITY]",
             http="The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml "
             "declares.",
             called="entity_id",
             form=ENTITY,
+            needed=True,
         ),
-    ],
+    ] = None,
     limit: Annotated[
         int | None,
         P(
@@ -158,7 +161,18 @@ def log(
         str | None,
         P("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT", at=ONLY_COMMAND),
     ] = None,
-) -> RevisionLog | Logged:
+    folder: Annotated[
+        str | None,
+        P(
+            "Build every revision of ENTITY, or of all files, from the journal alone into DIR, which is new or empty, "
+            "and compare.",
+            "--verify",
+            metavar="DIR",
+            at=ONLY_COMMAND,
+        ),
+    ] = None,
+    heads: Annotated[bool, P("With --verify: write the heads only, and not every revision.", at=ONLY_COMMAND)] = False,
+) -> RevisionLog | Logged | Outcome:
     """List the revisions of ENTITY, the newest first.
 
     A line has the number, the time (UTC), who, what, the size and its change, and the words of the entry if it was on
@@ -167,7 +181,20 @@ def log(
     not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
     stands beside the file: it was made on an older revision, and a merge says what it brought in. --entry follows an
     entry through new words and moves, also one that is gone.
+
+    With --verify, of each file the head is DIR/PROFILE/USER.md, and the revisions are DIR/PROFILE/USER/1.md and so on.
+    What was built is compared with what the store has: revision, digest and bytes of the head, and the branches; and
+    the history is looked over, as 'catmem fsck' does. Exit status 4 if the two do not agree, or the history is damaged;
+    2 if a profile is not right: its files were passed over.
     """
+    call.refuse_beside("folder", "limit", "wanted", why="it takes every revision.")
+    if folder is not None:
+        from catmem.audit.rebuilding import replay
+
+        done: Replay = replay(call.root, Path(folder), entity, heads_only=heads)
+        return Outcome(done, STREAMED, problems=done.unreadable, status=_DAMAGE if done.damaged else 0)
+    if entity is None or heads:
+        raise UsageError("--heads is for --verify." if heads else "Name the ENTITY, or --verify DIR for all files.")
     if call.interface == "http":
         named = entity_for(call, entity)
         return RevisionLog(named, call.root.store.log(named), limit or 100)
@@ -371,36 +398,6 @@ def undo(
         store = None if found is workspace.store else found
     how: Asked = {"expected": expected, "dry_run": dry_run, "actor": actor}
     return _outcome(history.undo(workspace, entity, store=store, **how), dry_run)
-
-
-@operation(
-    "replay",
-    examples=(
-        "catmem replay --to /tmp/history",
-        "catmem replay trinity/user --to /tmp/history",
-        "catmem replay --heads --to /tmp/heads",
-    ),
-)
-def replay(
-    call: Call,
-    *,
-    entity: _AnyEntity = None,
-    folder: Annotated[str, P("A folder that is new or empty.", "--to", metavar="DIR")],
-    heads: Annotated[bool, P("Write the heads only, and not every revision.")] = False,
-) -> Outcome:
-    """Build every revision of ENTITY, or of all files of the root, from the journal alone, and write each as a file.
-
-    Of each file the head is DIR/PROFILE/USER.md, and the revisions are DIR/PROFILE/USER/1.md and so on. What was built
-    is compared with what the store has: revision, digest and bytes of the head, and the branches; and the history is
-    looked over, as 'catmem fsck' does. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
-
-    Exit status 4 if the two do not agree, or the history is damaged; 2 if a profile is not right: its files were passed
-    over.
-    """
-    from catmem.audit.rebuilding import replay
-
-    done: Replay = replay(call.root, Path(folder), entity, heads_only=heads)
-    return Outcome(done, STREAMED, problems=done.unreadable, status=_DAMAGE if done.damaged else 0)
 
 
 # --- as it happens ---------------------------------------------------------------------------------------------------

@@ -89,9 +89,11 @@ def ask(
     actor: str | None = ...,
     /,
     *,
-    entity: str,
+    entity: str | None = ...,
     limit: int | None = ...,
     wanted: str | None = ...,
+    folder: str | None = ...,
+    heads: bool | None = ...,
 ) -> Any: ...
 @overload
 def ask(
@@ -109,6 +111,7 @@ def ask(
     interactive: bool | None = ...,
     drop: bool | None = ...,
     every: bool | None = ...,
+    numbers: list[int] | None = ...,
     allow_secret: bool | None = ...,
     dry_run: bool | None = ...,
 ) -> Any: ...

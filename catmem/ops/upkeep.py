@@ -1,4 +1,4 @@
-"""Operations that look after files and stores: fsck, doctor, anchor, repair, purge, store."""
+"""Operations that look after files and stores: fsck, doctor, purge, store."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,21 +21,86 @@ _LEFT = 1
 _Entity = Annotated[str, P(argument=True)]
 
 
-@operation("fsck", examples=("catmem fsck", "catmem fsck --repair"), opens="look")
+@operation(
+    "fsck",
+    examples=(
+        "catmem fsck",
+        "catmem fsck --repair",
+        "catmem fsck trinity/user --how split --repair",
+        "catmem fsck --anchors > anchors.jsonl",
+        "catmem fsck --check anchors.jsonl",
+    ),
+    opens="look",
+)
 def fsck(
     call: Call,
     *,
+    entity: Annotated[str | None, P(argument=True, metavar="[ENTITY]")] = None,
     repair: Annotated[bool, P("Mend what is safe to mend. What cannot be used is moved aside, and kept.")] = False,
+    remedy: Annotated[
+        Remedy | None,
+        P(
+            "How ENTITY is mended. split: several entries of one that is too long. move: what does not fit goes to a "
+            "file beside. keep: bytes that are not UTF-8 are read as Windows-1252, and long entries stay. By default "
+            "what fits the harm.",
+            "--how",
+        ),
+    ] = None,
+    ends: Annotated[
+        bool, P("Print where the history of each folder ends, one JSON object a line.", "--anchors")
+    ] = False,
+    check: Annotated[
+        str | None,
+        P(
+            "Say whether the histories still hold what FILE, from an earlier --anchors, says; or -.",
+            metavar="FILE",
+            file=True,
+        ),
+    ] = None,
 ) -> Outcome:
     """Check every file and its history: what is damaged, and what is only worth knowing.
 
     Exit status 4 if something is damaged (and, with --repair, still is), 2 if a profile is not right, so that its files
     could not be looked at, else 0.
+
+    With ENTITY it plans how to mend a file that no tool wrote as it is: not UTF-8, or with an entry over the whole
+    limit. Without --repair the plan is shown and nothing is written: exit status 1 if there is something to mend.
+    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+
+    Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
+    elsewhere reveals that a history was cut short or put back. Exit status 4 if --check finds that.
     """
     from catmem.workspace import upkeep
 
+    for name in ("ends", "check"):
+        call.refuse_beside(
+            name, "entity", "repair", "remedy", "ends" if name == "check" else "check", why="it mends nothing."
+        )
+    if entity is not None:
+        return _repaired(call, entity, remedy, yes=repair)
+    if remedy is not None:
+        raise UsageError("--how is for one ENTITY.")
+    if ends:
+        found = upkeep.anchors(call.root)
+        said = {"anchors": jsonable(found.ends), "unreadable": jsonable(found.unreadable)}
+        return Outcome(found, said, problems=found.unreadable)
+    if check is not None:
+        checked = upkeep.check_anchors(call.root, check)
+        # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
+        lost = any(fault.code != upkeep.NOT_CHECKED for fault in checked.faults)
+        said = {"held": not checked.faults, **jsonable(checked)}
+        return Outcome(checked, said, problems=checked.unreadable, status=_DAMAGED if lost else 0)
     report = upkeep.fsck(call.root, repair=repair)
     return Outcome(report, problems=report.unreadable, status=_DAMAGED if report.damaged else 0)
+
+
+def _repaired(call: Call, entity: str, remedy: Remedy | None, *, yes: bool) -> Outcome:
+    from catmem.workspace.repairing import apply_repair, plan_repair
+
+    plan = plan_repair(call.root, entity, remedy)
+    if not (plan.changes and yes):
+        return Outcome(plan, status=_TO_DO if plan.changes else 0)
+    return Outcome(apply_repair(call.root, plan), STREAMED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,66 +139,6 @@ def _tokens(config: "Config") -> dict[str, Any]:
     except CatmemError as error:
         said["note"] = error.message
     return said
-
-
-@operation("anchor", examples=("catmem anchor > anchors.jsonl", "catmem anchor --check anchors.jsonl"))
-def anchor(
-    call: Call,
-    *,
-    check: Annotated[
-        str | None,
-        P(
-            "Say whether the histories still hold what FILE, from an earlier run, says; or -.",
-            metavar="FILE",
-            file=True,
-        ),
-    ] = None,
-) -> Outcome:
-    """Print where the history of each folder ends, one JSON object a line.
-
-    Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
-    elsewhere reveals that a history was cut short or put back. Exit status 4 if --check finds that, 2 if a profile is
-    not right, so that the place of its history is unknown, else 0.
-    """
-    from catmem.workspace import upkeep
-
-    if check is None:
-        found = upkeep.anchors(call.root)
-        said = {"anchors": jsonable(found.ends), "unreadable": jsonable(found.unreadable)}
-        return Outcome(found, said, problems=found.unreadable)
-    checked = upkeep.check_anchors(call.root, check)
-    # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
-    lost = any(fault.code != upkeep.NOT_CHECKED for fault in checked.faults)
-    said = {"held": not checked.faults, **jsonable(checked)}
-    return Outcome(checked, said, problems=checked.unreadable, status=_DAMAGED if lost else 0)
-
-
-@operation("repair", examples=("catmem repair trinity/user", "catmem repair trinity/user --how split --yes"))
-def repair(
-    call: Call,
-    *,
-    entity: _Entity,
-    remedy: Annotated[
-        Remedy | None,
-        P(
-            "split: several entries of one that is too long. move: what does not fit goes to a file beside. keep: "
-            "bytes that are not UTF-8 are read as Windows-1252, and long entries stay. By default what fits the harm.",
-            "--how",
-        ),
-    ] = None,
-    yes: Annotated[bool, P("Do what the plan says.")] = False,
-) -> Outcome:
-    """Plan how to mend ENTITY, which no tool wrote as it is: not UTF-8, or with an entry over the whole limit.
-
-    Without --yes the plan is shown and nothing is written: exit status 1 if there is something to mend. ENTITY is
-    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
-    """
-    from catmem.workspace.repairing import apply_repair, plan_repair
-
-    plan = plan_repair(call.root, entity, remedy)
-    if not (plan.changes and yes):
-        return Outcome(plan, status=_TO_DO if plan.changes else 0)
-    return Outcome(apply_repair(call.root, plan), STREAMED)
 
 
 @operation(

@@ -66,7 +66,7 @@ def _not_text(workspace: Root, entities: Iterable[str]) -> Iterator[Fault]:
         try:
             workspace.parse(workspace.store.peek(entity))
         except NotUtf8Error as error:
-            place, hint = workspace.path(*entity.split("/")), f"'catmem repair {entity}' shows how it could be mended."
+            place, hint = workspace.path(*entity.split("/")), f"'catmem fsck {entity}' shows how it could be mended."
             yield Fault("not_utf8", f"{error.message}; no tool can read or write it", str(place), hint, damage=False)
         except UnreadableError:
             continue  # the store has said so
@@ -149,7 +149,7 @@ def _check(store: LastingStore, number: int, line: str, seen: Container[str] | N
 
 
 def _bad_anchor(message: str) -> ConfigError:
-    return ConfigError(message, code="bad_anchor", hint="Give what 'catmem anchor' printed.")
+    return ConfigError(message, code="bad_anchor", hint="Give what 'catmem fsck --anchors' printed.")
 
 
 # --- doctor -------------------------------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ def refuse_signs(root: Root, entity: str, data: bytes, store: Store) -> None:
     if unaccepted(document, limit, entity, store):
         raise _sign(
             f"{entity} has an entry longer than the whole file may be ({limit:,} characters)",
-            "A person takes it apart, or accepts it (catmem reconcile COPY --all)",
+            "A person takes it apart, or accepts it (catmem merge COPY --all)",
         )
     text = unify_newlines(document.text).strip()
     if hermes_edits(root.config, profile) and text != _as_hermes_writes(text):

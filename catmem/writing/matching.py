@@ -61,7 +61,7 @@ def legible(parse: Callable[[bytes], Document], entity: str, data: bytes) -> Doc
         return parse(data)
     except (NotUtf8Error, TooLargeError) as error:
         is_large = isinstance(error, TooLargeError)
-        remedy = error.hint if is_large else f"Mend it by hand, or see what catmem repair {entity} would do."
+        remedy = error.hint if is_large else f"Mend it by hand, or see what catmem fsck {entity} would do."
         raise DriftError(
             f"{entity} holds what no tool wrote: {error.message}",
             code="too_large" if is_large else "not_utf8",

@@ -250,7 +250,7 @@ class _Draft:
             hint=REMEDY
             if shortens
             else "Nothing was written. Shorten or remove it once you have read it, or see what "
-            f"'catmem repair {self.terms.entity}' would do. Other entries can be changed.",
+            f"'catmem fsck {self.terms.entity}' would do. Other entries can be changed.",
         )
 
     def _put_instead(self, entry: Entry, edited: Edited) -> Entry:

@@ -34,7 +34,7 @@ def test_the_page_is_up_to_date():
 def test_the_commands_of_this_version():
     names = (
         "help", "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "tidy", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
-        "branches", "merge", "undo", "blame", "replay", "fsck", "doctor", "anchor", "purge", "reconcile", "repair", "access", "stats",
+        "branches", "merge", "undo", "blame", "fsck", "doctor", "purge", "access", "stats",
         "store", "store info", "store copy", "simulate",
         "import", "export", "mcp", "hook", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "proposals", "promote", "status", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
@@ -108,7 +108,7 @@ JSON_CALLS = {
     "restore": ["restore", "neo", "2", "--root", "demo"],
     "undo": ["undo", "neo", "--root", "demo"],
     "blame": ["blame", "neo", "--root", "demo"],
-    "replay": ["replay", "--to", "history", "--root", "demo"],
+    "log --verify": ["log", "--verify=history", "--root", "demo"],
     "store info": ["store", "info", "--root", "demo"],
     "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--dry-run", "--root", "demo"],
     "simulate": ["simulate", "--agents", "2", "--writes", "4", "--processes", "1"],
@@ -118,10 +118,10 @@ JSON_CALLS = {
     "rollout bypass": ["rollout", "bypass", "--reason", "A test.", "--for", "1m", "--root", "demo"],
     "fsck": ["fsck", "--root", "demo"],
     "doctor": ["doctor", "--root", "demo"],
-    "anchor": ["anchor", "--root", "demo"],
+    "fsck --anchors": ["fsck", "--anchors", "--root", "demo"],
     "purge": ["purge", "neo", "The test passes", "--yes", "--root", "demo"],
-    "reconcile": ["reconcile", f"demo/homes/neo/{COPY}", "--root", "demo"],
-    "repair": ["repair", "neo", "--root", "demo"],
+    "merge COPY": ["merge", f"demo/homes/neo/{COPY}", "--root", "demo"],
+    "fsck ENTITY": ["fsck", "neo", "--root", "demo"],
     "import": ["import", "--from", "hermes", "-p", "neo", "-t", "memory", "demo/homes/orchestrator/USER.md", "--root", "demo"],
     "export": ["export", "-p", "neo", "--root", "demo"],
     "merge-driver": ["merge-driver", *["demo/homes/neo/USER.md"] * 3],
@@ -167,7 +167,7 @@ def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     make_hermes_home(tmp_path / "hermes")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # where keys are
     for command, arguments in JSON_CALLS.items():
-        if command == "reconcile":
+        if command == "merge COPY":
             put(tmp_path / "demo" / "homes" / "neo" / COPY, "## Projects\nWhat the file lacks.\n")
         words = command.count(" ") + 1
         result = CliRunner().invoke(GROUP, [*arguments[:words], "--format", "json", *arguments[words:]])

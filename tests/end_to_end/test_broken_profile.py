@@ -92,13 +92,13 @@ COMMANDS = {
     "doctor": ("homes/neo", "memory.db"),
     "fsck": ("no damage in what could be looked at", "no damage in what could be looked at"),
     "store info": ("neo/user", None),
-    "replay --to rebuilt": ("rebuilt/neo/USER.md", "rebuilt/neo/USER.md"),
+    "log --verify rebuilt": ("rebuilt/neo/USER.md", "rebuilt/neo/USER.md"),
     "access": ("neo", "neo"),
     "stats": ("neo", "neo"),
     "branches": ("", ""),
     "review --list": ("neo/user", ""),
     "export --format markdown": ("Prefers short answers.", "Pay on Friday."),
-    "anchor": ("homes/neo", None),
+    "fsck --anchors": ("homes/neo", None),
     "fmt --check": ("", None),
 }
 
@@ -113,9 +113,9 @@ def test_the_others_are_looked_at_and_it_is_told(code, store, command, shown):
     assert tells(result, code)
 
 
-@together("command", ["doctor", "fsck", "store info", "anchor", "fmt", "replay --to rebuilt"])
+@together("command", ["doctor", "fsck", "store info", "fsck --anchors", "fmt", "log --verify rebuilt"])
 def test_programs_are_told_in_the_same_object(code, store, command):
-    if store != "files" and command in {"store info", "anchor", "fmt"}:
+    if store != "files" and command in {"store info", "fsck --anchors", "fmt"}:
         return
     said = run_json(*command.split(), status=2)
     assert [error["code"] for error in said["unreadable"]] == [code]
@@ -132,7 +132,7 @@ def test_lint_and_the_history_of_others_go_on(code, broken):
 
 @IN_A_DATABASE
 def test_a_database_needs_no_profile_for_its_anchors(code):
-    assert run("anchor").stdout
+    assert run("fsck", "--anchors").stdout
 
 
 @IN_FILES
@@ -185,20 +185,20 @@ def outside(tmp_path, monkeypatch):
     return tmp_path
 
 
-@together("command", ["doctor", "fsck", "fsck --repair", "anchor", "fmt", "store info", "export --format json"])
+@together("command", ["doctor", "fsck", "fsck --repair", "fsck --anchors", "fmt", "store info", "export --format json"])
 def test_a_profile_whose_folder_leads_out_of_the_root_stops_no_other(outside, command):
     assert "outside_root" in run(*command.split(), status=2).stderr
 
 
 def test_an_anchor_of_a_folder_that_was_looked_at_still_reveals_a_rollback(outside):
-    anchor = json.loads(run("anchor", status=2).stdout)
+    anchor = json.loads(run("fsck", "--anchors", status=2).stdout)
     gone = json.dumps({**anchor, "sequence": 900})
-    assert run_json("anchor", "--check", "-", input=gone, status=4)["faults"][0]["code"] == "rolled_back"
+    assert run_json("fsck", "--check", "-", input=gone, status=4)["faults"][0]["code"] == "rolled_back"
 
 
 def test_an_anchor_that_may_be_of_that_profile_is_neither_held_nor_lost(outside):
-    anchor = {**json.loads(run("anchor", status=2).stdout), "folder": "homes/bad", "sequence": 900}
-    said = run_json("anchor", "--check", "-", input=json.dumps(anchor), status=2)
+    anchor = {**json.loads(run("fsck", "--anchors", status=2).stdout), "folder": "homes/bad", "sequence": 900}
+    said = run_json("fsck", "--check", "-", input=json.dumps(anchor), status=2)
     assert (said["held"], said["faults"][0]["code"], said["faults"][0]["damage"]) == (False, "not_checked", False)
 
 

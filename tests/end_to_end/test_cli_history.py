@@ -177,7 +177,7 @@ def test_a_dry_run_of_restore_writes_nothing(user):
 
 def test_replay_writes_every_revision(user, tmp_path):
     run("add", "-p", "boss", "-t", "memory", "-c", "rules", "New.")
-    result = run("replay", "--to", "history")
+    result = run("log", "--verify", "history")
     assert result.stderr == "4 revisions written\n2 heads rebuilt, byte for byte what the store recorded\n"
     assert set(result.stdout.splitlines()) == {
         "history/boss/MEMORY/1.md", "history/neo/USER/1.md", "history/neo/USER/2.md", "history/neo/USER/3.md",
@@ -189,7 +189,7 @@ def test_replay_writes_every_revision(user, tmp_path):
 
 def test_replay_into_a_folder_with_something_in_it_is_refused(user):
     before = snapshot(user.parents[2])
-    assert error_of("replay", "--to", "profiles")["code"] == "not_empty"
+    assert error_of("log", "--verify", "profiles")["code"] == "not_empty"
     assert snapshot(user.parents[2]) == before
 
 
@@ -199,7 +199,7 @@ COMMANDS = {
     "log": ("log", "{}"),
     "diff": ("diff", "{}"),
     "restore": ("restore", "{}", "1"),
-    "replay": ("replay", "{}", "--to", "out"),
+    "log --verify": ("log", "{}", "--verify", "out"),
 }
 
 
@@ -223,7 +223,7 @@ def test_a_name_that_is_no_entity(user, command, entity, code, hint):
 
 @together(
     ("command", "code"),
-    [("log", "missing"), ("diff", "missing"), ("restore", "missing"), ("replay", "unknown_target")],
+    [("log", "missing"), ("diff", "missing"), ("restore", "missing"), ("log --verify", "unknown_target")],
 )
 def test_the_path_of_a_file_that_is_not_there(user, command, code):
     assert error_of(*[argument.format("neo/USER.md") for argument in COMMANDS[command]])["code"] == code

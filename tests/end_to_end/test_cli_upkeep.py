@@ -93,30 +93,30 @@ def test_doctor_leaves_nothing_behind(user):
 
 
 def test_an_anchor_holds_however_much_is_written_later(user):
-    (line,) = run("anchor").stdout.splitlines()
+    (line,) = run("fsck", "--anchors").stdout.splitlines()
     assert list(json.loads(line)) == ["folder", "store", "sequence", "line"]
     (user.parents[2] / "anchors").write_text(f"{line}\n")
     for fact in ("one", "two", "three"):
         run(*ADD, f"Fact {fact}.")
-    assert run("anchor", "--check", "anchors").stdout == "the histories hold every anchor\n"
-    assert run_json("anchor", "--check", "-", input=line) == {"held": True, "faults": [], "unreadable": []}
+    assert run("fsck", "--check", "anchors").stdout == "the histories hold every anchor\n"
+    assert run_json("fsck", "--check", "-", input=line) == {"held": True, "faults": [], "unreadable": []}
 
 
 def test_an_anchor_reveals_a_history_that_was_put_back(user, sidecar, tmp_path):
     shutil.copytree(user.parent, tmp_path / "copy")
     run(*ADD, "Vendor is Beta.")
-    line = run("anchor").stdout
+    line = run("fsck", "--anchors").stdout
     shutil.rmtree(user.parent)
     shutil.copytree(tmp_path / "copy", user.parent)
     assert run("fsck").stdout == "no damage\n"
-    assert run("anchor", "--check", "-", input=line, status=4).stdout.startswith("damage[rolled_back]: homes/neo: ")
-    said = run_json("anchor", "--check", "-", input=line, status=4)
+    assert run("fsck", "--check", "-", input=line, status=4).stdout.startswith("damage[rolled_back]: homes/neo: ")
+    said = run_json("fsck", "--check", "-", input=line, status=4)
     assert (said["held"], [fault["code"] for fault in said["faults"]]) == (False, ["rolled_back"])
 
 
 @together("text", ["no anchor", "[]", "{}", '{"store": "a", "line": "b", "sequence": "c"}', "1"])
 def test_what_is_no_anchor_is_refused(user, text):
-    assert error_of("anchor", "--check", "-", input=text)["code"] == "bad_anchor"
+    assert error_of("fsck", "--check", "-", input=text)["code"] == "bad_anchor"
 
 
 @together(
@@ -126,7 +126,7 @@ def test_what_is_no_anchor_is_refused(user, text):
 def test_a_file_of_anchors_that_cannot_be_read(user, tmp_path, name, content, code):
     if content is not None:
         (tmp_path / name).write_bytes(content)
-    assert error_of("anchor", "--check", name)["code"] == code
+    assert error_of("fsck", "--check", name)["code"] == code
 
 
 # --- purge ---------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ def test_a_file_of_anchors_that_cannot_be_read(user, tmp_path, name, content, co
 
 def holding(folder, text):
     """The files below a folder that hold a text, and the old revisions that do."""
-    run("replay", "--to", folder / "history", "--root", folder)
+    run("log", "--verify", folder / "history", "--root", folder)
     found = [path for path, (data, _) in snapshot(folder).items() if text.encode() in data]
     shutil.rmtree(folder / "history")
     return found
@@ -208,11 +208,11 @@ def small(user):
 def test_a_repair_is_shown_before_it_is_made(user):
     user.write_bytes(LATIN)
     before = snapshot(user.parents[2])
-    result = run("repair", "neo", status=1)
+    result = run("fsck", "neo", status=1)
     assert snapshot(user.parents[2]) == before
     assert "\n-Caf\\xe9 before ten.\n+Café before ten.\n" in result.stdout
     assert "Windows-1252" in result.stderr
-    assert result.stderr.endswith("Nothing was written. Do it with --yes.\n")
+    assert result.stderr.endswith("Nothing was written. Do it with --repair.\n")
 
 
 def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
@@ -220,7 +220,7 @@ def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
     refused = run(*ADD, "New.", status=3).stderr
     assert ("error[not_utf8]" in refused, "expected nothing" in refused) == (True, False)
     assert "copied to homes/neo/USER.md.bak." in refused
-    assert run("repair", "neo/user", "--yes").stdout.startswith("mended in neo/user (revision ")
+    assert run("fsck", "neo/user", "--repair").stdout.startswith("mended in neo/user (revision ")
     assert user.read_bytes() == LATIN.replace(b"\xe9", "é".encode())
     assert LATIN in [copy.read_bytes() for copy in user.parent.glob("USER.md.bak.*")]
     run(*ADD, "New.")
@@ -228,17 +228,17 @@ def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
 
 def test_a_repair_that_moves_lines_away_says_where(user):
     user.write_bytes(LATIN)
-    assert "was moved to homes/neo/USER.moved.md" in run("repair", "neo", "--how", "move", "--yes").stderr
+    assert "was moved to homes/neo/USER.moved.md" in run("fsck", "neo", "--how", "move", "--repair").stderr
     assert (user.parent / "USER.moved.md").read_bytes() == b"Caf\xe9 before ten.\n"
 
 
 @pytest.mark.parametrize(("how", "entries"), [("split", 2), ("move", 0)])
 def test_an_entry_over_the_limit(small, how, entries):
     small.write_text(LONG)
-    assert run("repair", "neo", "--how", how, "--yes").stdout.startswith("mended in neo/user (revision ")
+    assert run("fsck", "neo", "--how", how, "--repair").stdout.startswith("mended in neo/user (revision ")
     bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
     assert sum("long paragraph" in body for body in bodies) == entries
-    assert run("repair", "neo").stderr.startswith("nothing to repair")
+    assert run("fsck", "neo").stderr.startswith("nothing to repair")
 
 
 def test_an_entry_over_the_limit_is_no_change_from_outside(small):
@@ -258,21 +258,21 @@ def test_an_entry_over_the_limit_is_no_change_from_outside(small):
 
 def test_a_repair_that_keeps_all_says_so(small):
     small.write_text(LONG)
-    assert "they stay as they are" in run("repair", "neo", "--how", "keep").stderr
+    assert "they stay as they are" in run("fsck", "neo", "--how", "keep").stderr
     assert small.read_text() == LONG
 
 
-@together("choices", [(), ("--yes",)])
+@together("choices", [(), ("--repair",)])
 def test_nothing_to_repair(user, choices):
     before = snapshot(user.parents[2])
-    result = run("repair", "neo", *choices)
+    result = run("fsck", "neo", *choices)
     assert (result.stdout, result.stderr) == ("", "nothing to repair: tools can write to all of it\n")
     assert snapshot(user.parents[2]) == before
 
 
 def test_a_remedy_for_another_harm_is_refused(user):
     user.write_bytes(LATIN)
-    assert error_of("repair", "neo", "--how", "split")["code"] == "bad_remedy"
+    assert error_of("fsck", "neo", "--how", "split")["code"] == "bad_remedy"
     assert user.read_bytes() == LATIN
 
 

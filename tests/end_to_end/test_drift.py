@@ -222,10 +222,10 @@ def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
         assert call(action="prompt", target=None)["success"]
     assert file.read_bytes() == text
     (copy,) = copies(file)
-    assert "an entry of 8,6" in run("reconcile", copy, status=1).stderr
-    run("reconcile", copy, "--all", "--dry-run")
+    assert "an entry of 8,6" in run("merge", copy, status=1).stderr
+    run("merge", copy, "--all", "--dry-run")
     assert call(**add)["reason"] == "drift"
-    assert "is accepted" in run("reconcile", copy, "--all").stderr
+    assert "is accepted" in run("merge", copy, "--all").stderr
     assert call(**CHANGE)["success"]
     assert call(**add)["success"]
 
@@ -290,7 +290,7 @@ def texts(file):
 
 def test_it_shows_what_the_copy_has_and_the_file_lacks(pair):
     file, copy = pair
-    shown = run("reconcile", copy, status=1)
+    shown = run("merge", copy, status=1)
     assert shown.stdout == (
         "1. changed in projects\n"
         "   copy: Atlas ships in May.\n"
@@ -307,13 +307,13 @@ def test_it_shows_what_the_copy_has_and_the_file_lacks(pair):
 
 def test_all_of_it_comes_and_no_word_of_the_file_goes(pair):
     file, copy = pair
-    assert "(revision 2)" in run("reconcile", copy, "--all").stdout
+    assert "(revision 2)" in run("merge", copy, "--all").stdout
     assert texts(file) == (
         "## Projects\nAtlas ships in June.\n§\n[owner: lea] Borealis has a new lead.\n§\nDelta is new.\n§\n"
         "Atlas ships in May.\n§\nCrux waits for parts.\n"
     )
     assert len(run("log", "orchestrator/memory").stdout.splitlines()) == 2
-    left = run("reconcile", copy)
+    left = run("merge", copy)
     assert (left.stdout, left.stderr) == ("Nothing is missing: the file has all that the copy has.\n", "")
     run("restore", "orchestrator/memory", "1")
     assert file.read_text(encoding="utf-8") == AFTER
@@ -325,22 +325,22 @@ FUTURE = BEFORE + "§\n[verified_date: 2999-01-01] Ember is dated in the future.
 def test_of_all_of_it_what_cannot_come_is_named_and_the_rest_comes(pair):
     file, copy = pair
     copy.write_text(FUTURE, encoding="utf-8")
-    tried = run("reconcile", copy, "--all", "--dry-run", status=1)
+    tried = run("merge", copy, "--all", "--dry-run", status=1)
     assert "left out: entry 4 in projects (bad_date: 2999-01-01 is in the future" in tried.stderr
     assert texts(file) == AFTER
-    done = json.loads(run("reconcile", copy, "--all", "--format", "json", status=1).stdout)
+    done = json.loads(run("merge", copy, "--all", "--format", "json", status=1).stdout)
     assert [(each["number"], each["error"]["code"]) for each in done["left_out"]] == [(4, "bad_date")]
     assert done["written"]["revision"] == "2"
     assert "Crux waits for parts." in texts(file)
     assert "Ember" not in texts(file)
-    again = run("reconcile", copy, "--all", status=1)
+    again = run("merge", copy, "--all", status=1)
     assert "left out: entry 1 in projects" in again.stderr
     assert again.stdout.startswith("1. missing in projects\n")
 
 
 def test_on_a_terminal_it_asks(pair):
     file, copy = pair
-    with terminals(file.parents[2], "reconcile", str(copy)) as opening:
+    with terminals(file.parents[2], "merge", str(copy)) as opening:
         for answers, status in (("s q", 1), ("s ? s b", 0)):
             terminal = opening()
             for answer in answers.split():
@@ -352,7 +352,7 @@ def test_on_a_terminal_it_asks(pair):
 
 def test_at_a_terminal_one_key_is_an_answer(pair, root):
     file, copy = pair
-    with terminals(root, "reconcile", str(copy)) as opening:
+    with terminals(root, "merge", str(copy)) as opening:
         terminal = opening()
         for key in "ss":
             terminal.wait_for(PROMPT)
@@ -366,21 +366,21 @@ def test_at_a_terminal_one_key_is_an_answer(pair, root):
 
 def test_one_entry(pair):
     file, copy = pair
-    run("reconcile", copy, "--entry", "3")
+    run("merge", copy, "--entry", "3")
     assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
-    assert "-Crux" not in run("reconcile", copy, "--entry", "1", "--dry-run").stdout
+    assert "-Crux" not in run("merge", copy, "--entry", "1", "--dry-run").stdout
     assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
 
 
 @together("number", ["0", "4", "-1"])
 def test_a_number_that_is_none(pair, number):
-    assert "1 to 3" in run("reconcile", pair[1], "--entry", number, status=2).stderr
+    assert "1 to 3" in run("merge", pair[1], "--entry", number, status=2).stderr
     assert pair[0].read_text(encoding="utf-8") == AFTER
 
 
 def test_both_choices_exclude_each_other(pair):
-    assert "exclude each other" in run("reconcile", pair[1], "--entry", "1", "--all", status=2).stderr
-    assert "--dry-run" in run("reconcile", pair[1], "--dry-run", status=2).stderr
+    assert "exclude each other" in run("merge", pair[1], "--entry", "1", "--all", status=2).stderr
+    assert "--dry-run" in run("merge", pair[1], "--dry-run", status=2).stderr
 
 
 def test_what_would_not_fit_is_refused_with_the_limit(file):
@@ -390,11 +390,11 @@ def test_what_would_not_fit_is_refused_with_the_limit(file):
     found = error_of("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target, status=3)["found"]
     run("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator", "-t", target, "--expected", found)
     if "limits: {" in (path.parents[2] / "catmem.yaml").read_text(encoding="utf-8"):
-        said = error_of("reconcile", copy, "--all", status=1)
+        said = error_of("merge", copy, "--all", status=1)
         assert said["code"] == "over_budget"
         assert "raise limits in catmem.yaml" in said["hint"]
     else:
-        run("reconcile", copy, "--all")
+        run("merge", copy, "--all")
         assert MORE in path.read_text(encoding="utf-8")
 
 
@@ -413,7 +413,7 @@ def test_what_cannot_be_reconciled(pair, place, data, code):
     path = place(pair[0])
     if data is not None:
         path.write_bytes(data)
-    assert error_of("reconcile", path, "--all", status=2)["code"] == code
+    assert error_of("merge", path, "--all", status=2)["code"] == code
     assert pair[0].read_text(encoding="utf-8") == AFTER
     if data is not None:
         path.unlink()
@@ -422,7 +422,7 @@ def test_what_cannot_be_reconciled(pair, place, data, code):
 def test_a_folder_and_a_link_are_no_copies(pair):
     folder = pair[0].with_name("MEMORY.md.bak.20200101T000000Z")
     folder.mkdir()
-    assert error_of("reconcile", folder, status=2)["code"] == "not_a_file"
+    assert error_of("merge", folder, status=2)["code"] == "not_a_file"
     folder.rmdir()
     folder.symlink_to(pair[1])
-    assert error_of("reconcile", folder, status=2)["code"] == "symlink"
+    assert error_of("merge", folder, status=2)["code"] == "symlink"

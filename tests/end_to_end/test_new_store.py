@@ -78,9 +78,9 @@ def test_the_store_is_looked_after(root):
     assert run_json("fsck", "--root", root) == {"damaged": False, "faults": [], "done": [], "unreadable": []}
     (folder,) = run_json("doctor", "--root", root)["folders"]
     assert (folder["path"], folder["file_system"], folder["records"]) == (str(root / "memory.json"), "JSON", 1)
-    anchor = run("anchor", "--root", root).stdout
+    anchor = run("fsck", "--anchors", "--root", root).stdout
     put(root / "anchors", anchor)
-    run("anchor", "--check", root / "anchors", "--root", root)
+    run("fsck", "--check", root / "anchors", "--root", root)
     assert [each["entity"] for each in run_json("store", "info", "--root", root)["entities"]] == ["neo/user"]
     run("lint", "--root", root, "--format", "json")
     assert error_of("fmt", "--root", root)["code"] == "not_here"

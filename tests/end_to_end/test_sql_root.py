@@ -94,7 +94,7 @@ def test_history_verbs(root):
     assert [each["agent"] for each in log["revisions"]] == ["person", "external", "person", "person"]
     root.run("restore", "orchestrator", "2")
     assert "From a shell." not in root.run("list", "-p", "orchestrator")
-    root.run("replay", "--to", "out")
+    root.run("log", "--verify", "out")
     assert "From a shell." in (root.folder / "out/orchestrator/USER/3.md").read_text()
 
 
@@ -142,8 +142,8 @@ def test_formatting_is_for_files_and_says_so(root):
 def test_fsck_doctor_and_anchors(root):
     assert "no damage" in root.run("fsck")
     assert "SQLite" in root.run("doctor")
-    (root.folder / "anchors").write_text(root.run("anchor"))
-    assert "hold every anchor" in root.run("anchor", "--check", "anchors")
+    (root.folder / "anchors").write_text(root.run("fsck", "--anchors"))
+    assert "hold every anchor" in root.run("fsck", "--check", "anchors")
     root.sql("UPDATE mem_log SET agent = 'nobody' WHERE sequence = 1")
     assert "log_damaged" in root.run("fsck", status=4)
 

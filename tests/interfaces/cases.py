@@ -103,7 +103,12 @@ CASES: dict[str, list[Case]] = {
         bad("unknown_name", profile="nobody"),
         bad("selector", profile="neo", categories=["!"]),
     ],
-    "log": [good(entity="neo/user"), good(entity="neo/user", limit=1), bad("unknown_name", entity="nobody/user")],
+    "log": [
+        good(entity="neo/user"),
+        good(entity="neo/user", limit=1),
+        good(folder="out"),
+        bad("unknown_name", entity="nobody/user"),
+    ],
     "blame": [good(entity="neo"), bad("unknown_name", entity="nobody")],
     "diff": [good(entity="neo/user", old="1", new="2"), bad("unknown_revision", entity="neo/user", old="99")],
     "restore": [
@@ -112,7 +117,6 @@ CASES: dict[str, list[Case]] = {
         bad("forbidden", entity="neo/user", revision="2", actor="neo"),
     ],
     "undo": [good(entity="neo/user", dry_run=True), bad("no_undo", entity="trinity/user")],
-    "replay": [good(folder="out")],
     "branches": [good(), good(entity="neo/user"), bad("unknown_name", entity="nobody/user")],
     "merge": [
         good(entity="neo/user", dry_run=True),
@@ -142,7 +146,6 @@ CASES: dict[str, list[Case]] = {
         bad("unknown_name", source="orchestrator", targets=["nobody"]),
     ],
     "seed-plan": [good(source="orchestrator", targets=["neo"]), bad("unknown_name", source="nobody")],
-    "reconcile": [bad("not_a_copy", copy="nowhere.md")],
     "fmt": [good(check=True), good(diff=True)],
     "migrate": [good(files=["homes/neo/USER.md"], dry_run=True)],
     "promote": [good(profile="neo"), bad("unknown_name", profile="nobody")],
@@ -156,10 +159,8 @@ CASES: dict[str, list[Case]] = {
     "key list": [good(), bad("bad_name", agent="no such agent")],
     "token list": [good()],
     "role-hash": [good(name="neo"), bad("unknown_name", name="nobody")],
-    "fsck": [good()],
+    "fsck": [good(), good(ends=True), good(entity="neo/user"), bad("unknown_name", entity="nobody/user")],
     "doctor": [good()],
-    "anchor": [good()],
-    "repair": [good(entity="neo/user"), bad("unknown_name", entity="nobody/user")],
     "purge": [
         good(entity="neo/user", old="couriers", dry_run=True),
         bad("no_match", entity="neo/user", old="nothing of this kind", dry_run=True),

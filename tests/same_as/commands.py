@@ -38,7 +38,7 @@ role-hash neo
 doctor
 store info
 fsck
-anchor
+fsck --anchors
 export --format hermes -p neo -t user
 """
 """Asked of every root, as text; of every third one as JSON too."""
@@ -64,7 +64,7 @@ sort --yes
 restore neo/user 1
 migrate homes/orchestrator/USER.md
 purge neo/user "office" --yes
-repair neo/user --yes
+fsck neo/user --repair
 promote --all
 fsck --repair
 prompt neo
@@ -74,7 +74,7 @@ prompt neo
 HELP = """
 init show list prompt add replace remove move verify search status proposals review lint rule schema undo seed promote fmt
 sort tidy migrate access stats log blame diff audit watch mcp serve token hermes import export branches merge write
-envelope key role-hash rollout simulate merge-driver fsck doctor reconcile repair restore purge store replay anchor help
+envelope key role-hash rollout simulate merge-driver fsck doctor restore purge store help
 token:list token:new token:remove hermes:install hermes:status hermes:sync hermes:uninstall key:list key:new key:remove
 rollout:bypass rollout:report store:copy store:info
 """
@@ -222,16 +222,16 @@ rollout bypass --for 1h
 simulate --agents 0
 merge-driver a b
 merge-driver no-such-a no-such-b no-such-c
-reconcile no-such.bak
-repair nobody
+merge no-such.bak
+fsck nobody
 purge neo/user
 purge neo/user "No entry says this" --yes
 store copy
 store copy files nowhere
 store copy files files
-replay neo/user
-replay nobody --to ../home/replayed
-anchor --check no-such.jsonl
+log --verify neo/user
+log nobody --verify ../home/replayed
+fsck --check no-such.jsonl
 hermes install --home ../nowhere
 hermes status --home ../nowhere
 hermes sync --home ../nowhere
@@ -317,23 +317,23 @@ audit --format jsonl
 restore neo/user 1 --dry-run --expected 9
 restore neo/user 1 --as neo
 restore -p neo 2
-replay -p neo --to ../home/replayed
-replay --to ../home/heads --heads
-replay --to ../home/heads
-anchor
-anchor --check - < "{output}"
+log -p neo --verify ../home/replayed
+log --verify ../home/heads --heads
+log --verify ../home/heads
+fsck --anchors
+fsck --check - < "{output}"
 fsck --repair
-repair -p neo --how split
-repair neo/user --how move --yes
-repair neo/user --how keep
+fsck -p neo --how split
+fsck neo/user --how move --repair
+fsck neo/user --how keep
 purge -p neo "office" --dry-run
 purge neo/user "office" --every --yes
 purge orchestrator/user - --yes < "alarm code"
-reconcile ../home/given/copy.md --all --dry-run
+merge ../home/given/copy.md --all --dry-run
 !put homes/neo/USER.md.bak.20261121T120000Z "## Rules\\nOf a recovery copy.\\n§\\nA second one.\\n"
-reconcile homes/neo/USER.md.bak.20261121T120000Z
-reconcile homes/neo/USER.md.bak.20261121T120000Z --entry 1
-reconcile homes/neo/USER.md.bak.20261121T120000Z --all
+merge homes/neo/USER.md.bak.20261121T120000Z
+merge homes/neo/USER.md.bak.20261121T120000Z --entry 1
+merge homes/neo/USER.md.bak.20261121T120000Z --all
 fmt homes/neo/USER.md --layout shared --check --diff
 fmt homes/neo/USER.md --layout shared
 fmt homes/neo/USER.md --layout plain
@@ -418,7 +418,7 @@ purge neo/user "Kept in a database" --yes
 diff neo/user 1 3
 export --snapshot ../home/snapshot.json
 export --snapshot ../home/snapshot.json --overwrite
-anchor
+fsck --anchors
 """,
     "bare": """
 import ../home/given/memory.jsonl --from mcp-memory -p neo -t user --map person=rules --map *=notes --dry-run

@@ -147,7 +147,7 @@ def test_a_file_equal_to_its_backup_is_no_further_drift(made, file, target):
     made.tool("orchestrator", target=target, **CHANGES["remove"])
     (copy,) = copies(file)
     file.write_bytes(copy.read_bytes())
-    made.run("reconcile", copy, "--all")
+    made.run("merge", copy, "--all")
     assert made.tool("orchestrator", action="list", target=target, offset=0)["success"]
     assert made.tool("orchestrator", target=target, **CHANGES["remove"])["success"]
     assert copies(file) == [copy]
@@ -193,11 +193,11 @@ def test_what_the_file_lacks_of_the_copy_is_brought_over(made, file, target):
     said = made.data("remove", "Uses tabs", "-p", "orchestrator", "-t", target, status=3)
     made.run("remove", "Uses tabs", "-p", "orchestrator", "-t", target, "--expected", said["found"])
     (copy,) = copies(file)
-    (lacks,) = made.data("reconcile", copy, status=1)["entries"]
+    (lacks,) = made.data("merge", copy, status=1)["entries"]
     assert (lacks["state"], lacks["category"]) == ("missing", "projects")
     made.configure("limits: {user: 1375, memory: 2200}\n", "")
-    made.run("reconcile", copy, "--all")
-    assert made.data("reconcile", copy)["entries"] == []
+    made.run("merge", copy, "--all")
+    assert made.data("merge", copy)["entries"] == []
     assert file.read_text(encoding="utf-8").count("a note of the plugin") > 300
 
 

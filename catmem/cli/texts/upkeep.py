@@ -89,7 +89,7 @@ def _repair(plan: RepairPlan, _: Call) -> None:
     before, after = (data.decode(errors="backslashreplace") for data in (plan.before, plan.after))
     emit(text_diff(before, after, f"a/{plan.entity}", f"b/{plan.entity}"))
     if plan.changes:
-        say("Nothing was written. Do it with --yes.")
+        say("Nothing was written. Do it with --repair.")
 
 
 def _purged(report: PurgeReport, call: Call) -> None:

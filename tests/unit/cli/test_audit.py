@@ -1,4 +1,4 @@
-"""``catmem audit``, ``catmem rollout`` and ``catmem replay``, as they are called."""
+"""``catmem audit``, ``catmem rollout`` and ``catmem log --verify``, as they are called."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_a_root_named_before_the_subcommand_is_not_passed_over(place):
 
 
 def test_a_replay_says_what_it_rebuilt(used, tmp_path):
-    result = run("replay", "--root", used, "--to", tmp_path / "to")
+    result = run("log", "--root", used, "--verify", tmp_path / "to")
     assert result.stderr == "2 revisions written\n1 head rebuilt, byte for byte what the store recorded\n"
     assert (tmp_path / "to" / "neo" / "USER.md").read_bytes() == (used / "homes" / "neo" / "USER.md").read_bytes()
 
@@ -244,7 +244,7 @@ def test_a_mismatch_is_told_with_exit_status_4(used, tmp_path):
     path = used / "homes" / "neo" / "USER.md"
     path.unlink()
     path.mkdir()
-    result = run("replay", "--root", used, "--to", tmp_path / "to", "--format", "json", status=4)
+    result = run("log", "--root", used, "--verify", tmp_path / "to", "--format", "json", status=4)
     assert result.stderr.startswith("mismatch: neo/user: what stands there now: rebuilt ")
     (mismatch,) = json.loads(result.stdout)["mismatches"]
     assert mismatch["entity"] == "neo/user"

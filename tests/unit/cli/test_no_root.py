@@ -6,9 +6,9 @@ from tests.end_to_end.terminal import run
 from tests.together import together
 
 COMMANDS = [
-    "access", "anchor", "audit", "branches", "branches neo", "diff neo", "doctor", "fmt", "fsck", "key list",
+    "access", "fsck --anchors", "audit", "branches", "branches neo", "diff neo", "doctor", "fmt", "fsck", "key list",
     "key new person", "key remove person", "lint", "list", "log neo", "merge neo", "merge neo 8a --drop",
-    "replay --to out", "replay neo --to out", "restore neo 1", "review --list", "rollout", "rollout report",
+    "log --verify out", "log neo --verify out", "restore neo 1", "review --list", "rollout", "rollout report",
     "rollout bypass --end", "rollout bypass --reason why --for 1h", "search x", "serve --port 0", "stats",
     "store copy files sqlite:///memory.db", "store info", "token list", "token new anna --person", "token remove anna",
     "watch",

@@ -282,11 +282,11 @@ def test_repair_of_broken_json_names_remedies_and_each_works(root: Workspace, tm
         return done.exit_code, done.stdout + done.stderr
 
     root.put(ALPHA, {"a": 1}, expected=0)
-    code, said = run("repair", ALPHA)
+    code, said = run("fsck", ALPHA)
     assert (code, "project:alpha has no entries to repair" in said) == (2, True)
     for mend in ("edit", "restore"):
         file_of(root).write_text("{broken")
-        code, said = run("repair", ALPHA, "--yes")
+        code, said = run("fsck", ALPHA, "--repair")
         assert (code, said.startswith("error[not_json]: project:alpha: not JSON")) == (2, True), said
         assert "entities/project%3Aalpha/content.json" in said
         found = re.search(r"catmem (restore project:alpha REVISION)", said)

@@ -209,7 +209,7 @@ def test_bytes_that_are_no_text_are_not_written_over(tmp_path):
         with pytest.raises(DriftError) as caught:
             write()
         assert caught.value.code == "not_utf8"
-        assert "catmem repair neo/user" in caught.value.hint
+        assert "catmem fsck neo/user" in caught.value.hint
     assert workspace.store.peek("neo/user") == data
 
 
@@ -241,7 +241,7 @@ def test_an_entry_over_the_whole_limit_is_not_written_to(with_long_entry, write)
     error = caught.value
     assert error.code == "entry_too_large"
     assert error.message == "this entry has 49 characters, longer than the whole limit of the file, 40"
-    assert "Shorten or remove it once you have read it, or see what 'catmem repair neo/user' would do" in error.hint
+    assert "Shorten or remove it once you have read it, or see what 'catmem fsck neo/user' would do" in error.hint
     assert with_long_entry.remove("neo", "short").changed
 
 

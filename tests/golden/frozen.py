@@ -54,7 +54,7 @@ diff neo/user
 branches
 merge neo/user
 restore neo/user 1
-replay neo/user --to replayed
+log neo/user --verify replayed
 audit
 store info
 store copy files sqlite:///copy.db
@@ -76,7 +76,7 @@ rollout report
 rollout bypass --for 1h --reason test
 simulate --agents 2 --writes 4 --think 0
 purge neo/user "blanks over" --dry-run
-repair neo/user
+fsck neo/user
 merge --all
 """
 """Commands on an example root, one after the other. Refusals are answers too."""

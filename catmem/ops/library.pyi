@@ -268,19 +268,6 @@ def ask(
 @overload
 def ask(
     root: Workspace,
-    operation: Literal["seed-plan"],
-    actor: str | None = ...,
-    /,
-    *,
-    source: str,
-    targets: list[str] | None = ...,
-    target: Literal["user", "memory"] | None = ...,
-    categories: list[str] | None = ...,
-    as_of: date | None = ...,
-) -> Any: ...
-@overload
-def ask(
-    root: Workspace,
     operation: Literal["status"],
     actor: str | None = ...,
     /,

@@ -17,7 +17,6 @@ from catmem.ops.shared import (
     CATEGORY,
     PROFILE,
     AllowSecret,
-    AsOf,
     DryRun,
     ExternalChange,
     Interactive,
@@ -26,7 +25,7 @@ from catmem.ops.shared import (
     Target,
 )
 from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, ONLY_TOOL, Call, Http, Outcome, P, Tool, UsageError, operation
-from catmem.seeding.plan import HowSeeded, SeedPlan
+from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
 from catmem.workspace.workspace import Workspace
@@ -147,7 +146,14 @@ def seed(
             at=ONLY_COMMAND,
         ),
     ] = False,
-    dry_run: DryRun = False,
+    dry_run: Annotated[
+        bool,
+        P(
+            "Write nothing; show what would change.",
+            http="Write nothing, and tell what would be.",
+            at=(ONLY_COMMAND | NO_COMMAND) - ONLY_TOOL,
+        ),
+    ] = False,
     check: Annotated[
         bool, P("Write nothing; exit status 1 if anything is out of date (for CI).", at=ONLY_COMMAND)
     ] = False,
@@ -218,7 +224,7 @@ def seed(
     With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
     """
     if call.interface != "command":
-        return _of_agent(call, str(source), targets, target=target, categories=categories, resolve=resolve)
+        return _of_agent(call, SeedRequest(str(source), targets, target, categories, resolve=resolve, actor=call.actor))
     settling, named = settlements(settle), targets or []
     _refuse_slips(call, settling)
     root = call.root
@@ -250,27 +256,22 @@ def seed(
     return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
 
 
-def _of_agent(
-    call: Call,
-    source: str,
-    targets: list[str] | None,
-    resolve: Literal["target", "source"] | None,
-    **how: Any,  # noqa: ANN401 - as plan_seed has it
-) -> Outcome:
+def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
     """What a seed did, for a caller at another interface than the command line."""
+    from catmem.seeding.planner import plan_seed
     from catmem.workspace.history import refuse_bounded
 
     if call.actor is not None:
         if call.session is not None and call.session.proposes:
             raise ForbiddenError("a seed cannot wait for a person", hint="A person may seed.")
-        if source != call.actor or resolve is not None:
+        if asked.source != call.actor or asked.resolve is not None:
             raise ForbiddenError(
                 f"{call.actor} may not seed that",
                 hint="A profile of tier 1 seeds from its own files, and settles nothing.",
             )
         refuse_bounded(call.root, call.actor, "seed the memory of other profiles")
-    plan = call.root.plan_seed(source, targets, resolve=resolve, actor=call.actor, **how)
-    done = SeedSeen(call.root.apply_seed(plan))
+    plan = plan_seed(call.root, asked)
+    done = SeedSeen(plan if call.values["dry_run"] else call.root.apply_seed(plan))
     return Outcome(done, conflict=bool(done.errors))
 
 
@@ -383,36 +384,6 @@ def settled(settling: _Settlements, planned: Callable[..., "SeedPlan"]) -> "Seed
 def open_conflicts(plan: "SeedPlan") -> list[tuple[str, "FilePlan", "Conflict"]]:
     """The open conflicts of a plan by their ids."""
     return [(conflict_id(each.target, found), each, found) for each in plan.files for found in each.conflicts]
-
-
-# --- plans -----------------------------------------------------------------------------------------------------------
-
-
-@operation(
-    "seed-plan",
-    command=False,
-    people=("look at what a seed would do", "It quotes files of other profiles, so it is for a person."),
-    http=Http(
-        "GET",
-        "/seed",
-        "What a seed would do",
-        "Entry by entry; nothing is written. For a person.",
-        "SeedPlan",
-        refusals=(400, 404, 422),
-        statuses=_STATUSES,
-    ),
-)
-def seed_plan(
-    call: Call,
-    *,
-    source: Annotated[str, P("Whose files are copied from.", form=PROFILE)],
-    targets: Annotated[list[str] | None, P("Who gets a slice, separated by commas.")] = None,
-    target: Annotated[Target | None, P("Keep to one of the files: user or memory.")] = None,
-    categories: Annotated[list[str] | None, P("Only these categories, separated by commas.")] = None,
-    as_of: AsOf = None,
-) -> Any:  # noqa: ANN401 - a plan
-    """Say what a seed would do, entry by entry; nothing is written."""
-    return call.root.plan_seed(source, targets, target=target, as_of=as_of, categories=categories)
 
 
 # --- operations that bring what specialists learned to their sources: promote ----------------------------------------

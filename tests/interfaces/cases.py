@@ -142,10 +142,10 @@ CASES: dict[str, list[Case]] = {
     "memory list": [good(), good(target="memory", offset=1)],
     "memory search": [good(query="vendor"), good(query="xyzzy", category="rules")],
     "seed": [
+        good(source="orchestrator", targets=["neo"], dry_run=True),
         good(source="orchestrator", targets=["neo"], target="user", categories=["rules"]),
         bad("unknown_name", source="orchestrator", targets=["nobody"]),
     ],
-    "seed-plan": [good(source="orchestrator", targets=["neo"]), bad("unknown_name", source="nobody")],
     "fmt": [good(check=True), good(diff=True)],
     "migrate": [good(files=["homes/neo/USER.md"], dry_run=True)],
     "promote": [good(profile="neo"), bad("unknown_name", profile="nobody")],

@@ -10,12 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.store.contract import EXTERNAL, Change
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Place
+from catmem.store.contract import EXTERNAL
 from catmem.store.files.system import System
 from tests.crash.disk import LONG_AGO
-from tests.merges import merge_appended
+from tests.unit.store.one_file import add
 
 TEXT = b"first\nsecond\nthird\n"
 DAY = 86400.0
@@ -45,19 +43,8 @@ def machine():
 
 
 @pytest.fixture
-def file(tmp_path):
-    return tmp_path / "USER.md"
-
-
-@pytest.fixture
-def store(file, machine):
-    store = FileStore(lambda _: Place(file.parent, (), file.name), ["user"], system=machine, merge=merge_appended)
-    yield store
-    store.close()
-
-
-def add(store, text):
-    return store.commit("user", None, lambda current: current.data + text, Change())
+def system(machine):
+    return machine
 
 
 def told(store):

@@ -259,10 +259,3 @@ def test_a_repair_goes_on_behind_what_was_lost_and_what_was_lost_stays_told(fold
     assert [message.startswith("what is left of records that were lost") for message in kept] == (
         [] if hurt is cut_clean else [True]
     )
-
-
-def test_a_record_that_was_cut_short_before_its_file_was_in_place_is_cut_off(folder, file, opened):
-    two_writes_and_then(folder, opened, lambda data: data + data[data.rindex(b"\x1e") : -5])
-    before = file.read_bytes()
-    assert add(opened()).data == before + b"Added.\n"
-    assert [fault.code for fault in opened().verify()] == ["journal_leftover"]

@@ -8,10 +8,10 @@ import pytest
 
 from catmem.errors import BusyError
 from catmem.store.contract import Change
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import PATIENCE, Place
+from catmem.store.files.folder import PATIENCE
 from catmem.store.files.system import System
 from tests.merges import merge_appended
+from tests.unit.store.one_file import add, store_on
 
 STEP = 0.3
 """Seconds that each wait for the disk takes here."""
@@ -62,16 +62,10 @@ def system(tmp_path):
 
 
 @pytest.fixture
-def store(tmp_path, system):
-    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], system=system, merge=merge_appended)
+def store(store, system):
     add(store, b"first\n")
     system.seconds = 0.0
-    yield store
-    store.close()
-
-
-def add(store, text):
-    return store.commit("user", None, lambda current: current.data + text, Change())
+    return store
 
 
 def test_who_always_wants_the_file_has_a_write_refused_within_its_time(store, system):
@@ -120,7 +114,7 @@ def test_many_late_writes_are_joined_by_as_many_writes_as_it_takes(tmp_path, sys
         system.seconds += 0.4
         return merge_appended(file, base, ours, theirs)
 
-    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], system=system, merge=merge)
+    store = store_on(tmp_path / "USER.md", system=system, merge=merge)
     with ExitStack() as held:
         for number in range(8):
             add(store, b"%d\n" % number)

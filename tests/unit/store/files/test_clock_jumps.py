@@ -7,15 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from catmem.store.contract import Change
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Place
 from catmem.store.files.retention import KEPT
 from catmem.store.files.system import System
 from tests.crash.interleavings import one_deep
 from tests.crash.kills import OPERATIONS, every_kill, kill_at
 from tests.crash.scene import quick_folder, trial_in
-from tests.merges import merge_appended
+from tests.unit.store.one_file import add
 
 
 class Clock(System):
@@ -59,28 +56,8 @@ def clock():
 
 
 @pytest.fixture
-def file(tmp_path):
-    return tmp_path / "USER.md"
-
-
-@pytest.fixture
-def store(file, clock):
-    store = FileStore(lambda _: Place(file.parent, (), file.name), ["user"], system=clock, merge=merge_appended)
-    yield store
-    store.close()
-
-
-def add(store, text):
-    return store.commit("user", None, lambda current: current.data + text, Change())
-
-
-def test_the_history_goes_on_in_the_order_of_the_writes(store, clock):
-    for number, wrong in enumerate((0, 50_000, -50_000, 3)):
-        clock.wrong = wrong
-        add(store, b"%d\n" % number)
-    assert [each.revision for each in store.log("user")] == ["4", "3", "2", "1"]
-    assert store.peek("user") == b"0\n1\n2\n3\n"
-    assert store.verify() == []
+def system(clock):
+    return clock
 
 
 def test_what_an_older_journal_took_out_is_not_taken_for_the_newer_ones(store, file):
@@ -107,3 +84,12 @@ def test_copies_that_were_made_while_the_clock_was_ahead_do_not_push_out_newer_o
     assert kept == {b"%d\n" % number for number in range(2, KEPT + 2)}
     stamps = {path.name.split(".")[-1][:4] for path in file.parent.glob("*.bak.*")}
     assert str(datetime.now(UTC).year) in stamps
+
+
+def test_the_history_goes_on_in_the_order_of_the_writes(store, clock):
+    for number, wrong in enumerate((0, 50_000, -50_000, 3)):
+        clock.wrong = wrong
+        add(store, b"%d\n" % number)
+    assert [each.revision for each in store.log("user")] == ["4", "3", "2", "1"]
+    assert store.peek("user") == b"0\n1\n2\n3\n"
+    assert store.verify() == []

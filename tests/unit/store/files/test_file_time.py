@@ -3,30 +3,14 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime
 
 import pytest
 
-from catmem.store.contract import Change
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Place
-from tests.merges import merge_appended
+from tests.unit.store.one_file import add
 
 THEN = 1_767_225_600_123_456_789
 SAID = "2026-01-01T00:00:00.123456Z"
-
-
-@pytest.fixture
-def store(tmp_path):
-    store = FileStore(lambda _: Place(tmp_path, (), "USER.md"), ["user"], merge=merge_appended)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "USER.md"
 
 
 def notes(store):
@@ -34,31 +18,20 @@ def notes(store):
     return [revision.note.get(FILE_TIME) for revision, _ in store.replay("user")]
 
 
-def write(store, text):
-    return store.commit("user", None, lambda current: current.data + text, Change())
-
-
-def test_the_first_adoption(store, file):
-    file.write_bytes(b"theirs\n")
-    os.utime(file, ns=(THEN, THEN))
-    write(store, b"ours\n")
-    assert notes(store) == [SAID, None]
-
-
 def test_a_late_write_to_a_file_that_is_out_already(store, file):
-    write(store, b"first\n")
+    add(store, b"first\n")
     with file.open("ab") as late:
-        write(store, b"ours\n")
+        add(store, b"ours\n")
         late.write(b"late\n")
         late.flush()
         os.utime(late.fileno(), ns=(THEN + 10**9, THEN + 10**9))
-        write(store, b"more\n")
+        add(store, b"more\n")
     found = {revision.op: revision.note.get(FILE_TIME) for revision, _ in store.replay("user")}
     assert found["late"] == "2026-01-01T00:00:01.123456Z"
 
 
 def test_a_new_journal_after_damage(store, file, tmp_path):
-    write(store, b"ours\n")
+    add(store, b"ours\n")
     store.close()
     (segment,) = (tmp_path / ".catmem" / "journal").glob("*.log")
     segment.write_bytes(b"damage" + segment.read_bytes())
@@ -80,11 +53,3 @@ def test_a_new_journal_after_damage(store, file, tmp_path):
 )
 def test_times_that_are_no_dates(mtime, note):
     assert file_time_note(mtime) == note
-
-
-def test_the_time_sorts_as_the_timestamps_of_records_do(store, file):
-    file.write_bytes(b"theirs\n")
-    write(store, b"ours\n")
-    (first, _), *_ = store.replay("user")
-    assert first.note[FILE_TIME] <= first.timestamp
-    assert datetime.fromisoformat(first.note[FILE_TIME]).tzinfo == UTC

@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import DamagedError
 from catmem.store.files.records import RecordDraft, branch_name
-from tests.unit.store.journals import Quick, draft, fill, journal_in, put, segments
+from tests.unit.store.journals import fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
 
@@ -22,20 +22,6 @@ def merge(journal, data, name, *parents):
 
 def tips(journal, file="USER.md"):
     return [record.revision for record in journal.tips(file)]
-
-
-def test_a_branch_is_no_part_of_the_file_that_it_is_of(tmp_path):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"one\n")
-        two = put(journal, b"two\n")
-        record = branch(journal, b"mine\n")
-        assert (record.owner, record.is_branch, record.base) == ("USER.md", True, None)
-        assert (journal.head("USER.md"), journal.head_data("USER.md")) == (two, b"two\n")
-        assert (journal.files(), journal.last, journal.last_write) == (["USER.md"], record, two)
-        three = put(journal, b"three\n")
-        assert three.base == two.head
-        assert [data for _, data in journal.replay()] == [b"one\n", b"two\n", b"mine\n", b"three\n"]
-        assert journal.verify() == []
 
 
 def test_checkpoints_carry_a_branch_until_it_is_merged(tmp_path):
@@ -96,33 +82,3 @@ def test_a_branch_that_is_not_what_its_name_says_is_damage(tmp_path, drafted):
         journal.append(drafted, b"mine\n")
     with journal_in(tmp_path) as journal, pytest.raises(DamagedError):
         journal.refresh()
-
-
-def test_a_commit_reads_no_more_of_a_journal_with_branches_than_of_one_without(tmp_path):
-    """The branches lie in the newest checkpoint, so the newest segment still says all that is there now."""
-    read = {}
-    for count in (20, 200):
-        folder = tmp_path / str(count)
-        with journal_in(folder, **SMALL) as journal:
-            fill(journal, 2)
-            branch(journal, b"mine\n")
-            for number in range(3, count):
-                journal.append(draft(number), b"%d\n" % number)
-        opened = []
-        with journal_in(folder, Opening(opened), **SMALL) as journal:
-            assert tips(journal)[1:] == ["2a"]
-            journal.append(draft(count), b"end\n")
-        read[count] = len(opened)
-    assert read[20] == read[200]
-
-
-class Opening(Quick):
-    """Notes what is opened."""
-
-    def __init__(self, opened):
-        super().__init__()
-        self.opened = opened
-
-    def open(self, name, *arguments, **named):
-        self.opened.append(name)
-        return super().open(name, *arguments, **named)

@@ -10,7 +10,7 @@ import pytest
 
 from catmem.errors import DamagedError
 from catmem.store.files import journal_disk
-from catmem.store.files.segments import Segment, frame, walk
+from catmem.store.files.segments import frame, walk
 from tests.unit.store.journals import draft, fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
@@ -81,36 +81,6 @@ def test_a_flipped_bit_never_makes_a_wrong_head(written):
     assert outcomes == {None, 5}
 
 
-def test_no_flip_of_any_bit_passes(written):
-    folder, _ = written
-    path = segments(folder)[-1]
-    data = path.read_bytes()
-    last = walk(data).lines[-1].start
-    for bit in range(8 * len(data)):
-        bad = bytearray(data)
-        bad[bit // 8] ^= 1 << bit % 8
-        try:
-            segment = Segment.read(path.name, path, bytes(bad))
-        except DamagedError:
-            continue
-        assert segment.torn
-        assert segment.end == last <= bit // 8
-
-
-@pytest.mark.parametrize("repair", [False, True])
-def test_a_broken_tail_is_only_cut_off_by_whoever_has_the_lock(written, repair):
-    folder, texts = written
-    newest = segments(folder)[-1]
-    data = newest.read_bytes()
-    newest.write_bytes(data + b"\x1e0000")
-    with journal_in(folder) as journal:
-        journal.refresh(repair=repair)
-        assert journal.head_data("USER.md") == texts[-1]
-    assert newest.read_bytes() == (data if repair else data + b"\x1e0000")
-    aside = [path for path in folder.iterdir() if ".tail-" in path.name]
-    assert [(path.name, path.read_bytes()) for path in aside] == [(f"{newest.name}.tail-7", b"\x1e0000")] * repair
-
-
 def test_a_segment_whose_only_record_is_cut_off_is_written_to_again(tmp_path):
     with journal_in(tmp_path, **SMALL) as journal:
         fill(journal, 5)
@@ -124,24 +94,6 @@ def test_a_segment_whose_only_record_is_cut_off_is_written_to_again(tmp_path):
             journal.refresh()
             assert put(journal, b"again").sequence == number
     assert codes(tmp_path) == ["journal_leftover"]
-
-
-def test_a_tail_of_a_running_write_is_passed_over_until_it_is_whole(written):
-    folder, texts = written
-    newest = segments(folder)[-1]
-    with journal_in(folder, **SMALL) as reader:
-        assert reader.head_data("USER.md") == texts[-1]
-        before = newest.read_bytes()
-        with journal_in(folder, **SMALL) as writer:
-            put(writer, b"next")
-        after = newest.read_bytes()
-        for size in range(len(before), len(after)):
-            newest.write_bytes(after[:size])
-            reader.refresh()
-            assert reader.last.sequence == 6
-        newest.write_bytes(after)
-        reader.refresh()
-        assert reader.head_data("USER.md") == b"next"
 
 
 def test_a_record_that_its_writer_took_back_is_forgotten(written):
@@ -175,16 +127,6 @@ def test_damage_before_a_good_record_is_refused_by_reader_and_writer(written, li
             error = caught.value
             assert (error.code, error.exit_status, error.path) == ("damaged", 4, str(newest))
             assert "catmem fsck" in str(error.hint)
-
-
-def test_damage_in_an_older_segment_leaves_the_head_alone_and_is_found(written):
-    folder, texts = written
-    oldest = segments(folder)[0]
-    oldest.write_bytes(oldest.read_bytes()[:-1])
-    assert head_after_repair(folder) == (6, texts[6])
-    assert codes(folder) == ["journal_damaged"]
-    with journal_in(folder) as journal, pytest.raises(DamagedError):
-        list(journal.replay())
 
 
 MOVED = {
@@ -329,19 +271,3 @@ def test_what_is_no_regular_file_is_refused_and_waits_for_nobody(tmp_path):
     os.mkfifo(tmp_path / "000000000001.log")
     assert head_after_repair(tmp_path) is None
     assert codes(tmp_path) == ["journal_damaged"]
-
-
-def test_a_link_is_not_followed(tmp_path):
-    with journal_in(tmp_path / "a") as journal:
-        fill(journal, 2)
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "000000000001.log").symlink_to(tmp_path / "a" / "000000000001.log")
-    with journal_in(tmp_path / "b") as journal, pytest.raises(OSError, match=r"symbolic|links"):
-        journal.refresh()
-
-
-def test_a_line_that_is_no_record_is_damage_though_its_crc_fits(written):
-    folder, _ = written
-    newest = segments(folder)[-1]
-    newest.write_bytes(newest.read_bytes() + frame(b'{"version":1}'))
-    assert head_after_repair(folder) is None

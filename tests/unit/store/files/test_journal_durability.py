@@ -21,31 +21,6 @@ def in_place(name):
     return [f"write {name}.new", f"fsync {name}.new", f"rename {name}.new", "fsync folder"]
 
 
-def test_an_append_is_written_and_then_waited_for(tmp_path, noting):
-    with journal_in(tmp_path, noting) as journal:
-        fill(journal, 2)
-        noting.notes.clear()
-        put(journal, b"3")
-        assert noting.notes == [f"write {FIRST}", f"fsync {FIRST}"]
-
-
-def test_the_first_append_of_a_process_waits_for_the_name_of_the_segment_too(tmp_path, noting):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"1")
-    with journal_in(tmp_path, noting) as journal:
-        put(journal, b"2")
-    assert noting.notes == ["fsync folder", f"write {FIRST}", f"fsync {FIRST}"]
-
-
-@pytest.mark.parametrize(("already", "name"), [(0, FIRST), (4, SECOND)])
-def test_a_new_segment_is_whole_before_it_has_its_name(tmp_path, noting, already, name):
-    with journal_in(tmp_path, noting, **SMALL) as journal:
-        fill(journal, already)
-        noting.notes.clear()
-        put(journal, b"next")
-    assert noting.notes == in_place(name)
-
-
 def test_a_tail_is_kept_aside_before_it_is_cut_off(tmp_path, noting):
     with journal_in(tmp_path) as journal:
         put(journal, b"1")
@@ -77,24 +52,3 @@ def test_a_history_is_on_the_disk_before_its_segments_get_their_names_one_after_
     staged = [f"{does} {name}.new" for name in (FIRST, SECOND) for does in ("write", "fsync")]
     named = [note for name in (FIRST, SECOND) for note in (f"rename {name}.new", "fsync folder")]
     assert noting.notes == [*staged, *named]
-
-
-def test_a_flush_waits_for_records_and_names(tmp_path, noting):
-    with journal_in(tmp_path) as journal:
-        put(journal, b"1")
-    with journal_in(tmp_path, noting) as journal:
-        journal.refresh(repair=True)
-        journal.flush()
-        assert set(noting.notes) == {f"fsync {FIRST}", "fsync folder"}
-
-
-def test_reading_and_verifying_change_nothing(tmp_path, noting):
-    with journal_in(tmp_path, **SMALL) as journal:
-        fill(journal, 14)
-    with journal_in(tmp_path, noting, **SMALL) as journal:
-        journal.refresh(repair=True)
-        list(journal.replay())
-        journal.verify()
-        journal.find("USER.md", "3")
-        assert journal.contains(journal.anchor())
-    assert noting.notes == []

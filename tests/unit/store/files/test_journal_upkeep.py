@@ -9,7 +9,7 @@ from base64 import b64decode
 import pytest
 
 from catmem.store.files.segments import walk
-from tests.unit.store.journals import Failing, fill, journal_in, put, segments
+from tests.unit.store.journals import Failing, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
 SECRET = b"hunter2-sk-live-0042"
@@ -73,33 +73,6 @@ def test_what_is_erased_is_nowhere_and_all_else_is_as_it_was(tmp_path):
         assert put(journal, b"goes on").base == before[-1].head
 
 
-def test_a_rewritten_record_is_a_tombstone_and_says_which_digests_stood_there(tmp_path):
-    with_secrets(tmp_path)
-    with journal_in(tmp_path, **SMALL) as journal:
-        before = {record.sequence: record for record in journal.records()}
-        journal.erase(redact)
-        changed = [record for record in journal.records() if record.was]
-    assert all(record.was == (before[record.sequence].line, before[record.sequence].head) for record in changed)
-    assert all(record.line != before[record.sequence].line for record in changed)
-    # Revisions 3 to 9 held it; 10 was made from bytes that did.
-    assert {record.revision for record in changed if record.file == "USER.md"} == {str(n) for n in range(3, 11)}
-
-
-def test_segments_without_anything_to_erase_are_not_touched(tmp_path):
-    with_secrets(tmp_path)
-    with journal_in(tmp_path, **SMALL) as journal:
-        put(journal, b"without", "USER.md")
-        fill(journal, 6, "MEMORY.md")
-        before = {path: path.stat().st_ino for path in segments(tmp_path)}
-        assert journal.erase(lambda _, data: data) == 0
-        assert {path: path.stat().st_ino for path in segments(tmp_path)} == before
-        journal.erase(redact)
-    kept = [path for path in segments(tmp_path) if path.stat().st_ino == before[path]]
-    # The last that is rewritten begins with a copy of revision 10, which was made from bytes that held the secret.
-    assert kept == segments(tmp_path)[4:]
-    assert len(kept) == 2
-
-
 def test_erasing_twice_changes_nothing_the_second_time_and_keeps_the_first_tombstones(tmp_path):
     with_secrets(tmp_path)
     with journal_in(tmp_path, **SMALL) as journal:
@@ -130,13 +103,3 @@ def test_an_erasure_that_was_stopped_leaves_a_good_journal_and_is_finished_by_th
         assert not any(SECRET in data for data in everything_in(tmp_path))
         assert [data for r, data in journal.replay() if r.file == "USER.md"] == [redact("", text) for text in texts]
         assert journal.verify() == []
-
-
-def test_an_anchor_still_holds_after_an_erasure(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        put(journal, SECRET)
-        anchor = journal.anchor()
-        fill(journal, 6, "MEMORY.md")
-        journal.erase(redact)
-        assert journal.contains(anchor)
-        assert not journal.contains({**anchor, "line": journal.find("USER.md", "1").line})

@@ -3,13 +3,11 @@ from __future__ import annotations
 import json
 import tracemalloc
 from dataclasses import replace
-from itertools import product
 
 import pytest
 
-from catmem.digest import bytes_digest, canonical_json
-from catmem.store.changes import Splice, WholeText, change, splice, whole
-from catmem.store.contract import revision_number
+from catmem.digest import bytes_digest
+from catmem.store.changes import Splice, WholeText, whole
 from catmem.store.files.records import (
     MAX_DATA,
     Checkpoint,
@@ -63,30 +61,6 @@ CHECKPOINT = Checkpoint(
     line=HEX,
 )
 CHANGE = Splice(2, 1, b"\x00\xff")
-
-
-@together("record", [RECORD, FULL, replace(RECORD, base=None, parents=())], ids=["plain", "full", "first"])
-@together("change", [CHANGE, whole(b"text")], ids=["splice", "whole"])
-def test_a_record_is_read_as_it_was_written(record, change):
-    assert decode(encode(record, change), OTHER) == (record, change)
-
-
-def test_a_payload_is_canonical_json_without_what_frames_a_line():
-    payload = encode(FULL, CHANGE)
-    assert payload == canonical_json(json.loads(payload))
-    assert b"\n" not in payload
-    assert b"\x1e" not in payload
-
-
-def test_a_rewritten_record_links_to_the_next_by_what_it_was():
-    assert (RECORD.link, RECORD.origin) == (OTHER, DIGEST)
-    assert (FULL.link, FULL.origin) == (FULL.was.line, FULL.was.head)
-
-
-@together(("revision", "number"), [("8", 8), ("8a", 8), ("12", 12), ("a8", 0), ("", 0)])
-def test_the_number_of_a_revision_is_what_it_begins_with(revision, number):
-    assert revision_number(revision) == number
-    assert replace(RECORD, revision=revision).number == number
 
 
 @together("note", [{"a": float("nan")}, {"a": object()}, {"a": "\ud800"}])
@@ -189,54 +163,6 @@ def test_what_is_no_json_object_is_malformed(payload):
     for read in (decode, decode_checkpoint):
         with pytest.raises(MalformedError):
             read(payload, OTHER)
-
-
-@together(
-    ("old", "new", "expected"),
-    [
-        (b"", b"", (0, 0, b"")),
-        (b"", b"abc", (0, 0, b"abc")),
-        (b"abc", b"", (0, 3, b"")),
-        (b"abc", b"abc", (3, 0, b"")),
-        (b"abc", b"abXc", (2, 0, b"X")),
-        (b"abc", b"Xabc", (0, 0, b"X")),
-        (b"abc", b"abcX", (3, 0, b"X")),
-        (b"aaaa", b"aaa", (3, 1, b"")),
-        (b"aaa", b"aaaa", (3, 0, b"a")),
-        (b"one two three", b"one 2 three", (4, 3, b"2")),
-    ],
-)
-def test_a_splice_is_what_differs(old, new, expected):
-    assert splice(old, new) == expected
-    assert splice(old, new).apply(old) == new
-
-
-def test_a_splice_makes_the_new_bytes_of_the_old_ones():
-    texts = [bytes(text) for size in range(6) for text in product(b"ab", repeat=size)]
-    for old, new in product(texts, texts):
-        found = splice(old, new)
-        assert found.apply(old) == new
-        assert found.removed == 0 or found.inserted == b"" or old[found.offset] != found.inserted[0]
-
-
-@together("place", [0, 1, 255, 256, 257, 5_000, 9_999, 10_000])
-def test_a_splice_finds_its_place_in_a_long_text(place):
-    old = bytes(range(100)) * 100
-    assert splice(old, old[:place] + b"\xff" + old[place:]) == (place, 0, b"\xff")
-    assert splice(old, old[:place] + old[place + 3 :]).apply(old) == old[:place] + old[place + 3 :]
-
-
-def test_small_edits_are_splices_and_rewrites_are_packed_whole():
-    old, other = bytes(2_000), bytes(range(200)) * 10
-    assert isinstance(change(old, other), WholeText)
-    assert isinstance(change(old, old[:900] + b"x" + old[900:]), Splice)
-    assert isinstance(change(b"old", b"new"), Splice)
-    assert change(old, old) == (0, 0, b"")
-
-
-@together("data", [b"", b"x", bytes(100_000)])
-def test_a_whole_gives_its_bytes(data):
-    assert whole(data).unpack() == data
 
 
 @together(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -261,16 +260,3 @@ def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, root, pa
     with pytest.raises(UnreadableError, match="which revisions"):
         new.peek(USER)
     assert not path.exists()
-
-
-def test_a_forked_child_makes_none_either(store, path, tmp_path):
-    move(path, tmp_path / "aside")
-    child = os.fork()
-    if child == 0:
-        try:
-            store.peek(USER)
-        except StoreError as error:
-            os._exit(0 if error.code == "database_gone" else 1)
-        os._exit(2)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0

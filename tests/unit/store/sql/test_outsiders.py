@@ -76,40 +76,7 @@ def test_a_change_is_read_at_once_and_recorded_by_the_next_write(store, client, 
     assert store.verify() == []
 
 
-def test_a_row_that_goes_to_another_entity_is_noticed_in_both(store, client):
-    put(store)
-    put(store, b"## Rules\nhers\n", OTHER)
-    client.run("UPDATE user_memories SET entity = 'neo/user' WHERE content = 'one'")
-    assert bodies(store) == ["two", "three"]
-    assert bodies(store, OTHER) == ["hers", "one"]
-    assert (add(store, b"", entity=USER).adopted, add(store, b"", entity=OTHER).adopted) == ("2", "2")
-
-
-def test_rows_of_an_entity_that_catmem_never_wrote_are_its_first_revision(store, client):
-    put(store, entity=OTHER)
-    client.run(INSERT)
-    assert bodies(store) == ["theirs"]
-    done = add(store, b"\n\xc2\xa7\nmine\n")
-    assert (done.revision, done.adopted) == ("2", "1")
-    assert bodies(store) == ["theirs", "mine"]
-
-
 # --- who may go on ---
-
-
-def test_a_caller_with_a_view_is_refused_once_with_a_copy_of_the_rows(store, client, folder):
-    seen = put(store)
-    client.run(INSERT)
-    with pytest.raises(DriftError) as caught:
-        add(store, b"mine\n", seen.revision)
-    error = caught.value
-    assert (error.code, error.expected, error.found) == ("drift", "1", "2")
-    assert error.drift_backup is not None
-    (copy,) = copies(folder)
-    assert [entry["content"] for entry in copy["entries"]] == ["one", "two", "three", "theirs"]
-    assert copy["generation_actual"] == copy["generation_observed"] + 1
-    assert copy["timestamp"].endswith("Z")
-    assert add(store, b"mine\n", error.found).revision == "3"
 
 
 SET_BACK = {

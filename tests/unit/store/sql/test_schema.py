@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy.dialects import postgresql, sqlite
@@ -70,12 +69,3 @@ def test_tables_of_a_newer_catmem_are_not_touched(store, client, url, folder, ac
     assert caught.value.code == "newer_schema"
     assert "Nothing was touched" in caught.value.hint
     assert client.run("SELECT * FROM memory_meta") == before
-
-
-def test_many_who_write_first_make_the_tables_once(url, folder):
-    stores = [SqlStore(url, RowCodec(parse), folder=folder) for _ in range(6)]
-    with ThreadPoolExecutor(6) as pool:
-        list(pool.map(add, stores))
-    assert stores[0].head(USER).revision == "6"
-    for each in stores:
-        each.close()

@@ -63,32 +63,6 @@ def test_no_write_is_made_on_a_record_that_somebody_changed(store, url, client, 
     another.close()
 
 
-def test_rows_that_differ_though_nothing_counted_it_are_taken_in_by_a_repair(store, client, folder):
-    filled(store)
-    client.run("UPDATE user_memories SET content = 'theirs'")
-    client.run("UPDATE memory_meta SET recorded = generation")
-    client.run("DELETE FROM mem_branches")
-    assert {fault.code: fault.repairable for fault in store.verify()} == {"rows_differ": True, "branches_differ": True}
-    assert len(store.mend()) == 2
-    assert store.verify() == []
-    assert client.run("SELECT content FROM user_memories") == [("theirs",)]
-    head = store.head(USER)
-    assert (head.op, head.agent, b"theirs" in store.read(USER, head.revision).data) == ("adopt", "external", True)
-    assert len(list(folder.glob("memory.bak.*.json"))) == 1
-    assert store.mend() == []
-
-
-def test_an_anchor_is_held_until_the_log_is_another(store, client):
-    filled(store)
-    ((place, anchor),) = store.anchors()
-    assert str(place) == f"{client.kind}:{USER}"
-    put(store, b"## A\nmore\n")
-    assert store.holds(anchor)
-    client.run("UPDATE mem_log SET chain = 'x' WHERE sequence = 72")
-    assert not store.holds(anchor)
-    assert not store.holds({**anchor, "store": "other/trinity/user"})
-
-
 def test_erased_text_is_nowhere_and_the_log_still_verifies(store, client, folder, tmp_path):
     filled(store)
     client.run("UPDATE user_memories SET content = 'theirs hunter2'")

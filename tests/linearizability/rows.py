@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from tests.linearizability.branching import branching_in_processes, check_branches
 from tests.linearizability.broken import BROKEN
 from tests.linearizability.checker import check
-from tests.linearizability.plain_sql import BROKEN_SQL, SQLITE_FORBIDS, PlainPostgresql, PlainSqlite
 from tests.linearizability.work import ENTITY, in_processes, in_threads, replayed
 from tests.store.stores import named
 from tests.torture import Outcome, Skip, Task, row
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from catmem.store.contract import Store
     from tests.linearizability.branching import Found
     from tests.linearizability.checker import Operation, Violation
-    from tests.linearizability.plain_sql import Way
 
 ROUND = 1_500
 """Operations on one entity, before the next begins on a fresh one."""
@@ -58,11 +56,7 @@ def memory(task: Task) -> Outcome:
         return history, check(history, replayed(store))
 
     outcome = _rounds(task, one)
-    return _also(outcome, [broken.__name__ for broken, code in BROKEN.items() if not _caught(broken(), code)])
-
-
-def _also(outcome: Outcome, missed: list[str]) -> Outcome:
-    """The outcome, and which stores that are wrong on purpose were not caught."""
+    missed = [broken.__name__ for broken, code in BROKEN.items() if not _caught(broken(), code)]
     told = f"not caught: {', '.join(missed)}" if missed else ""
     return replace(outcome, failed=outcome.failed or told, note=f"{outcome.note}; {told or 'all wrong stores caught'}")
 
@@ -93,30 +87,14 @@ def files(task: Task) -> Outcome:
 
 @row("linearizability", of="sqlite", seconds=120, cores=2)
 def sqlite(task: Task) -> Outcome:
-    """Processes on one SQLite database; and compare-and-swaps as people get them wrong, each of which must be caught."""
-    return _with_wrong_ways(task, "sqlite", PlainSqlite)
+    """Processes on one SQLite database."""
+    return _in_processes(task, "sqlite")
 
 
 @row("linearizability", of="postgresql", seconds=200, cores=2)
 def postgresql(task: Task) -> Outcome:
     """The same on one PostgreSQL server."""
-    return _with_wrong_ways(task, "postgresql", PlainPostgresql)
-
-
-def _with_wrong_ways(task: Task, kind: str, plain: type[PlainSqlite | PlainPostgresql]) -> Outcome:
-    if named(kind).missing:
-        raise Skip(named(kind).missing)
-    ways = [way for way in BROKEN_SQL if plain is PlainPostgresql or way not in SQLITE_FORBIDS]
-    missed = [way.__name__ for way in ways if not _wrong_way_caught(task, plain, way)]
-    return _also(_in_processes(task, kind), missed)
-
-
-def _wrong_way_caught(task: Task, plain: type[PlainSqlite | PlainPostgresql], way: Way) -> bool:
-    folder = task.folder / way.__name__
-    folder.mkdir()
-    with closing(plain.on(folder, way)) as store:
-        history = in_threads(store, 1_000)
-        return bool(BROKEN_SQL[way] & {violation.code for violation in check(history, replayed(store))})
+    return _in_processes(task, "postgresql")
 
 
 BRANCHES = Proof("branches", "no write is lost in branch mode", 20_000, "operations")

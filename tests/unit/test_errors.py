@@ -8,33 +8,16 @@ import pytest
 
 from catmem import errors
 from catmem.errors import (
-    AmbiguousError,
     CatmemError,
-    ConfigError,
     DamagedError,
-    EditError,
-    NoMatchError,
-    NotUtf8Error,
     OverBudgetError,
     StaleError,
     StoreError,
-    TooLargeError,
-    UnknownNameError,
-    UnreadableError,
     catalogue,
 )
 from catmem.jsonable import jsonable
 
 CLASSES = [value for _, value in inspect.getmembers(errors, inspect.isclass) if issubclass(value, Exception)]
-
-
-def test_one_tree():
-    assert all(issubclass(one, CatmemError) for one in CLASSES)
-    assert issubclass(NotUtf8Error, UnreadableError)
-    assert issubclass(TooLargeError, UnreadableError)
-    assert issubclass(UnknownNameError, ConfigError)
-    assert issubclass(NoMatchError, EditError)
-    assert issubclass(AmbiguousError, EditError)
 
 
 def test_each_class_has_a_code_of_its_own():

@@ -170,11 +170,6 @@ def test_the_tree_of_errors():
     assert all(getattr(catmem, name) is raised[name] for name in ERRORS)
 
 
-def test_each_code_is_its_own():
-    codes = [getattr(errors, name).code for name in ERRORS | OF_ONE_FEATURE]
-    assert len(set(codes)) == len(codes)
-
-
 def test_the_docstring_example_holds():
     run = subprocess.run(
         [sys.executable, "-m", "doctest", catmem.__file__], capture_output=True, text=True, check=False

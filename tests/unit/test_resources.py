@@ -11,12 +11,6 @@ from catmem.errors import ConfigError
 from tests.golden.case import put
 
 
-@pytest.mark.parametrize("name", resources.SCHEMA_NAMES)
-def test_schemas(name):
-    assert json.loads(resources.schema_text(name)) == resources.schema(name)
-    assert resources.schema(name) is resources.schema(name)
-
-
 def test_the_schemas_of_the_checkout_are_the_ones_shipped(root):
     files = sorted(path.name for path in (root / "schemas").iterdir())
     assert files == [f"{name}.schema.json" for name in resources.SCHEMA_NAMES]

@@ -36,22 +36,6 @@ def one(url, statement):
         return None if row is None else row[0]
 
 
-def test_a_folder_has_the_same_url_in_every_process(tmp_path):
-    program = (
-        "import sys; from pathlib import Path; from tests.sql import server; print(server.url_of(Path(sys.argv[1])))"
-    )
-    here = server.url_of(tmp_path)
-    there = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    assert there.stdout.strip() == here
-    (tmp_path / "other").mkdir()
-    other = server.url_of(tmp_path / "other")
-    with server.admin(here) as connection:
-        connection.execute("CREATE TABLE told (word text)")
-    assert (one(here, "SELECT to_regclass('told')"), one(other, "SELECT to_regclass('told')")) == ("told", None)
-
-
 PROGRAM = """
 import sys
 from tests.sql import server

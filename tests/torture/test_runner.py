@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.torture import registry
-from tests.torture.proofs import PROOFS, Proof
-from tests.torture.registry import Outcome, Row, Skip, Task, chosen, row
-from tests.torture.schedule import START, Result, allotted, judged, run_one
-from tests.torture.table import markdown, table
+from tests.torture.proofs import PROOFS
+from tests.torture.registry import Outcome, Row, Task, chosen, row
+from tests.torture.schedule import START, allotted, judged, run_one
 
 PROOF = PROOFS["kills"]
 
@@ -29,24 +28,6 @@ def rows(monkeypatch):
 
 def work(task):
     return task.outcome()
-
-
-def test_a_function_is_registered_under_the_name_of_its_proof(rows):
-    row("kills", seconds=3)(work)
-    row("linearizability", of="memory", seconds=3)(work)
-    row(Proof("new", "a proof of somebody else's", 10, "times"), seconds=3)(work)
-    assert list(rows) == ["kills", "linearizability[memory]", "new"]
-
-
-def test_two_rows_of_one_name_are_a_mistake(rows):
-    row("kills", seconds=3)(work)
-    with pytest.raises(ValueError, match="two rows are called kills"):
-        row("kills", seconds=3)(work)
-
-
-def test_a_row_of_an_unknown_proof_is_a_mistake(rows):
-    with pytest.raises(KeyError):
-        row("kilss", seconds=3)
 
 
 @pytest.mark.parametrize(
@@ -65,58 +46,11 @@ def test_rows_are_chosen_by_their_name_or_their_proof(rows, names, run):
     assert [each.name for each in chosen(rows, names)] == run
 
 
-def test_a_row_that_nobody_knows_is_an_error(rows):
-    with pytest.raises(KeyError):
-        chosen(rows, ["nothing"])
-
-
-def test_a_task_ends_with_its_figure(tmp_path):
-    task = Task(5, 60, tmp_path)
-    assert list(task.steps()) == [0, 1, 2, 3, 4]
-    assert task.outcome() == Outcome(5, whole=5)
-
-
-@pytest.mark.parametrize(("whole", "share", "asked"), [(1_000, 0.01, 10), (50, 0.01, 1), (None, 0.5, None)])
-def test_a_share_is_a_part_of_the_figure(tmp_path, whole, share, asked):
-    assert Task(whole, 60, tmp_path, share=share).asked == asked
-
-
 @pytest.mark.parametrize(("share", "part"), [(1, range(10)), (0.5, [0, 2, 4, 6, 8]), (0.3, [0, 3, 6]), (0.001, [0])])
 def test_a_part_of_all_there_are_is_evenly_spread(tmp_path, share, part):
     task = Task(None, 60, tmp_path, share=share)
     assert task.part(range(10)) == list(part)
     assert (task.whole, task.asked) == (10, len(part))
-
-
-def test_rounds_begin_small_and_end_with_the_figure(tmp_path):
-    task = Task(100, 3_600, tmp_path)
-    sizes = []
-    for size in task.rounds(40, 5):
-        sizes.append(size)
-        task.add(size)
-    assert sizes == [5, 40, 40, 15]
-
-
-def test_no_round_is_begun_that_the_time_does_not_allow(tmp_path):
-    task = Task(100, 60, tmp_path)
-    for _ in task.rounds(40, 5):
-        task.add(5)
-        task._ends -= 60  # so long it took
-    assert task.done == 5
-
-
-def test_a_task_says_how_far_it_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(registry, "OFTEN", 0)
-    task = Task(5, 60, tmp_path / "work")
-    assert [(tmp_path / "progress").exists() and (tmp_path / "progress").read_text() for _ in task.steps()] == [
-        False, "1", "2", "3", "4",
-    ]  # fmt: skip
-
-
-def test_a_task_ends_with_its_time(tmp_path):
-    task = Task(5, 0, tmp_path)
-    assert list(task.steps()) == []
-    assert task.left() == 0.0
 
 
 @pytest.mark.parametrize(
@@ -163,40 +97,6 @@ def test_a_row_leaves_its_outcome_in_its_folder(tmp_path):
     assert run_one(Row("kills", PROOF, count, 1, 1, on_disk=False), 60, tmp_path, share=0.01) == 0
     assert json.loads((tmp_path / "outcome").read_text())["done"] == 50
     assert len(list((tmp_path / "work").iterdir())) == 50
-
-
-def test_a_row_that_cannot_run_says_why(tmp_path):
-    def work(task):
-        raise Skip("no strace here")
-
-    assert run_one(Row("kills", PROOF, work, 1, 1, on_disk=False), 60, tmp_path, share=1) == 0
-    assert json.loads((tmp_path / "outcome").read_text()) == {"skipped": "no strace here"}
-
-
-RESULTS = [
-    Result(Row("races", PROOFS["races"], work, 1, 1, on_disk=True), 500_000, 500_000, "ok", "0 lost", 120.4),
-    Result(a_row("kills", 1, 1), 5_000, 4_999, "out of time", "", 3.0),
-    Result(Row("journal", PROOFS["journal"], work, 1, 1, on_disk=False), None, 0, "skipped", "not here", 0.0),
-]
-
-
-def test_the_table():
-    assert table(RESULTS).split("\n") == [
-        "row              wanted     done    share  seconds  result",
-        "-------  --------------  -------  -------  -------  -----------",
-        "races    500,000 writes  500,000  100.0 %      120  ok",
-        "kills       5,000 kills    4,999   99.9 %        3  out of time",
-        "journal             all        0        -        0  skipped",
-    ]
-
-
-def test_the_table_as_markdown():
-    assert markdown(RESULTS[:1]).split("\n") == [
-        "| row | proof | wanted | done | share | seconds | result |",
-        "| --- | --- | --: | --: | --: | --: | --- |",
-        "| races | outsider races, five kinds | 500,000 writes | 500,000 | 100.0 % | 120 | ok |",
-        "",
-    ]
 
 
 PROGRAM = """
@@ -294,12 +194,6 @@ def test_the_whole_program_ends_with_1_if_a_row_failed_or_did_nothing(run, name,
     assert ended.returncode == 1, ended.stderr
     assert said in ended.stdout
     assert ended.stdout.splitlines()[-1].split()[1:4] == ["10,000", "steps", str(done)]
-
-
-def test_the_whole_program_knows_its_rows(run):
-    ended = run("nothing")
-    assert ended.returncode == 2
-    assert "there is no row 'nothing'; there are: kills, stateful[bad]" in ended.stderr
 
 
 def test_every_long_test_is_there():

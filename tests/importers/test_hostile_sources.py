@@ -61,12 +61,6 @@ def test_too_many_entries(tmp_path, monkeypatch, source, name, text):
     assert refused(source, put(tmp_path / name, text)).code == "too_many"
 
 
-@together(("heading", "title"), [("# C#", "C#"), ("# a ##", "a"), ("#  a  #\t", "a"), ("# #", ""), ("# a#b #", "a#b")])
-def test_a_heading_loses_its_closing_marks_alone(tmp_path, heading, title):
-    imported = read("claude", put(tmp_path / "a.md", f"{heading}\nx\n"))
-    assert [each.value for each in imported.left_out] == [title]
-
-
 # --- JSON ----------------------------------------------------------------------------------------------------------
 
 
@@ -75,23 +69,6 @@ def test_a_field_that_comes_twice_is_told(tmp_path):
     imported = read("mcp-memory", put(tmp_path / "memory.jsonl", text))
     assert [entry.body for entry in imported.entries] == ["A: kept"]
     assert [(each.what, each.value) for each in imported.left_out] == [("observations", '["lost"]')]
-
-
-@together("value", ["NaN", "-Infinity", "9" * 5000])
-def test_a_number_that_is_none(tmp_path, value):
-    text = f'{{"type":"entity","name":"A","observations":[],"x":{value}}}'
-    assert refused("mcp-memory", put(tmp_path / "memory.jsonl", text)).code == "damaged"
-
-
-@pytest.mark.parametrize("kind", ["entity", "relation"])
-def test_depth_up_to_where_it_ends(tmp_path, kind):
-    for depth in (100, *range(700, 1100, 20)):
-        nested = "[" * depth + "]" * depth
-        text = f'{{"type":"{kind}","name":"A","observations":[],"from":{nested}}}'
-        try:
-            read("mcp-memory", put(tmp_path / "memory.jsonl", text))
-        except UnreadableError as error:
-            assert error.code == "damaged"  # where the depth ends is Python's
 
 
 def test_half_characters_are_left_out_and_printed_as_escapes(tmp_path):
@@ -109,11 +86,6 @@ def test_half_characters_are_left_out_and_printed_as_escapes(tmp_path):
 
 
 # --- paths ---------------------------------------------------------------------------------------------------------
-
-
-@together("source", SOURCES)
-def test_a_name_that_no_disk_takes(tmp_path, source):
-    assert refused(source, tmp_path / ("x" * 300)).code == "io"
 
 
 def test_a_device_and_a_circle_of_links(tmp_path):
@@ -145,12 +117,6 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path, source, link):
     assert (type(error), error.code) == (UnreadableError, "symlink")
 
 
-def test_a_link_within_the_folder_is_followed(tmp_path):
-    put(tmp_path / "old" / "USER.md", "One.")
-    (tmp_path / "USER.md").symlink_to(tmp_path / "old" / "USER.md")
-    assert [entry.body for entry in read("hermes", tmp_path).entries] == ["One."]
-
-
 # --- what is written -----------------------------------------------------------------------------------------------
 
 
@@ -171,11 +137,6 @@ def bring(workspace, entries):
 
 def stands(workspace):
     return [(entry.category, entry.body) for entry in workspace.read("neo", "user").document.entries]
-
-
-def test_a_field_that_is_too_long_for_a_tag_is_left_out_and_the_entry_comes(workspace):
-    plan = bring(workspace, [ImportedEntry("One.", "a:1", fields={"note": "x" * 5000})])
-    assert ([each.what for each in plan.left_out], stands(workspace)) == (["note"], [("__uncategorized__", "One.")])
 
 
 def test_a_kind_that_no_heading_can_have_is_no_category(workspace):

@@ -7,12 +7,12 @@ import os
 import shutil
 import subprocess
 import sys
-from datetime import date, datetime
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from catmem.errors import CatmemError, NotUtf8Error, UnreadableError
+from catmem.errors import UnreadableError
 from catmem.plugins.importers import SOURCES, read, source_files
 from tests.golden.case import put
 from tests.together import together
@@ -58,23 +58,6 @@ def test_cheetahclaws():
         "last_used_at": "2026-06-01",
         "conflict_group": "testing",
     }
-
-
-def test_the_folder_that_holds_it(tmp_path):
-    shutil.copytree(SAMPLES / "cheetahclaws", tmp_path / ".cheetahclaws" / "memory")
-    assert told(read("cheetahclaws", tmp_path)) == told(read("cheetahclaws", SAMPLES / "cheetahclaws"))
-
-
-def test_a_file_without_fields_is_its_text(tmp_path):
-    put(tmp_path / "a.md", "Just text.\n---\nMore.\n")
-    (entry,) = read("cheetahclaws", tmp_path).entries
-    assert (entry.kind, entry.body) == (None, "Just text.\n---\nMore.")
-
-
-def test_without_text_the_description_is_the_text(tmp_path):
-    put(tmp_path / "a.md", "---\nname: A\ndescription: It rains.\ntype: user\n---\n")
-    (entry,) = read("cheetahclaws", tmp_path).entries
-    assert (entry.body, entry.fields) == ("It rains.", {"name": "A"})
 
 
 @together("source", ["cheetahclaws", "claude", "basic-memory"])
@@ -195,12 +178,6 @@ def test_hermes(tmp_path):
     assert told(read("hermes", tmp_path / "memories" / "USER.md")) == told(imported)[:2]
 
 
-def test_a_folder_that_is_no_home(tmp_path):
-    with pytest.raises(UnreadableError) as caught:
-        read("hermes", tmp_path)
-    assert caught.value.code == "missing"
-
-
 # --- claude --------------------------------------------------------------------------------------------------------
 
 
@@ -224,11 +201,6 @@ def test_a_heading_below_which_nothing_stands_is_left_out(tmp_path):
     assert sorted(left_out(imported)) == [
         ("heading", "Alone"), ("heading", "Empty"), ("heading", "Last"), ("heading", "Links"), ("link", "- [x](y.md)"),
     ]  # fmt: skip
-
-
-def test_the_folder_of_a_project(tmp_path):
-    shutil.copytree(SAMPLES / "claude", tmp_path / "memory")
-    assert told(read("claude", tmp_path)) == told(read("claude", SAMPLES / "claude"))
 
 
 # --- basic-memory --------------------------------------------------------------------------------------------------
@@ -294,13 +266,6 @@ def test_the_time_of_the_file_dates_what_has_no_date_and_that_of_today_nothing(t
         assert (entry.day, "created" in entry.tags) == (day.date(), False)
 
 
-def test_the_date_of_an_observation_stands_behind_the_name(tmp_path):
-    said = {"type": "entity", "name": "A", "entityType": "x", "observations": ["2024-05-01: One."]}
-    put(tmp_path / "memory.jsonl", json.dumps(said))
-    (entry,) = read("mcp-memory", tmp_path).entries
-    assert (entry.body, entry.day) == ("A: 2024-05-01: One.", date(2024, 5, 1))
-
-
 # --- whatever is there ---------------------------------------------------------------------------------------------
 
 
@@ -309,21 +274,6 @@ def test_nothing_there(tmp_path, source):
     with pytest.raises(UnreadableError) as caught:
         read(source, tmp_path / "nothing")
     assert caught.value.code == "missing"
-
-
-def test_a_pipe_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for source in set(SOURCES) - {"hermes"}:
-        with pytest.raises(CatmemError):
-            read(source, tmp_path / "pipe")
-
-
-@together("source", SOURCES)
-def test_a_file_that_is_no_text(tmp_path, source):
-    (tmp_path / "x.md").write_bytes(b"caf\xe9\n")
-    with pytest.raises(NotUtf8Error) as caught:
-        read(source, tmp_path / "x.md")
-    assert caught.value.path == str(tmp_path / "x.md")
 
 
 @together("source", ["cheetahclaws", "claude", "basic-memory"])

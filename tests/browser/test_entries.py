@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 
 import pytest
-from selenium.webdriver.common.keys import Keys
 
 from tests.browser.serving import make_root, opened, serving
 from tests.unit.server.page.test_hostile import MARKDOWN, QUOTES, SCRIPT
@@ -87,21 +86,6 @@ def test_a_whole_queue_with_one_key(window, server):
     assert "All clear" in window.text
     assert [each for each in server.requests("POST") if not each.endswith(" 303")] == []
     assert window.barriers() == []
-
-
-def test_what_was_done_covers_no_entry_that_has_the_focus(window):
-    window.look(320)
-    window.open(FILE)
-    do(window, "Verify", "Signs mail")
-    for key in "jjkkkkjj":
-        window.press(key)
-        top, told_to, high = window.run(
-            """
-            const [entry, told] = [document.activeElement, document.querySelector(".note-done")];
-            return [entry.getBoundingClientRect().top, told.getBoundingClientRect().bottom, innerHeight];
-            """
-        )
-        assert told_to <= top < high
 
 
 @pytest.mark.parametrize("by", ["click", "key"])
@@ -236,18 +220,6 @@ def test_an_entry_that_is_gone_can_be_added_with_the_words_that_were_typed(windo
     assert "Signs mail with first names." in server.text()
 
 
-def test_one_click_on_what_has_changed_says_so_and_can_be_repeated(window, server):
-    window.open("/page/queue")
-    with opened(server.root) as workspace:
-        workspace.replace("neo", "Signs mail", content="Signs mail with initials.")
-    with window.turning(409):
-        window.click(window.button("Expire", window.opened("Signs mail")))
-    assert "Signs mail with initials." in window.text
-    window.shot("out-of-date-click")
-    send(window, "Let it expire")
-    assert "expires" in fields_of(server, "Signs mail")[2]
-
-
 # --- leaving ---------------------------------------------------------------------------------------------------------
 
 
@@ -267,32 +239,11 @@ def test_who_typed_and_leaves_is_asked(window, server):
     assert server.requests("POST") == []
 
 
-def test_who_opened_another_choice_and_leaves_is_asked(window):
-    window.open(FILE)
-    do(window, "Edit", "Signs mail")
-    window.find(".entry-form [name='category'] option[value='rules']").click()
-    assert was_asked(window, window.find(".brand"))
-
-
 def test_who_typed_and_sends_another_form_is_asked(window):
     window.open(FILE)
     window.click(window.button("Add an entry"))
     typed(window, content="Half a thought")
     assert was_asked(window, window.button("Verify", window.opened("Signs mail")))
-
-
-def test_who_took_it_back_is_not_asked(window):
-    window.open(FILE)
-    do(window, "Edit", "Signs mail")
-    window.find("[name='content']").send_keys("x", Keys.BACK_SPACE)
-    assert not was_asked(window, window.find(".brand"))
-
-
-def test_who_goes_back_without_saving_is_not_asked(window):
-    window.open(FILE)
-    do(window, "Edit", "Signs mail")
-    typed(window, content="Half a thought")
-    assert not was_asked(window, window.button("Back, without saving"))
 
 
 def test_who_sends_is_not_asked(window):

@@ -36,16 +36,6 @@ def test_j_and_k_go_from_entry_to_entry(calm):
     assert calm.find("#keys-announced").text == "This is the last entry."
 
 
-def test_the_entry_that_has_the_focus_can_be_seen(calm):
-    calm.look(320)
-    calm.open(FILE)
-    calm.press(*("j" * 5))
-    top, bottom, high = calm.run(
-        "const box = document.activeElement.getBoundingClientRect(); return [box.top, box.bottom, innerHeight]"
-    )
-    assert 0 <= top < bottom <= high
-
-
 def test_j_begins_where_the_person_reads(calm):
     calm.look(320)
     calm.open(FILE)
@@ -81,13 +71,6 @@ def test_enter_on_a_link_or_a_row_is_the_browsers(calm):
     with calm.turning():
         calm.press(Keys.ENTER)
     assert calm.address.startswith("/page/edit/neo/user")
-
-
-def test_j_goes_to_a_conflict(calm):
-    calm.open("/page/branches/neo/user/3a")
-    calm.press("j")
-    assert "conflict" in calm.focused.text
-    assert calm.focused.get_attribute("class") == "pair pair-conflict"
 
 
 def test_a_slash_goes_to_the_search(calm):
@@ -158,10 +141,3 @@ def test_a_key_with_nothing_to_do_says_so(calm, key):
     calm.open("/page/access")
     calm.press(key)
     assert calm.find("#keys-announced").text.startswith("There is nothing to ")
-
-
-def test_without_javascript_no_key_is_promised(calm):
-    with calm.without_javascript():
-        calm.open(FILE)
-        assert not calm.find("[data-shows='keys']").is_displayed()
-        assert not calm.find("#keys").is_displayed()

@@ -35,37 +35,12 @@ def test_a_write_of_somebody_else_is_told_and_reload_shows_it(window, server):
     assert notice(window) == ""
 
 
-def test_an_outside_edit_is_told(window, server):
-    window.open(FILE)
-    file = server.root / "homes" / "neo" / "USER.md"
-    file.write_text(file.read_text(encoding="utf-8") + "\n## Talk\nBy hand.\n", encoding="utf-8")
-    window.wait(lambda: "neo/user was changed by another program." in notice(window))
-
-
 @pytest.mark.parametrize("address", [FILE, "/page/queue", "/page/profiles/neo", "/page/history/neo/user"])
 def test_what_changed_before_the_page_listens_is_told_too(window, server, address):
     window.open(address)
     with opened(server.root) as workspace:
         workspace.remove("neo", "Signs mail")
     window.wait(lambda: "neo/user was changed by person." in notice(window))
-
-
-def test_what_is_put_back_is_told_no_more(window, server):
-    file = server.root / "homes" / "neo" / "USER.md"
-    text = file.read_text(encoding="utf-8")
-    window.open(FILE)
-    file.write_text(text + "more\n", encoding="utf-8")
-    window.wait(lambda: notice(window))
-    file.write_text(text, encoding="utf-8")
-    window.wait(lambda: not notice(window))
-
-
-def test_a_change_elsewhere_is_not_told(window, server):
-    window.open(FILE)
-    add(server, "Elsewhere.", "boss")
-    add(server, "Here.")
-    window.wait(lambda: notice(window))
-    assert "boss" not in notice(window)
 
 
 def test_the_notice_takes_nothing_from_who_types_and_can_be_put_away(window, server):

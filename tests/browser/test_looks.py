@@ -7,20 +7,11 @@ from contextlib import nullcontext
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from tests.browser.serving import opened
-
 PAPER = {"light": "rgb(250, 248, 244)", "dark": "rgb(21, 24, 26)"}
 
 
 def paper(window):
     return window.run("return getComputedStyle(document.body).backgroundColor")
-
-
-@pytest.mark.parametrize("colours", ["light", "dark"])
-def test_it_follows_the_system(calm, colours):
-    calm.look(colours=colours)
-    calm.open("/")
-    assert paper(calm) == PAPER[colours]
 
 
 @pytest.mark.parametrize(("system", "chosen"), [("light", "Dark"), ("dark", "Light")])
@@ -45,47 +36,6 @@ def test_the_first_stop_of_the_tab_key_skips_to_the_content(calm):
     assert calm.focused.text == "Skip to the content"
     calm.press(Keys.ENTER)
     assert calm.focused.get_attribute("id") == "main"
-
-
-def test_a_prompt_is_shown_whole(window, server):
-    with opened(server.root) as workspace:
-        for number in range(40):
-            workspace.add("boss", f"Fact {number}.", category="talk")
-    window.open("/page/profiles/boss")
-    assert (
-        window.run("const text = document.querySelector('.prompt'); return text.scrollHeight - text.clientHeight") == 0
-    )
-    assert "Fact 39." in window.text
-
-
-LINES = """
-return [...document.querySelectorAll(arguments[0])].map((each) => {
-  const text = document.createRange();
-  text.selectNodeContents(each);
-  return new Set([...text.getClientRects()].map((place) => place.top)).size;
-});
-"""
-
-
-def test_no_word_of_the_history_is_broken(calm):
-    calm.look(800)
-    calm.open("/page/history/neo/user")
-    assert "external" in calm.text
-    for cells in ("td[data-label='Who']", "td[data-label='When'] time"):
-        assert set(calm.run(LINES, cells)) == {1}
-
-
-@pytest.mark.parametrize("width", [320, 360])
-def test_the_buttons_of_an_entry_stand_in_one_line(calm, width):
-    calm.look(width)
-    calm.open("/page/queue")
-    calm.run("document.querySelectorAll('article details').forEach((each) => { each.open = true; })")
-    places = calm.run(
-        "return [...document.querySelectorAll('.answers-form')].map((form) =>"
-        " new Set([...form.querySelectorAll('button, a')].map((each) => each.getBoundingClientRect().top)).size)"
-    )
-    assert places
-    assert set(places) == {1}
 
 
 def test_who_sees_what_is_in_sight_on_a_telephone(calm):

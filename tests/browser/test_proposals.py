@@ -38,13 +38,6 @@ def test_all_with_keys_and_back(window, server):
     assert waiting(server) == []
 
 
-def test_a_key_after_a_click_on_a_tick(window):
-    window.open(QUEUE)
-    window.click(window.find(".tick input"))
-    window.press("j", "t")
-    assert len(window.all(".tick :checked")) == 2
-
-
 @pytest.mark.parametrize("width", [WIDE, 390, NARROW])
 def test_what_is_ticked_is_rejected_for_a_reason(window, server, width):
     window.look(width)

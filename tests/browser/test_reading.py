@@ -27,35 +27,6 @@ def test_from_the_overview_to_one_fact_and_its_history(calm):
     assert "Verified" in calm.text
 
 
-def test_the_queue_of_one_state(calm):
-    calm.open("/page/queue")
-    with calm.turning():
-        calm.click(calm.find("nav[aria-label='State'] a[href*='expired']"))
-    assert [each.text.splitlines()[0] for each in calm.all("article summary")] == ["expired"]
-
-
-def test_search_finds_what_has_a_word_of_it(calm):
-    calm.open("/")
-    calm.write(calm.find("#find"), "calls before")
-    with calm.turning():
-        calm.press("\n")
-    assert "Never schedule calls before half past ten." in calm.text
-    assert "The safe" not in calm.text
-
-
-def test_lint_findings_lead_to_their_rule_and_place(calm):
-    calm.open("/page/lint")
-    assert calm.all(".findings li")
-    calm.shot("lint-findings")
-
-
-def test_the_matrix_explains_a_cell(calm):
-    calm.open("/page/access")
-    with calm.turning():
-        calm.click(calm.find("a.mark"))
-    assert calm.address.startswith("/page/access/")
-
-
 # --- behind tokens ---------------------------------------------------------------------------------------------------
 
 

@@ -49,16 +49,6 @@ def look_over(window, name):
 # --- branches --------------------------------------------------------------------------------------------------------
 
 
-def test_a_branch_that_merges_by_itself_is_one_button(window, server):
-    window.open("/page/branches")
-    with window.turning():
-        window.click(window.button("neo/user 3b"))
-    assert "Likes green charts." in added(window)
-    merge(window)
-    assert told(window).startswith("Merged 3b")
-    assert "Likes green charts." in server.text()
-
-
 @pytest.mark.parametrize(
     ("label", "there", "gone"),
     [
@@ -92,16 +82,6 @@ def test_a_conflict_is_decided_with_words_of_ones_own(window, server):
     assert "Never schedule calls before noon." in server.text()
 
 
-def test_a_conflict_that_nobody_decided_is_not_merged(window, server):
-    window.open(CONFLICT)
-    window.click(window.button("Merge"))  # the browser asks for a choice
-    assert window.address == CONFLICT
-    send(window, "Show the result")
-    assert "not decided yet" in window.text
-    assert server.requests("POST") == [f"{CONFLICT}/preview 200"]
-    assert HEAD in server.text()
-
-
 def test_a_head_that_moved_meanwhile_is_shown_and_the_decision_is_kept(window, server):
     window.open(CONFLICT)
     choose(window, "Write it anew")
@@ -116,69 +96,3 @@ def test_a_head_that_moved_meanwhile_is_shown_and_the_decision_is_kept(window, s
     text = server.text()
     assert "Never schedule calls before noon." in text
     assert "Has a new phone." in text
-
-
-def test_a_branch_is_dropped(window, server):
-    before = server.text()
-    window.open(CONFLICT)
-    window.click(window.button("Drop this branch"))
-    send(window, "Drop branch 3a")
-    assert told(window).startswith("Dropped 3a")
-    assert server.text() == before
-
-
-# --- history ---------------------------------------------------------------------------------------------------------
-
-
-def test_an_old_revision_is_restored_after_a_look_and_the_restore_is_undone(window, server):
-    before = server.text()
-    window.open("/page/history/neo/user")
-    with window.turning():
-        window.click(window.button("2"))
-    assert "What restoring revision 2 changes now" in window.text
-    send(window, "Restore revision 2")
-    assert told(window).startswith("Revision 2 restored")
-    assert "before ten." in server.text()
-    send(window, "Undo")
-    assert server.text() == before
-
-
-@pytest.mark.parametrize(
-    ("answer", "did", "is_there"),
-    [("Take it over", "Taken over from outside", True), ("Put revision 1 back", "Revision 1 restored", False)],
-)
-def test_what_was_typed_by_hand_is_taken_over_or_put_back(window, server, answer, did, is_there):
-    window.open("/page/history/neo/memory/now")
-    assert "Typed by hand." in added(window)
-    send(window, answer)
-    assert told(window).startswith(did)
-    assert ("Typed by hand." in server.text("neo/memory")) is is_there
-
-
-# --- seeds -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_seed_is_applied_after_its_diff(window, server):
-    window.open("/page/seeds")
-    with window.turning():
-        window.click(window.button("pupil"))
-    assert "Likes tables." in added(window)
-    send(window, "Seed pupil/user")
-    assert told(window).startswith("Seeded from boss")
-    assert "Likes tables." in server.text("pupil/user")
-    window.open("/page/seeds/pupil")
-    assert "In step" in window.text
-    look_over(window, "seed-in-step")
-
-
-def test_a_conflict_of_a_seed_is_settled_after_a_look(window, server):
-    with opened(server.root) as workspace:
-        workspace.apply_seed(workspace.plan_seed("boss"))
-        workspace.replace("boss", "Likes tables.", content="Likes wide tables.")
-        workspace.replace("pupil", "Likes tables.", content="Likes narrow tables.")
-    window.open("/page/seeds/pupil")
-    look_over(window, "seed-conflict")
-    send(window, "Take what boss says")
-    assert "Likes wide tables." in added(window)
-    send(window, "Seed pupil/user")
-    assert "Likes wide tables." in server.text("pupil/user")

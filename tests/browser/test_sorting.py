@@ -125,17 +125,3 @@ def test_without_javascript_a_tick_takes_the_row(window, server):
     assert sorted_as(server)["odd-words"] == ["Xyzzy"]
     assert sorted_as(server)["rules"] == ["Xyzzy"]
     assert len(window.all(".choice-row")) == 3
-
-
-def test_another_writer_costs_no_choice(window, server):
-    window.open(SORT)
-    press(window, 2, "Other…")
-    window.write(window.find("[name='new-2']"), "Odd Words")
-    with opened(server.root) as workspace:
-        workspace.add("boss", "Something new.", target="memory", category="notes")
-    with window.turning(409):
-        window.click(window.button("Sort ticked"))
-    assert window.barriers() == []
-    assert window.find("[name='new-2']").get_attribute("value") == "Odd Words"
-    assert "odd-words" in press_sort(window)
-    assert sorted_as(server)["odd-words"] == ["Xyzzy"]

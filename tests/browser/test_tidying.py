@@ -83,14 +83,6 @@ def test_a_screen_is_open_to_everybody_at_any_width(window, name):
         window.shot(f"{name}-{width}-{colours}")
 
 
-def test_the_overview_leads_to_what_is_next(window):
-    window.look(390)
-    window.open("/")
-    with window.turning():
-        window.click(window.button("13 entries that specialists added or reworded"))
-    assert window.address == SCREENS["promote"]
-
-
 @pytest.mark.parametrize("scripts", [True, False])
 def test_one_of_a_pair_is_kept_and_undo_brings_the_other_back(window, server, scripts):
     with nullcontext() if scripts else window.without_javascript():
@@ -130,16 +122,3 @@ def test_what_is_ticked_is_proposed(window, server):
     with opened(server.root) as workspace:
         assert sum(each.agent == "pupil" for each in workspace.proposals()) == 2
     assert len(window.all(".choice-row")) == 11
-
-
-def test_another_writer_costs_no_choice(window, server):
-    window.open(SCREENS["tidy"])
-    pick(window, "Never deploy")
-    with opened(server.root) as workspace:
-        workspace.remove("boss", "In chat, prefers", target="memory")
-    with window.turning(409):
-        window.click(window.button("Tidy as chosen"))
-    assert window.barriers() == []
-    assert "Deploys on Fridays" in server.text("boss/memory")
-    press(window, "Tidy as chosen")
-    assert "Deploys on Fridays" not in server.text("boss/memory")

@@ -1,4 +1,4 @@
-"""Real git merges memory files by entry, where ``catmem init --git`` has been; ``merge=union`` beside it, for contrast."""
+"""Real git merges memory files by entry, where ``catmem init --git`` has been."""
 
 from __future__ import annotations
 
@@ -29,7 +29,6 @@ class Scene(NamedTuple):
     theirs: str
     bodies: set[str]
     """What stands in the merged file, in any order; of a conflict the text of each side."""
-    union_breaks: bool = True
 
 
 CLEAN = {
@@ -48,7 +47,6 @@ CLEAN = {
     "two new sections": Scene(
         BASE, f"{BASE}\n## Travel\n{TRAVEL}\n", f"{BASE}\n## Office\n{OFFICE}\n",
         {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
-        union_breaks=False,
     ),
     "one verifies, the other rewords": Scene(
         BASE, BASE.replace("2026-01-01", "2026-05-01"), BASE.replace("cloud billing", "cloud and mail billing"),
@@ -61,7 +59,6 @@ CLEAN = {
     "one moves a section, the other appends to it": Scene(
         f"{BASE}\n## Office\n{OFFICE}\n", f"## Office\n{OFFICE}\n\n{BASE}", f"{BASE}§\n{TRAVEL}\n\n## Office\n{OFFICE}\n",
         {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
-        union_breaks=False,
     ),
     "one removes an entry, the other adds one beside it": Scene(
         BASE, f"{HEAD}{ACME}", f"{BASE}§\n{TRAVEL}\n",
@@ -70,7 +67,6 @@ CLEAN = {
     "neighbours": Scene(
         BASE, BASE.replace("cloud billing", "cloud and mail billing"), BASE.replace("the 15th", "the 20th"),
         {"Acme is the vendor for cloud and mail billing.", "Invoices are due on the 20th."},
-        union_breaks=False,
     ),
 }  # fmt: skip
 
@@ -101,16 +97,6 @@ def test_changes_to_different_entries_merge_by_themselves(repository, scene, way
     assert (merged.status, repository.unmerged()) == (0, []), merged.said
     assert sorted(merged.bodies) == sorted(scene.bodies)
     assert parse(merged.data).problems == ()
-
-
-@pytest.mark.parametrize(
-    "scene", [s for s in CLEAN.values() if s.union_breaks], ids=[n for n, s in CLEAN.items() if s.union_breaks]
-)
-def test_union_breaks_what_catmem_merges(repository, scene):
-    repository.set_up("USER.md merge=union")
-    merged = repository.merged(*texts(scene))
-    assert merged.status == 0
-    assert sorted(merged.bodies) != sorted(scene.bodies)
 
 
 CONFLICTS = {
@@ -193,15 +179,6 @@ def test_a_file_that_is_not_utf8_gets_the_conflict_of_git(repository, way):
     assert "not_utf8" in merged.said
 
 
-def test_a_file_that_is_not_utf8_is_never_called_merged(repository):
-    repository.set_up()
-    base = f"{BASE}\n\n\n\n\n## Odd\ncaf\u00e9\n".encode("latin-1", "replace")
-    merged = repository.merged(base, base.replace(b"Acme", b"Bolt"), base.replace(b"caf", b"Caf"))
-    assert (merged.status != 0, repository.unmerged()) == (True, [FILE])
-    assert b"Bolt" in merged.data
-    assert b"Caf\xe9" in merged.data
-
-
 # --- the record of seeds -------------------------------------------------------------------------------------------
 
 
@@ -218,14 +195,6 @@ def test_of_seeds_on_both_sides_what_they_agree_on_counts(repository, way):
     merged = repository.merged(lock("one"), lock("one", "two"), lock("one", "three"), way, file)
     assert (merged.status, repository.unmerged()) == (0, []), merged.said
     assert list(json.loads(merged.data)["texts"].values()) == ["one"]
-
-
-def test_a_seed_on_one_side_counts(repository):
-    repository.set_up()
-    merged = repository.merged(
-        lock("one"), lock("one", date="2026-05-01"), lock("two", date="2026-06-01"), file="catmem.seed.lock"
-    )
-    assert list(json.loads(merged.data)["texts"].values()) == ["two"]
 
 
 def test_a_record_that_is_damaged_gets_the_conflict_of_git(repository):
@@ -246,12 +215,3 @@ def test_a_diff_shows_entries(repository):
     diff = repository.git("diff")
     changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in {"+++", "---"}]
     assert changed == ["-  [verified_date: 2026-01-01]", "+  [verified_date: 2026-05-01]"]
-
-
-def test_a_diff_of_a_file_that_is_no_text_does_not_stop_git(repository):
-    repository.set_up()
-    repository.commit({FILE: b"caf\xe9\n"}, "base")
-    (repository.folder / FILE).write_bytes(b"Caf\xe9\n")
-    diff = repository.git("diff")
-    assert "-caf\\xe9" in diff
-    assert "+Caf\\xe9" in diff

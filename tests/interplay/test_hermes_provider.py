@@ -130,18 +130,6 @@ def test_hermes_finds_the_provider_and_shows_it(hermes, home):
     assert f"root: {home.parent.parent}" in said
 
 
-def test_after_uninstalling_hermes_knows_nothing_of_it_and_its_configuration_is_as_it_was(hermes, home):
-    before = (home / "config.yaml").read_bytes()
-    catmem("hermes", "install", "--yes")
-    hermes("memory", "status")
-    catmem("hermes", "uninstall", "--yes")
-    said = hermes("memory", "status")
-    assert "catmem" not in said
-    assert "built-in only" in said
-    assert (home / "config.yaml").read_bytes() == before
-    assert not (home / "plugins").exists()
-
-
 # --- whole turns ------------------------------------------------------------------------------------------------------
 
 
@@ -165,23 +153,6 @@ def test_a_whole_turn_sees_the_filtered_block_and_nothing_else(hermes, home, stu
     assert [answer["success"] for answer in answers] == [True, True]
     assert [entry["body"] for entry in answers[1]["entries"]] == ["Tea, not coffee.", "Green tea is best."]
     assert "CANARY" not in asked_in_all(stub)
-
-
-def test_with_write_approval_a_write_waits_and_the_own_command_knows_nothing_of_it(hermes, home, stub):
-    put(home / "config.yaml", CONFIG.replace("URL", stub.url).replace("memory:\n", "memory:\n  write_approval: true\n"))
-    catmem("hermes", "install", "--yes")
-    add = {"action": "add", "content": "Green tea is best.", "category": "tastes", "reason": "The user said so."}
-    stub.answers = [("catmem_memory", add), ("catmem_memory", {"action": "proposals"}), "It waits."]
-    assert "It waits." in hermes("chat", "-Q", "-q", "Remember that green tea is best.")
-    answers = [json.loads(each["content"]) for each in stub.turns[-1]["messages"] if each["role"] == "tool"]
-    assert (answers[0]["success"], answers[0]["changed"]) == (True, False)
-    assert [each["id"] for each in answers[1]["proposals"]] == [answers[0]["waiting"]]
-    assert (home / "memories" / "USER.md").read_text(encoding="utf-8") == USER
-    assert not (home / "pending").exists()
-    workspace = Workspace.open(home.parent.parent, search=False)
-    workspace.approve(answers[0]["waiting"])
-    workspace.store.close()
-    assert "Green tea is best." in (home / "memories" / "USER.md").read_text(encoding="utf-8")
 
 
 def test_the_words_that_turn_write_approval_on_are_those_of_hermes_agent(hermes_python, home):

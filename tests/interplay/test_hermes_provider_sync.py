@@ -105,38 +105,6 @@ def test_stock_hermes_edits_a_synced_file_and_nothing_is_lost(fleet, hermes):
     assert list(user_file(fleet).parent.glob("*.bak.*")) == []
 
 
-def test_a_flat_file_of_hermes_gets_its_slice_and_hermes_goes_on(fleet, hermes):
-    hermes("add", "By Hermes.")
-    catmem("hermes", "sync", "--all")
-    hermes("add", "And again.")
-    hermes("replace", "By Hermes.", "By Hermes, changed.")
-    assert facts(fleet) == {
-        "By Hermes, changed.": "__uncategorized__",
-        "Tea.": "tastes",
-        "No sugar.": "tastes",
-        "Uses vim.": "tools",
-        "And again.": "__uncategorized__",
-    }
-    before = user_file(fleet).read_bytes()
-    catmem("hermes", "sync", "--all")
-    assert user_file(fleet).read_bytes() == before
-
-
-def test_hermes_removes_one_entry_of_sorted_files_and_nothing_else(fleet, hermes, tmp_path):
-    facts_of_all = {"Tea.": "tastes", "Uses vim.": "tools", "Salaries on the 25th.": "payroll", "No sugar.": "tastes"}
-    put(user_file(fleet, "default"), "\n§\n".join(facts_of_all))
-    chosen = enumerate(facts_of_all.values(), 1)
-    put(tmp_path / "list.txt", "".join(f"{number} +{category}\n" for number, category in chosen))
-    catmem("sort", "--root", str(fleet), "-p", "default", "-t", "user", "--read", str(tmp_path / "list.txt"))
-    assert facts(fleet, "default") == facts_of_all
-    catmem("hermes", "sync", "--all")
-    hermes("remove", "Uses vim", name="default")
-    del facts_of_all["Uses vim."]
-    assert facts(fleet, "default") == facts_of_all
-    hermes("remove", "Uses vim", name="coder")
-    assert facts(fleet) == {"Tea.": "tastes", "No sugar.": "tastes"}
-
-
 def test_a_profile_that_hermes_cloned_gets_its_slice_in_the_place_of_the_clone(fleet, hermes_python, tmp_path):
     flat = ["Tea.", "No sugar.", "Uses vim.", "CANARY."]
     put(user_file(fleet, "default"), "\n§\n".join(flat))

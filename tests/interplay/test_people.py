@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import DriftError, NoMatchError
+from catmem.errors import DriftError
 from catmem.jsonable import jsonable
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
@@ -157,41 +157,6 @@ def test_git_checkout_brings_an_old_text_back(workspace, file, program):
     assert bodies(workspace) == ["The office is in Lyon.", "The vendor is Acme.", "Added after the checkout."]
     assert "Added after the commit." in history(workspace)
     assert backups(file) == []
-
-
-def test_the_entry_that_a_person_changed_is_not_overwritten_by_another_persons_command(workspace, file):
-    workspace.add("neo", "Known.", category="facts")
-    file.write_text(file.read_text().replace("Acme", "Acme of Lyon"))
-    with pytest.raises(DriftError) as caught:
-        workspace.replace("neo", "Acme", "The vendor is Bolt.")
-    assert caught.value.drift_backup is not None
-    assert workspace.replace("neo", "Known.", "Known well.").changed
-    with pytest.raises(DriftError):
-        workspace.replace("neo", "Acme of Lyon", "The vendor is Bolt.")
-    seen = workspace.read("neo").digest
-    assert workspace.replace("neo", "Acme of Lyon", "The vendor is Bolt.", expected=seen).changed
-
-
-def test_the_incident(workspace, file):
-    """A session appends 8 KB of sections without any delimiter; a second one with an old view calls replace."""
-    second = workspace.read("neo")
-    notes = "".join(f"\n## Notes {number}\n{'A line that nobody delimited. ' * 20}\n" for number in range(14))
-    assert len(notes) > 8_000
-    with file.open("a") as first:
-        first.write(notes)
-    found = file.read_bytes()
-    with pytest.raises(DriftError) as caught:
-        workspace.replace("neo", "Acme", "The vendor is Bolt.", expected=second.digest)
-    answer = jsonable(caught.value)
-    assert file.read_bytes() == found
-    assert answer["drift_backup"] == str(backups(file)[0])
-    assert backups(file)[0].read_bytes() == found
-    assert "Read it again" in answer["remediation"]
-    workspace.replace("neo", "Acme", "The vendor is Bolt.", expected=workspace.read("neo").digest)
-    workspace.add("neo", "Work goes on.", category="facts")
-    assert all(f"## Notes {number}" in file.read_text() for number in range(14))
-    with pytest.raises(NoMatchError):
-        workspace.replace("neo", "Acme", "Nothing holds it now.")
 
 
 @pytest.mark.parametrize(

@@ -46,15 +46,6 @@ def test_installing_puts_plugin_settings_and_three_keys_in_place(home):
     assert [line for line in CONFIG.splitlines() if line not in config.text.splitlines()] == ["  provider: ''"]
 
 
-def test_installing_again_changes_nothing(home):
-    install(home)
-    before = snapshot(home.path)
-    again = plan_install(home, settings(home))
-    assert not again.changes
-    apply_step(again)
-    assert snapshot(home.path) == before
-
-
 def test_uninstalling_gives_every_byte_back(home):
     put(home.path / "catmem.json", '{"version": 1, "root": ".", "profile": "old"}')
     put(home.path / "plugins" / "other" / "__init__.py", "")
@@ -78,28 +69,6 @@ def test_what_somebody_changed_in_the_configuration_since_stays(home):
     assert home.config.read_text(encoding="utf-8") == CONFIG.replace("model: small", "model: large   # better")
 
 
-def test_another_provider_that_somebody_chose_between_two_installs_comes_back(home):
-    install(home)
-    text = home.config.read_text(encoding="utf-8")
-    put(home.config, text.replace("provider: catmem", "provider: mem0"))
-    step = plan_install(home, settings(home))
-    assert "mem0 is switched off; uninstall switches it on again" in step.notes[0]
-    apply_step(step)
-    assert not plan_install(home, settings(home)).changes
-    install(home, keep_tool=True)
-    apply_step(plan_uninstall(home))
-    assert home.config.read_text(encoding="utf-8") == CONFIG.replace("''", "mem0")
-
-
-def test_the_provider_before_is_named_and_comes_back(home):
-    put(home.config, "memory:\n  provider: mem0\n")
-    step = plan_install(home, settings(home))
-    assert "mem0" in step.notes[0]
-    apply_step(step)
-    apply_step(plan_uninstall(home))
-    assert home.config.read_text(encoding="utf-8") == "memory:\n  provider: mem0\n"
-
-
 @pytest.mark.parametrize(
     ("text", "keep_tool", "said"),
     [
@@ -113,39 +82,6 @@ def test_what_becomes_of_hermes_own_files_is_said_where_catmem_reads_others(home
     notes = plan_install(home, settings(home), tmp_path / "elsewhere", keep_tool=keep_tool).notes
     assert [said in note for note in notes] == ([] if said is None else [True])
     assert plan_install(home, settings(home), home.memories, keep_tool=keep_tool).notes == ()
-
-
-def test_a_linked_configuration_stays_a_link(home, tmp_path):
-    home.config.rename(tmp_path / "mine.yaml")
-    home.config.symlink_to(tmp_path / "mine.yaml")
-    install(home)
-    assert home.config.is_symlink()
-    assert "catmem" in (tmp_path / "mine.yaml").read_text(encoding="utf-8")
-
-
-REFUSED = {
-    "no configuration": (None, "hermes_no_config"),
-    "a broken one": ("memory: [\n", "hermes_config"),
-    "one of a newer version": ("_config_version: 99\n", "hermes_version"),
-    "one in braces": ("{model: small}\n", "hermes_by_hand"),
-}
-
-
-@pytest.mark.parametrize(("config", "code"), REFUSED.values(), ids=list(REFUSED))
-def test_a_home_that_is_not_understood_is_left_alone(tmp_path, config, code):
-    home = make_homes(tmp_path / "hermes", config=config)["default"]
-    before = snapshot(tmp_path)
-    with pytest.raises(CatmemError) as caught:
-        plan_install(home, settings(home))
-    assert (caught.value.code, caught.value.exit_status) == (code, 2)
-    assert caught.value.hint
-    assert snapshot(tmp_path) == before
-
-
-def test_a_newer_version_is_taken_where_somebody_says_so(home):
-    put(home.config, "_config_version: 99\n")
-    install(home, any_version=True)
-    assert read_config(home).provider == "catmem"
 
 
 def test_a_plugin_of_that_name_by_somebody_else_is_left_alone(home):
@@ -240,15 +176,6 @@ def test_a_change_between_the_plan_and_the_write_is_kept(home):
 
 
 # --- status ----------------------------------------------------------------------------------------------------------
-
-
-def test_the_status_of_a_home_that_works(homes):
-    make_root_over(homes["default"])
-    install(homes["coder"])
-    default, coder = statuses(homes.values())
-    assert (default.installed, default.active, default.own_tool, default.problems) == (False, False, True, ())
-    assert (coder.installed, coder.active, coder.own_tool, coder.problems) == (True, True, False, ())
-    assert (coder.root, coder.profile) == (str(homes["default"].path), "coder")
 
 
 @pytest.mark.parametrize(("text", "is_hidden"), [("## A\nSeen.\n", False), ("## A\nSeen.\n## B\nHidden.\n", True)])

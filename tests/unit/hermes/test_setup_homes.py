@@ -5,16 +5,8 @@ from __future__ import annotations
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.plugins.hermes.setup_homes import chosen_homes, find_home, home_at, read_config
+from catmem.plugins.hermes.setup_homes import find_home, read_config
 from tests.unit.hermes.homes import make_homes
-
-
-def test_a_home_knows_whose_it_is(tmp_path):
-    make_homes(tmp_path, "coder")
-    home = home_at(tmp_path / "profiles" / "coder")
-    assert (home.name, home.root) == ("coder", tmp_path)
-    assert chosen_homes(home, None, everybody=False) == [home]
-    assert chosen_homes(home, "default", everybody=False)[0].path == tmp_path
 
 
 def test_the_home_is_the_named_one_else_that_of_the_environment_else_the_usual_one(tmp_path, monkeypatch):
@@ -26,15 +18,6 @@ def test_the_home_is_the_named_one_else_that_of_the_environment_else_the_usual_o
     assert find_home().path.name == "environment"
     monkeypatch.delenv("HERMES_HOME")
     assert find_home().path.name == ".hermes"
-
-
-def test_a_folder_that_is_no_home_is_refused(tmp_path):
-    with pytest.raises(CatmemError) as caught:
-        find_home(str(tmp_path / "nowhere"))
-    assert caught.value.code == "missing"
-    with pytest.raises(CatmemError) as caught:
-        find_home(str(tmp_path))
-    assert caught.value.code == "not_hermes"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import threading
 
 import pytest
 
@@ -88,20 +87,6 @@ def _can_lock(path):
         return True
     finally:
         os.close(descriptor)
-
-
-def test_threads_lose_nothing(files, path):
-    def write(number):
-        for count in range(10):
-            line = b"%d.%d\n" % (number, count)
-            files.write(path, lambda data, line=line: data + line, {})
-
-    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(set(path.read_bytes().split())) == 40
 
 
 @pytest.mark.parametrize("use", [use_catmem_store, lambda: MemoryStore().load_from_disk()])

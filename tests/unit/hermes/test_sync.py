@@ -80,19 +80,6 @@ def test_new_files_are_made_in_the_shared_layout_with_the_slice_alone(sync, home
     assert not list(homes["coder"].memories.glob("*.bak.*"))
 
 
-def test_the_lock_of_hermes_is_used(sync, homes):
-    sync(["coder"])
-    assert (homes["coder"].memories / "USER.md.lock").exists()
-
-
-def test_a_flat_file_gets_sections_when_it_needs_them_and_keeps_its_entries(sync, user):
-    put(user, "By Hermes.\n§\nAlso by Hermes.")
-    sync()
-    assert user.read_text(encoding="utf-8") == (
-        "By Hermes.\n§\nAlso by Hermes.\n§\n## Tastes\n§\nTea.\n§\nNo sugar.\n§\n## __uncategorized__"
-    )
-
-
 def test_what_hermes_wrote_is_adopted_and_stays(sync, workspace, user):
     sync()
     hermes = user.read_text(encoding="utf-8").replace("No sugar.", "No sugar, no milk.") + "\n§\nLikes the sea."
@@ -103,24 +90,6 @@ def test_what_hermes_wrote_is_adopted_and_stays(sync, workspace, user):
     assert is_shared(parse(user.read_bytes()))
     assert any("history" in note or "adopted" in note or "others" in note for note in coder.notes)
     assert any(data.decode() == hermes for _, data in workspace.store.replay("coder/user"))
-
-
-def test_a_sync_over_the_limit_of_hermes_is_refused_and_the_others_go_on(sync, homes, user):
-    put(homes["coder"].config, "memory:\n  user_char_limit: 20\n")
-    result = sync()
-    (refusal,) = result.refused
-    assert (refusal.target, refusal.error.code, result.exit_status) == ("coder/user", "over_budget", 1)
-    assert "user_char_limit" in refusal.error.hint
-    assert not user.exists()
-    assert (homes["aide"].memories / "USER.md").exists()
-
-
-def test_a_file_changed_between_the_plan_and_the_write_is_merged_and_put_into_the_layout(workspace, homes, user):
-    plan = synced(workspace, homes, "boss", ["coder"])
-    put(user, "By Hermes.")
-    workspace.apply_seed(plan)
-    assert bodies(user) == ["By Hermes.", "Tea.", "No sugar."]
-    assert is_shared(parse(user.read_bytes()))
 
 
 @pytest.mark.parametrize("names", [["coder", "far"], None])
@@ -172,14 +141,6 @@ def test_each_write_that_makes_sections_keeps_to_the_layout_that_hermes_does_no_
     expected = SHARED if "No sugar." in text else SHARED.removeprefix("No sugar.\n§\n")
     assert user.read_text(encoding="utf-8") == expected
     assert len(list(workspace.store.log("coder/user"))) == (2 if text else 1)  # what was there, and one write
-
-
-def test_the_answer_to_a_write_names_the_entry_where_the_layout_put_it(workspace, user):
-    put(user, "## Tastes\nTea.\n")
-    written = workspace.add("coder", "No sugar.", category="tastes", tags={"created": None})
-    (entry,) = written.entries
-    assert (entry.body, entry.category) == ("No sugar.", "tastes")
-    assert user.read_text(encoding="utf-8")[entry.start : entry.end] == "No sugar."
 
 
 def test_a_file_without_sections_and_one_elsewhere_keep_their_layout(workspace, user):

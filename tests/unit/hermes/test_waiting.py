@@ -78,12 +78,3 @@ def test_nothing_is_written_where_it_cannot_be_asked(provider, home):
 def test_the_words_that_count_are_those_of_hermes_agent(home, said, expected):
     put(home.config, CONFIG.replace("SAID", said))
     assert read_config(home).write_approval is expected
-
-
-def test_a_session_that_only_reads_may_ask_and_not_withdraw(provider, home):
-    name = call(provider, **ADD)["waiting"]
-    other = opened(home, "subagent")
-    assert call(other, action="proposals")["proposals"][0]["id"] == name
-    assert call(other, action="withdraw", proposal=name)["reason"] == "read_only"
-    other.shutdown()
-    assert call(provider, action="withdraw", proposal=name)["state"] == "withdrawn"

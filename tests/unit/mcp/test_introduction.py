@@ -74,18 +74,6 @@ def test_a_profile_is_offered_what_it_may_use(tmp_path, profile, enums, writing)
     assert {name: enum for name, enum in found.items() if enum} == enums
 
 
-def test_in_an_open_taxonomy_patterns_are_described(tmp_path):
-    profiles = {"neo": "user_memory_categories: ['*']\nwritable_categories: [talk, 'rules-*']\n", "boss": "tier: 1\n"}
-    workspace = make_root(tmp_path, config="taxonomy: {categories: {talk: {}}}\n", profiles=profiles)
-    for profile, words in (("neo", "one of talk, rules-*"), ("boss", "such as talk")):
-        tools = {tool.name: tool for tool in tools_of(workspace, profile)}
-        category = tools["memory_move"].input_schema["properties"]["category"]
-        assert "enum" not in category
-        assert words in category["description"]
-    assert {"memory_seed", "memory_verify"} <= set(tools)
-    assert "from" in tools["memory_prompt"].input_schema["properties"]
-
-
 @pytest.mark.parametrize(
     ("more", "approval", "tools"),
     [("", "", 7), ("tier: 2\nmay_verify: true\n", "", 8), ("", "approval: others\n", 7)],

@@ -10,8 +10,6 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 
-from catmem.errors import UnknownNameError
-from catmem.mcp.server import make_server
 from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
 from tests.roots import put_bytes, text_of
@@ -22,34 +20,12 @@ eras = pytest.mark.parametrize("era", ERAS)
 
 @eras
 @talks
-async def test_a_client_adds_finds_changes_and_removes(tmp_path, era):
-    workspace = root(tmp_path)
-    async with client_of(workspace, mode=era) as client:
-        added = await told(client, "memory_add", content="Likes green tea.", category="talk")
-        assert added["entries"][0]["body"] == "Likes green tea."
-        found = await told(client, "memory_search", query="tea")
-        assert [entry["body"] for entry in found["entries"]] == ["Likes green tea."]
-        await told(client, "memory_replace", old_text="green tea", content="Likes black tea.")
-        assert "Likes black tea." in text_of(workspace)
-        await told(client, "memory_verify", old_text="black tea")
-        removed = await told(client, "memory_remove", old_text="black tea")
-        assert removed["changed"]
-    assert text_of(workspace) == USER
-
-
-@eras
-@talks
 async def test_the_text_of_an_answer_says_the_same_as_its_data(tmp_path, era):
     async with client_of(root(tmp_path), mode=era) as client:
         for name, arguments in {"memory_list": {}, "memory_add": {"content": 5}}.items():
             result = await client.call_tool(name, arguments)
             assert json.loads(result.content[0].text) == result.structured_content
             assert result.is_error is (name == "memory_add")
-
-
-def test_a_profile_that_is_not_there_is_told_before_anybody_is_served(tmp_path):
-    with pytest.raises(UnknownNameError):
-        make_server(root(tmp_path), "nobody")
 
 
 @eras
@@ -109,17 +85,6 @@ async def test_the_loop_goes_on_while_a_call_waits_for_the_disk(tmp_path, era, m
 
 @eras
 @talks
-async def test_there_is_a_resource_for_each_category_that_the_profile_sees(tmp_path, era):
-    async with client_of(root(tmp_path), mode=era) as client:
-        listed = (await client.list_resources()).resources
-        assert [each.uri for each in listed] == ["memory://talk", "memory://rules"]
-        assert [each.title for each in listed] == ["Talk", "Rules"]
-        (template,) = (await client.list_resource_templates()).resource_templates
-        assert template.uri_template == "memory://{category}"
-
-
-@eras
-@talks
 async def test_a_resource_holds_the_entries_of_both_files(tmp_path, era):
     async with client_of(root(tmp_path), mode=era) as client:
         (contents,) = (await client.read_resource("memory://talk")).contents
@@ -141,17 +106,6 @@ async def test_what_is_hidden_reads_as_what_is_not_there(tmp_path, uri):
             await client.read_resource(uri)
         assert caught.value.error.message == f"Unknown resource: {uri}"
         assert caught.value.error.code == INVALID_PARAMS
-
-
-@talks
-async def test_entries_without_a_category_are_a_resource_of_those_who_see_them(tmp_path):
-    workspace = root(tmp_path, user="just a note\n")
-    with (workspace.root / "profiles" / "neo.yaml").open("a") as file:
-        file.write("include_uncategorized: true\n")
-    async with client_of(workspace) as client:
-        uris = [each.uri for each in (await client.list_resources()).resources]
-        assert uris == ["memory://talk", "memory://__uncategorized__"]
-        assert "just a note" in (await client.read_resource(uris[1])).contents[0].text
 
 
 @talks
@@ -210,21 +164,6 @@ async def test_an_unreadable_file_is_an_error_and_no_empty_memory(tmp_path, era)
 
 
 # --- the prompt --------------------------------------------------------------------------------------------------------
-
-
-@eras
-@talks
-async def test_the_prompt_is_that_of_the_profile_as_it_is_now(tmp_path, era):
-    workspace = root(tmp_path)
-    async with client_of(workspace, mode=era) as client:
-        assert [each.name for each in (await client.list_prompts()).prompts] == ["context", "sort"]
-        for text in (USER, USER.replace("ten", "nine")):
-            put_bytes(workspace, "neo/user", text)
-            prompt = await client.get_prompt("context")
-            (message,) = prompt.messages
-            assert message.content.text == workspace.prompt("neo").text
-            assert prompt.description.endswith(VERIFY_FIRST)
-            assert CANARY not in message.content.text
 
 
 @eras

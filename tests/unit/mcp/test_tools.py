@@ -10,14 +10,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from catmem.mcp.tools import all_tools, call_tool
-from catmem.tools.memory_tool import TOOL_SCHEMA
 from catmem.writing.drift_guard import ToolSession
 from tests.together import together
 from tests.unit.mcp.talk import root
 
 BY_NAME = {tool.name: tool for tool in all_tools()}
 DOCS = Path(__file__).parents[3] / "docs"
-READING = {"memory_search", "memory_list", "memory_prompt"}
 
 
 def test_the_pages_name_every_tool_and_what_it_takes():
@@ -45,21 +43,6 @@ def test_schemas_are_schemas_and_every_argument_is_explained(tool):
         Draft202012Validator.check_schema(contents)
     assert tool.input_schema["additionalProperties"] is False
     assert all(said["description"] for said in tool.input_schema["properties"].values())
-
-
-@together("tool", all_tools(), ids=BY_NAME)
-def test_arguments_are_of_the_form_that_the_memory_tool_takes(tool):
-    for name, said in tool.input_schema["properties"].items():
-        whole = TOOL_SCHEMA["properties"][name]
-        assert {key: said[key] for key in said if key != "description"}.items() <= whole.items()
-
-
-@together("tool", all_tools(), ids=BY_NAME)
-def test_hints_say_which_tools_only_read_and_that_none_leaves_this_machine(tool):
-    assert tool.annotations.read_only_hint is (tool.name in READING)
-    assert tool.annotations.open_world_hint is False
-    if tool.name not in READING:
-        assert tool.annotations.destructive_hint is (tool.name not in {"memory_add", "memory_verify"})
 
 
 RIGHT = {

@@ -150,50 +150,8 @@ def test_why(example):
     assert "profiles/specialist.yaml:17, which trinity extends\n" in result.stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--why", "noe", "talk"), "error[unknown_name]: {}/profiles: there is no profile 'noe'\n  Did you mean 'neo'?\n"),
-        (("-c", "talc"), "error[unknown_name]: there is no category 'talc' in this root\n  Did you mean 'talk'?\n"),
-        (("-c", "x*"), "error[unknown_name]: there is no category 'x*' in this root\n  The categories are "),
-    ],
-)  # fmt: skip
-def test_a_name_that_there_is_not(place, arguments, said):
-    result = run("access", "--root", place, *arguments, status=2)
-    assert result.stdout == ""
-    assert result.stderr.startswith(said.format(place))
-
-
-def test_in_an_open_taxonomy_a_category_that_is_nowhere_is_a_note(place):
-    put(place / "catmem.yaml", "version: 1\n")
-    for arguments in (("--why", "neo", "talc"), ("-c", "talc")):
-        result = run("access", "--root", place, *arguments)
-        note = "No profile names the category 'talc' and no file has it yet. Did you mean 'talk'?\n"
-        assert result.stderr == note
-
-
 def test_an_empty_root(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("access", "--root", tmp_path)
     assert result.stdout == ""
     assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"
-
-
-def test_a_broken_profile_and_an_unreadable_file_are_named_and_all_else_is_there(place):
-    put(place / "profiles" / "bad.yaml", "tierr: 2\n")
-    put(place / "homes" / "trin" / "USER.md", b"\xff")
-    result = run("access", "--root", place, status=2)
-    assert "talk                     1  r    r\n" in result.stdout
-    assert "Not everything could be looked at (see the errors): what follows is about the rest.\n" in result.stdout
-    assert "error[schema]: " in result.stderr
-    assert "error[not_utf8]: " in result.stderr
-
-
-def test_no_text_of_an_entry_is_shown_and_nothing_a_terminal_would_act_on(place):
-    put(place / "homes" / "neo" / "USER.md", "## Talk\nCANARY\n\n## T\u202elak\nCANARY\n")
-    put(place / "profiles" / "evil\x1b[31m.yaml", "{}\n")
-    result = run("access", "--root", place, status=2)
-    for printed in (result.stdout, result.stderr):
-        assert "CANARY" not in printed
-        assert "\x1b" not in printed
-        assert "\u202e" not in printed

@@ -12,7 +12,6 @@ import pytest
 
 from catmem.audit.log_queries import OPS
 from tests.end_to_end.terminal import run
-from tests.golden.case import put
 from tests.together import together
 from tests.unit.audit.audited import make_audited
 
@@ -78,21 +77,6 @@ def test_the_lines_are_told_the_newest_last(unchanged):
 )
 def test_a_name_that_there_is_not_is_told_where_nothing_fits(unchanged, arguments, said):
     assert run("audit", "--root", unchanged, *arguments).stderr.splitlines()[-1] == said
-
-
-@together("arguments", [["--agent", "person"], ["--entity", "boss"], ["--entity", "*"], ["--op", "write"]])
-def test_a_name_that_there_is_is_not(unchanged, arguments):
-    assert "There is no" not in run("audit", "--root", unchanged, *arguments).stderr
-
-
-def test_names_of_the_past_are_found_and_not_told(used):
-    (used / "profiles" / "neo.yaml").unlink()
-    result = run("audit", "--root", used, "--entity", "neo")
-    assert (len(result.stdout.splitlines()), result.stderr) == (3, "")
-
-
-def test_an_empty_log_is_told(place):
-    assert run("audit", "--root", place).stderr == "No operation is recorded yet.\n"
 
 
 def test_jsonl_is_the_log_itself(unchanged):
@@ -182,15 +166,6 @@ def test_the_mode_and_who_is_in(tmp_path):
     ]
 
 
-def test_a_bypass_is_told_before_what_holds_after_it(used):
-    begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used).stderr.strip()
-    before = [begun, "Until then no refusal that a rollout may let pass is enforced, for any entity. After it:"]
-    for arguments in (["rollout"], ["rollout", "report"]):
-        result = run(*arguments, "--root", used)
-        assert result.stdout.splitlines()[:3] == [*before, "rollout is enforce: every refusal is enforced"]
-        assert result.stderr == ""
-
-
 def test_a_bypass_from_its_beginning_to_its_end(used):
     begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used)
     assert begun.stderr.endswith("Z: why\n")
@@ -200,17 +175,6 @@ def test_a_bypass_from_its_beginning_to_its_end(used):
     assert run("rollout", "bypass", "--end", "--root", used).stderr == "No bypass was on.\n"
     said = json.loads(run("rollout", "report", "--format", "json", "--root", used).stdout)
     assert said["bypassed"]["by_reason"] == {"stale_prev": 1}
-
-
-def test_a_report_tells_what_shadow_mode_let_pass(used):
-    put(used / "catmem.yaml", (used / "catmem.yaml").read_text() + "rollout: {mode: shadow}\n")
-    assert "this write would have been refused (stale_prev)" in add(used, "three", "--expected", "1").output
-    result = run("rollout", "report", "--root", used)
-    parts = result.stdout.split("\n\n")
-    assert parts[0].startswith("rollout is shadow: ")
-    assert parts[1].splitlines()[0] == "let pass, and refused if everything were enforced: 1"
-    assert ["code", "stale_prev", "1"] in [line.split() for line in parts[1].splitlines()]
-    assert parts[3].splitlines()[0] == "refused, with a code that a rollout may let pass: 1"
 
 
 @together(
@@ -232,12 +196,6 @@ def test_a_root_named_before_the_subcommand_is_not_passed_over(place):
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------
-
-
-def test_a_replay_says_what_it_rebuilt(used, tmp_path):
-    result = run("log", "--root", used, "--verify", tmp_path / "to")
-    assert result.stderr == "2 revisions written\n1 head rebuilt, byte for byte what the store recorded\n"
-    assert (tmp_path / "to" / "neo" / "USER.md").read_bytes() == (used / "homes" / "neo" / "USER.md").read_bytes()
 
 
 def test_a_mismatch_is_told_with_exit_status_4(used, tmp_path):

@@ -189,41 +189,12 @@ def test_a_name_that_is_no_profile(place, name):
         assert_refused(place, arguments, "unknown_name")
 
 
-@pytest.mark.parametrize(
-    ("damage", "code"),
-    [
-        (not_utf8, "not_utf8"),
-        (too_large, "too_large"),
-        (fifo, "not_a_file"),
-        (circular, "symlink"),
-        (file_for_folder, "not_a_file"),
-    ],
-)
-def test_a_file_that_is_named(place, damage, code):
-    damage(place)
-    before = snapshot(place)
-    for command in ("show", "fmt"):
-        result = run(command, place / "homes" / "neo" / "USER.md", "--format", "json", status=2)
-        assert json.loads(result.stderr)["error"]["code"] == code
-    assert snapshot(place) == before
-
-
 @together("name", ["nothing.md", "", "x" * 300, "a/" * 3000 + "b", "\udcff"])
 def test_a_file_that_is_not_there(place, monkeypatch, name):
     monkeypatch.chdir(place)
     for command in ("show", "fmt"):
         assert run(command, name, status=2).stderr
     assert "error[not_a_file]" in run("show", place, status=2).stderr
-
-
-@together(
-    "text", [b"\xff", b"## A\n\xed\xa0\x80", b"x" * (DEFAULT_LIMITS.file_bytes + 1)], ids=["ff", "surrogate", "large"]
-)
-def test_standard_input_that_is_no_memory_file(place, text):
-    for command in ("show", "fmt"):
-        result = run(command, "-", "--root", place, input=text, status=2)
-        assert result.stdout == ""
-        assert "error[" in result.stderr
 
 
 @together("date", ["soon", "2026-13-45", "[a, b]", "", '"2026-01-01\\n"'])

@@ -39,13 +39,6 @@ def test_from_one_command_to_the_other(place):
     assert "tea, not coffee" in text(place)
 
 
-def test_from_a_file_as_json(place):
-    (place / "e.json").write_text(run(*ADD, "--format", "json").stdout, encoding="utf-8")
-    said = json.loads(run("write", "--envelope", "e.json", "--format", "json").stdout)
-    assert (said["entity"], said["revision"], said["digest"], said["changed"]) == ("neo/user", "2", None, True)
-    assert run("write", "--envelope", "e.json").stderr == "this was done before, under the same op_id\n"
-
-
 def test_a_whole_text_from_a_person(place):
     made = run("envelope", "-p", "neo", "--text", "-", "--alert", input="## Talk\nnothing else\n")
     assert "error[semantic_collision]" in run("write", "--envelope", "-", input=made.stdout, status=3).stderr
@@ -120,17 +113,6 @@ def test_keys(place):
 def test_a_folder_that_goes_by_the_path_of_the_root_is_told(place, config, told):
     (place / "catmem.yaml").write_text(f"version: 1\n{config}", encoding="utf-8")
     assert ("a root that is moved or copied has another one" in run("key", "new", "neo").stderr) is told
-
-
-def test_an_empty_pipe_is_told_shortly(place):
-    assert (
-        run("write", "--envelope", "-", input="\n", status=2).stderr
-        == "error[schema]: standard input: it is empty\n  The command that was to make the envelope has made none.\n"
-    )
-    (place / "e.json").write_text("", encoding="utf-8")
-    assert run("write", "--envelope", "e.json", status=2).stderr == (
-        "error[schema]: e.json: it is empty\n  Give one JSON value in UTF-8.\n"
-    )
 
 
 def test_what_is_missing_is_told_in_plain_words(place):

@@ -82,14 +82,6 @@ def test_json_comes_back(text):
     }
 
 
-@given(texts())
-def test_a_flat_file_comes_back(text):
-    document = parse(text)
-    again = parse(flat(document))
-    assert not again.scan.headers
-    assert [(e.body, e.tags) for e in again.entries] == [(e.body, e.tags) for e in document.entries]
-
-
 def test_a_flat_file_says_what_it_has_no_place_for(folder):
     result = run("-p", "neo", "-t", "user", "--format", "hermes")
     assert result.stdout == flat(parse(USER))
@@ -113,15 +105,6 @@ def test_markdown():
     )
 
 
-def test_markdown_of_several_files_says_whose_they_are(folder):
-    assert "# neo: memory\n\n- Flat.\n- File.\n" in run("--format", "markdown").stdout
-
-
-def test_twice_is_harmless(folder):
-    assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out").stderr
-    assert "wrote" not in run("--format", "hermes", "-o", "out").stderr
-
-
 def test_other_files_stay(folder):
     put(folder / "out" / "neo" / "USER.md", "mine")
     assert "would_overwrite" in run("--format", "hermes", "-o", "out", status=2).stderr
@@ -138,7 +121,10 @@ def test_memory_files_of_the_root_are_never_overwritten(folder):
     assert (folder / "homes" / "neo" / "USER.md").read_text() == USER
 
 
-def test_an_unreadable_file_is_not_exported_as_empty(folder):
-    (folder / "homes" / "neo" / "USER.md").write_bytes(b"caf\xe9")
-    assert "not_utf8" in run("--format", "json", "-o", "out", status=2).stderr
-    assert not (folder / "out").exists()
+def test_markdown_of_several_files_says_whose_they_are(folder):
+    assert "# neo: memory\n\n- Flat.\n- File.\n" in run("--format", "markdown").stdout
+
+
+def test_twice_is_harmless(folder):
+    assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out").stderr
+    assert "wrote" not in run("--format", "hermes", "-o", "out").stderr

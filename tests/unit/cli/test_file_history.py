@@ -31,11 +31,6 @@ def test_the_history_of_a_file_is_listed(path):
     assert "changed by another program" in run("log", path).stdout
 
 
-def test_a_file_is_compared_with_its_history(path):
-    assert "+appended" in run("diff", path).stdout
-    assert "-one" in run("diff", path, "1", "2").stdout
-
-
 def test_a_file_is_restored_and_what_it_held_stays(path):
     run("restore", path, "1", "--dry-run")
     assert path.read_bytes() == b"two\nappended"
@@ -43,13 +38,6 @@ def test_a_file_is_restored_and_what_it_held_stays(path):
     assert path.read_bytes() == b"one"
     run("restore", path, "3")
     assert path.read_bytes() == b"two\nappended"
-
-
-def test_a_file_that_is_gone_comes_back(path, monkeypatch):
-    path.unlink()
-    monkeypatch.chdir(path.parent)
-    run("restore", "MEMORY.md", "2")
-    assert path.read_bytes() == b"two"
 
 
 def test_a_path_through_a_link_means_the_file_that_it_leads_to(path, tmp_path):

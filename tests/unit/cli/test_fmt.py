@@ -55,20 +55,6 @@ def test_check_writes_nothing_and_is_status_1(user):
     run("--check")
 
 
-def test_diff_writes_nothing_and_shows_it(user):
-    result = run("--diff", status=1)
-    assert result.stdout.startswith("--- a/homes/neo/USER.md\n+++ b/homes/neo/USER.md\n@@ ")
-    assert "\n-three\n\\ No newline at end of file\n+three\n" in result.stdout
-    assert user.read_text() == UNTIDY
-    run()
-    assert run("--diff").stdout == ""
-
-
-def test_entries_that_hermes_agent_would_drop_are_named(place):
-    file = put(place / "twice.md", "## A\nsame\n\n## B\nsame\n")
-    assert "warning: twice.md: stands more than once" in run("--layout", "shared", file).stderr
-
-
 def test_standard_input(place):
     assert run("-", input=UNTIDY).stdout == PLAIN
     assert run("-", "--layout", "shared", input=UNTIDY).stdout.endswith("## __uncategorized__")
@@ -97,12 +83,6 @@ def test_odd_file_names(place, name, options):
     assert "\x1b" not in result.output
     if "json" in options:
         assert json.loads(result.stdout)["changed"] == [path]
-
-
-def test_carriage_returns_show_in_a_diff(place):
-    file = put(place / "x.md", b"## A\r\none\r\n## B\ntwo\r\n")
-    assert "\\r" in run("--diff", file, status=1).stdout
-    assert file.read_bytes() == b"## A\r\none\r\n## B\ntwo\r\n"
 
 
 def test_a_large_difference_is_a_diff_all_the_same(place):

@@ -104,25 +104,6 @@ def test_it_is_a_problem_where_the_python_of_hermes_cannot_load_it(rooted, tmp_p
     assert f"{tmp_path}/env/bin/python -m pip install " in done.stderr
 
 
-def test_it_is_not_installed_where_the_python_of_hermes_cannot_load_it(rooted, tmp_path):
-    venv.create(tmp_path / "env", symlinks=True)
-    put_program(tmp_path, f"#!{tmp_path}/env/bin/python")
-    before = snapshot(rooted)
-    done = run("hermes", "install", "--all", "--yes", status=2)
-    assert "error[hermes_import]" in done.stderr
-    assert f"{tmp_path}/env/bin/python -m pip install " in done.stderr
-    assert snapshot(rooted) == before
-
-
-@together("first_line", ["#!/bin/sh", "#!/nowhere/bin/python", "echo", "#!"])
-def test_where_the_python_of_hermes_is_not_known_it_says_how_to_check(rooted, tmp_path, first_line):
-    run("hermes", "install", "--yes")
-    put_program(tmp_path, first_line)
-    done = run("hermes", "status")
-    assert done.stdout.splitlines()[1].split()[:2] == ["default", "installed"]
-    assert "check with 'hermes memory status'" in done.stderr
-
-
 def test_a_broken_profile_of_hermes_does_not_block_the_others(hermes):
     (hermes / "profiles" / "aide" / "memories").mkdir(parents=True)
     config = hermes / "profiles" / "aide" / "config.yaml"
@@ -142,17 +123,6 @@ def test_hints_name_what_the_command_has(hermes):
     assert "catmem init --from-hermes .hermes" in run("hermes", "install", "--home", str(hermes), status=2).stderr
 
 
-def test_one_profile_alone(rooted, monkeypatch):
-    run("hermes", "install", "-p", "coder", "--yes")
-    active = {
-        home["name"]: home["active"]
-        for home in json.loads(run("hermes", "status", "--all", "--format", "json").stdout)["homes"]
-    }
-    assert active == {"default": False, "coder": True}
-    monkeypatch.setenv("HERMES_HOME", str(rooted / "profiles" / "coder"))
-    assert "uninstalled in .hermes/profiles/coder\n" in run("hermes", "uninstall", "--yes").stdout
-
-
 def test_a_root_elsewhere_and_a_profile_of_another_name(hermes, tmp_path):
     run("init", "--example", "demo")
     said = run("hermes", "install", "-p", "coder", "--root", "demo", "--yes", status=2).stderr
@@ -160,14 +130,6 @@ def test_a_root_elsewhere_and_a_profile_of_another_name(hermes, tmp_path):
     run("hermes", "install", "-p", "coder", "--root", "demo", "--as", "neo", "--yes")
     settings = json.loads((hermes / "profiles" / "coder" / "catmem.json").read_text(encoding="utf-8"))
     assert settings == {"version": 1, "for": "coder", "root": str(tmp_path / "demo"), "profile": "neo"}
-
-
-def test_a_switch_in_the_settings_stays_when_it_is_installed_again(rooted):
-    run("hermes", "install", "--yes")
-    settings = json.loads((rooted / "catmem.json").read_text(encoding="utf-8"))
-    put(rooted / "catmem.json", json.dumps({**settings, "refresh_after_compression": True}))
-    run("hermes", "install", "--keep-tool", "--yes")
-    assert json.loads((rooted / "catmem.json").read_text(encoding="utf-8"))["refresh_after_compression"] is True
 
 
 def test_a_copied_home_does_not_go_on_with_the_memory_of_another(rooted):
@@ -266,11 +228,3 @@ def test_a_conflict_is_shown_with_both_sides_and_the_next_step_and_settled(roote
         run("hermes", "sync", "default", "coder", "--resolve", side)
     assert f"Tea with milk at {'five' if side == 'source' else 'six'}." in file.read_text(encoding="utf-8")
     assert "in sync" in run("hermes", "sync", "--all", "--dry-run").stdout
-
-
-def test_the_next_step_after_a_review_is_a_sync(rooted):
-    put(rooted / "memories" / "USER.md", "## Tastes\n[verified_date: 2020-01-01] Tea.\n")
-    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
-    run("hermes", "sync", "--all")
-    said = run("review", "--root", str(rooted), input="k\n").stderr
-    assert "'catmem hermes sync --all' brings this to the copies" in said

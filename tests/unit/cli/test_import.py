@@ -40,24 +40,10 @@ def test_what_it_says():
     assert "confidence" in result.stderr
 
 
-def test_what_the_owner_will_not_see_is_told_once(folder):
-    put(folder / "profiles" / "neo.yaml", "user_memory_categories: []\n")
-    for more in (["--dry-run"], []):
-        said = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "*=project", *more).stderr
-        assert said.count("warning: the profile neo does not read the category project (user)") == 1
-
-
 def test_a_kind_that_is_not_there_is_refused_with_the_nearest(folder):
     result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "fedback=project", status=2)
     assert "Did you mean 'feedback'?" in result.stderr
     assert not (folder / "homes").exists()
-
-
-def test_again():
-    run("--from", "cheetahclaws", SAMPLES / "cheetahclaws")
-    result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws")
-    assert result.stdout == "nothing new; nothing written\n"
-    assert "3 there already" in result.stderr
 
 
 def test_a_dry_run_is_a_diff(folder):
@@ -79,12 +65,6 @@ def test_entries_without_a_category_are_told_with_the_next_command(more):
     assert why.startswith(f"{loose} entry without a category in neo/memory: no profile that names")
     assert following == "Next: catmem sort -p neo -t memory"
     assert "catmem sort" not in run(*args, "--map", "*=project").stderr  # all of it has a category then, or is there
-
-
-def test_what_a_terminal_would_act_on_is_written_out(folder):
-    put(folder / "notes" / "a.md", "---\ntitle: \x1b[2J\n---\n- [x\x1b] evil \x1b[2J\n")
-    for more in ([], ["--dry-run"]):
-        assert "\x1b" not in run("--from", "basic-memory", folder / "notes", *more).output
 
 
 @pytest.mark.parametrize(

@@ -53,16 +53,6 @@ def test_what_it_proposes_next_works(tmp_path, monkeypatch):
     do_next(result, tmp_path, monkeypatch)
 
 
-def test_a_file_that_is_larger_than_hermes_lets_it_be_gets_no_limit(tmp_path):
-    put(tmp_path / "homes" / "neo" / "MEMORY.md", "ä" * 2201)
-    put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1375)
-    assert "note: homes/neo/MEMORY.md has 2,201 characters, over the 2,200 that Hermes Agent" in run(tmp_path).stderr
-    assert (tmp_path / "catmem.yaml").read_text(encoding="utf-8").endswith("\nlimits: {user: 1375}\n")
-    put(tmp_path / "homes" / "neo" / "USER.md", "ä" * 1376)
-    again = run(tmp_path)
-    assert (again.stdout, again.stderr) == ("nothing to do\n", "")
-
-
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
     if shutil.which("git") is None:
@@ -80,13 +70,6 @@ def test_with_git_it_says_what_it_wrote(repository):
     assert sum("wrote " in line and ".gitattributes: " in line for line in lines) == 3
     assert "set merge.catmem.driver = catmem merge-driver %O %A %B %P" in lines
     assert run(repository, "--git").stdout == "nothing to do\n"
-
-
-def test_git_in_a_root_that_there_is(repository):
-    put(repository / "catmem.yaml", "version: 1\n")
-    said = json.loads(run(repository, "--git", "--format", "json").stdout)
-    assert (said["written"], len(said["git"]["attributes"]), said["git"]["warnings"]) == ([], 3, [])
-    assert not (repository / "profiles").exists()
 
 
 # --- shipped profiles by name ---
@@ -116,13 +99,6 @@ def test_every_root_of_shipped_profiles_works(tmp_path, names):
         prompt = command("prompt", name, "--from", "orchestrator", "--root", tmp_path)
         assert ("Short." in prompt.stdout) == (name != "specialist")
         assert "warning" not in prompt.stderr
-
-
-def test_what_it_proposes_next_for_a_profile_works(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run("new", "--profile", "neo")
-    *_, prompt = do_next(result, tmp_path, monkeypatch)
-    assert "Prefers short answers." in prompt
 
 
 FLAT = {"USER.md": "Prefers short answers.\n§\nUses tabs in Python code.\n", "MEMORY.md": "Acme is the cloud vendor.\n"}
@@ -160,14 +136,6 @@ def test_entries_without_a_category_are_counted(flat, tmp_path):
     assert said["next"] == ["catmem sort", "catmem prompt orchestrator"]
 
 
-def test_one_file_may_start_it_and_a_larger_one_lifts_its_limit(flat, tmp_path):
-    put(flat / "MEMORY.md", "x" * 2201)
-    result = run(tmp_path / "new", "--start", flat / "MEMORY.md")
-    assert "homes/orchestrator/MEMORY.md has 2,201 characters" in result.stderr
-    assert "limits: {user: 1375}" in (tmp_path / "new" / "catmem.yaml").read_text()
-    assert not (tmp_path / "new" / "homes" / "orchestrator" / "USER.md").exists()
-
-
 @together(
     ("start", "said"),
     [
@@ -189,14 +157,6 @@ def test_files_that_cannot_start_it_are_refused_and_nothing_is_written(flat, tmp
     result = run(tmp_path / "new", *(argument for each in start for argument in ("--start", each)), status=2)
     assert said in result.stderr
     assert not (tmp_path / "new").exists()
-
-
-def test_memory_that_is_there_stays_and_what_would_replace_it_is_refused(flat, tmp_path):
-    own = put(tmp_path / "new" / "homes" / "orchestrator" / "USER.md", "Mine.\n")
-    run(tmp_path / "new", "--start", flat, status=2)
-    assert own.read_text() == "Mine.\n"
-    run(tmp_path / "new")
-    assert own.read_text() == "Mine.\n"
 
 
 @together(
@@ -235,19 +195,6 @@ def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind
     command("seed", "--all")
     assert "Prefers short answers." in command("prompt", "tax-advisor").stdout
     assert "error" not in command("lint").output
-
-
-def test_a_name_of_no_known_kind_gets_a_category_of_its_own_and_a_note(tmp_path):
-    result = run(tmp_path / "new", "--profile", "xyzzy", "--profile", "my-bookkeeper")
-    assert (
-        "does not know what xyzzy works on, and made the category xyzzy: name others in profiles/xyzzy.y"
-        in result.stderr
-    )
-    assert "my-bookkeeper got what a specialist of the kind finance usually sees" in result.stderr
-    text = (tmp_path / "new" / "profiles" / "xyzzy.yaml").read_text()
-    assert "user_memory_categories: [communication-style, about-user, " in text
-    assert "writable_categories: [xyzzy]\n" in text
-    assert "    xyzzy: {title" in (tmp_path / "new" / "catmem.yaml").read_text()
 
 
 def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypatch):

@@ -59,18 +59,6 @@ def test_paths_are_shown_from_the_working_folder(place, monkeypatch):
     assert result.stderr.startswith("1 file: ")
 
 
-def test_nothing_found(user):
-    user.write_text("fine")
-    result = lint(user)
-    assert (result.stdout, result.stderr) == ("", "1 file: nothing found\n")
-
-
-def test_the_worst_comes_first(place):
-    put(place / "catmem.yaml", "version: 1\nlint: {severity: {CM298: hint, CM297: error}}\n")
-    found = [line for line in lint(status=1).stdout.splitlines() if line.startswith("homes")]
-    assert [line.split()[1] for line in found] == ["error", "warning", "hint"]
-
-
 @pytest.mark.parametrize("by", ["option", "setting", "option over setting"])
 def test_what_is_milder_is_counted_and_not_shown(place, by):
     if by != "option":
@@ -118,11 +106,6 @@ def test_fix_says_what_is_left(user):
     assert "fixed" not in lint("--fix", status=1).stderr
 
 
-def test_unsafe_fixes(place):
-    lint("--fix", "--unsafe-fixes")
-    assert (place / "homes" / "neo" / "MEMORY.md").read_text() == "a  note\n"
-
-
 def test_rules_that_fight_are_named(user):
     with registered(word_rule("CM296", "done", "todo", fixes="safe", name="no-done")):
         result = run("lint", "--select", "CM299,CM296", "--fix", user, status=1)
@@ -149,11 +132,6 @@ def test_configuration_that_is_not_right_is_status_2_after_the_findings(place, c
     assert f"error[{code}]: catmem.yaml" in result.stderr
 
 
-@together("arguments", [["--select", "CM7"], ["--ignore", "CM295"], ["nowhere"]])
-def test_usage_errors_are_status_2(place, arguments):
-    assert run("lint", *arguments, status=2).stdout == ""
-
-
 # --- rule ------------------------------------------------------------------------------------------------------------
 
 
@@ -178,10 +156,6 @@ def test_all_rules_one_a_line():
         "word.",
     ]
     assert len(json.loads(run("rule", "--all", "--format", "json").stdout)["rules"]) == len(lines)
-
-
-def test_an_unknown_rule_has_a_hint():
-    assert "Did you mean 'CM29" in run("rule", "CM29", status=2).stderr
 
 
 def test_findings_are_never_written_over_a_memory_file(tmp_path):

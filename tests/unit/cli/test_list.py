@@ -51,14 +51,6 @@ def test_what_a_write_may_expect_is_in_the_json(place):
     assert files("-t", "user")["user"]["revision"] == "2"
 
 
-def test_a_history_that_cannot_be_read_hides_nothing_of_the_file(place):
-    put(place / "homes" / "neo" / ".catmem", "no folder\n")
-    result = run("-p", "neo", "--root", place, "--format", "json")
-    said = json.loads(result.stdout)
-    assert (len(said["entries"]), said["files"]["user"]["revision"]) == (3, None)
-    assert result.stderr.startswith("warning: the history of neo/user cannot be read: ")
-
-
 @together(
     ("choices", "count"),
     [

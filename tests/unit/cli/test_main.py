@@ -97,12 +97,6 @@ def test_ctrl_c_ends_with_the_status_that_shells_give_it(monkeypatch, capsys):
     assert (ended.value.code, capsys.readouterr().err) == (130, "Stopped.\n")
 
 
-def test_examples_in_help_are_lines_to_copy(capsys):
-    with pytest.raises(SystemExit):
-        group(["seed", "--help"])
-    assert "  catmem seed orchestrator trinity neo --dry-run\n  catmem seed" in capsys.readouterr().out
-
-
 # --- as a process --------------------------------------------------------------------------------------------------
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from catmem.cli.output import conflict_lines
 from tests.end_to_end.terminal import run, snapshot, write_root
 
 
@@ -47,21 +46,3 @@ def test_a_bad_answer_from_a_pipe_is_named_with_its_line_and_nothing_is_written(
         where = f"error[bad_answer]: standard input:{answers.count(chr(10))}: {bad!r} is no answer\n"
         assert said.stderr.endswith(f"{where}  An answer is one of o, t, b, e WORDS, q or ?. Nothing was written.\n")
         assert snapshot(tmp_path) == files
-
-
-def test_long_names_stand_below_each_other_too():
-    found = {"branch": "3a", "reason": "body", "category": "rules", "base": "a", "ours": "b", "theirs": "c"}
-    by = {"ours_by": "me", "theirs_by": "the-orchestrator"}
-    assert list(conflict_lines([found | by]))[1:] == [
-        "   base:                      a",
-        "   ours (me):                 b",
-        "   theirs (the-orchestrator): c",
-    ]
-
-
-def test_different_tags(tmp_path, monkeypatch):
-    first, second = (["replace", "Acme", "--tag", f"domain={name}"] for name in "ab")
-    make_conflict(tmp_path, monkeypatch, first, second)
-    assert "the sides gave this entry different tags" in run("merge", "neo", status=3).stderr
-    assert run("merge", "neo", "--keep-both").stderr.endswith("different tags: both\n")
-    assert "domain: a" in (tmp_path / "homes" / "neo" / "USER.md").read_text()

@@ -60,20 +60,6 @@ def test_a_path_that_looks_like_an_option(folder):
     assert "Theirs." in (folder / "a").read_text()
 
 
-def test_what_a_terminal_would_act_on_is_written_out(folder):
-    names = sides(folder, BASE, BASE.replace("Acme", "\x1b[2JBolt"), BASE.replace("Acme", "Core"))
-    result = run(*names, "USER.md")
-    assert "\\x1b[2JBolt" in result.stderr
-    assert "\x1b" not in result.stderr
-
-
-def test_a_missing_side(folder):
-    names = sides(folder, BASE, BASE, BASE)
-    (folder / "b").unlink()
-    result = run(*names, "USER.md")
-    assert (result.exit_code, "error[missing]" in result.stderr) == (1, True)
-
-
 def test_a_fault_of_its_own_leaves_both_sides(folder, monkeypatch):
     names = sides(folder, BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"))
     monkeypatch.setattr(git, "_reader", lambda *_: 1 / 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 
 import pytest
@@ -76,17 +75,6 @@ def test_the_other_files_are_migrated_if_one_cannot_be(place):
     assert (place / "old notes.md").read_text() == SECTIONED
 
 
-def test_standard_input(place):
-    assert run("-", input=FLAT).stdout == SECTIONED
-    assert run("-", "--dry-run", input=FLAT).stdout.startswith("--- a/-\n")
-    assert json.loads(run("-", "--format", "json", input=FLAT).stdout)["files"][0]["text"] == SECTIONED
-
-
-def test_what_a_terminal_would_act_on_is_written_out(place):
-    put(place / "notes.md", "[\x1b[31mOPS] x\n§\n[COMM] \x1b[31my")
-    assert "\x1b" not in run("notes.md", "--dry-run").output
-
-
 # --- labels that nobody declared ---
 
 LABELLED = "[WORK FLOW] One.\n§\n[COMM] Short.\n§\n[WORK-FLOW] Two.\n§\n[HR/PAY] Three.\n§\n[COMMUNICATION STILE] Four.\n§\n[OPS-112] Ticket.\n"
@@ -124,16 +112,6 @@ def test_they_are_declared_when_asked(place):
     files = {name: (place / name).read_bytes() for name in ("catmem.yaml", "homes/neo/USER.md")}
     assert run("homes/neo/USER.md", "--declare").stderr == "no label is without a category: nothing to declare\n"
     assert files == {name: (place / name).read_bytes() for name in files}
-
-
-def test_a_dry_run_declares_nothing_and_shows_all(place):
-    put(place / "catmem.yaml", "version: 1\n")
-    result = run("old notes.md", "--declare", "--dry-run")
-    assert result.stdout.startswith("--- a/catmem.yaml\n+++ b/catmem.yaml\n")
-    assert "+    comm: {title: Comm}\n" in result.stdout
-    assert "+## Comm\n" in result.stdout
-    assert (place / "catmem.yaml").read_text() == "version: 1\n"
-    assert (place / "old notes.md").read_text() == FLAT
 
 
 def test_a_catmem_yaml_that_cannot_be_edited_stops_before_any_file(place):
@@ -187,8 +165,3 @@ def test_a_label_of_several_categories_stays_and_says_so(named):
         assert "workflow:" not in said
     assert (named / "homes" / "neo" / "USER.md").read_text().startswith("[WORKFLOW] Paid on the 15th.\n")
     assert "[WORKFLOW]" not in run("homes/neo/USER.md", "--declare").stdout
-
-
-def test_two_letters_begin_too_many_names(named):
-    put(named / "homes" / "neo" / "USER.md", "[CO] Short.\n")
-    assert "co: {title: Co}" in run("homes/neo/USER.md", "--dry-run").stderr

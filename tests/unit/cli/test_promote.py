@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shlex
-
 import pytest
 
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot
@@ -113,40 +110,6 @@ def test_what_another_program_changed_is_shown_and_the_promotion_waits(place):
     assert run("log", "boss/user").stdout.count("Taken over") == 2
 
 
-def test_other_words_for_what_the_specialist_has_changed_meanwhile_say_that_it_keeps_its_own(place):
-    run("promote", "--all")
-    (waiting,) = run_json("proposals")["proposals"]
-    run("replace", "-p", "neo", "Kern", "Kern sold the van.")
-    said = run("proposals", "--edit", waiting["id"], "Kern mends the van.").stderr
-    assert "neo/user stays as it is: it does not have the words that were proposed any more" in said
-
-
-def test_an_entry_in_conflict_is_not_counted_twice(place):
-    edited_by_hand(place)
-    steps = {each["kind"]: each["count"] for each in run_json("status")["next"]}
-    assert (steps["seed_conflicts"], steps["learned"]) == (1, 1)  # Kern is learned
-
-
-def test_a_change_of_the_specialists_file_is_taken_into_its_history(place):
-    run("add", "-p", "neo", "-c", "vendors", "Loom sells looms.")
-    path = place / "homes" / "neo" / "USER.md"
-    path.write_text(path.read_text().replace("Loom sells", "Loom, in Leeds, sells"))
-    assert "-- a/neo/user" in run("promote", "-p", "neo", "Leeds", "--dry-run").stdout
-    assert run("log", "neo/user").stdout.count("Taken over") == 1  # what there was before
-    found = run_json("promote", "-p", "neo", "Leeds")
-    (external,) = found["external"]
-    assert (external["entity"], external["revision"]) == ("neo/user", "3")
-    assert run("log", "neo/user").stdout.count("Taken over") == 2
-    assert "Loom, in Leeds" in (place / "homes" / "boss" / "USER.md").read_text()
-
-
-def test_what_stands_as_it_was_seeded_was_not_learned(place):
-    run("add", "-p", "boss", "-c", "vendors", "Invoices are due on the 15th.")
-    run("seed", "boss", "neo")
-    run("replace", "-p", "boss", "Invoices", "Invoices are due on the 20th.")
-    assert "Invoices" not in run("promote", "--all", "-c", "vendors").stdout
-
-
 def test_where_nothing_can_be_proposed_the_status_says_so(place):
     put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\nlimits: {user: 40}\n")
     result = run("promote", "--all", "-c", "vendors", status=1)
@@ -179,17 +142,6 @@ def test_a_rejection_names_the_command_for_the_specialists_file_and_own_words_go
     (found,) = run_json("proposals")["proposals"]
     said = run("proposals", "--reject", found["id"]).stderr
     assert "neo/user still says it. To remove it there: catmem remove -p neo -t user b2:" in said
-
-
-@pytest.mark.parametrize("which", [["Acme"], ["--all", "-c", "vendors"]])
-def test_verifying_a_copy_says_where_its_source_is(place, which):
-    run("seed", "boss", "neo")
-    said = run("verify", "-p", "neo", *which).stderr
-    found = re.search(
-        "this is a copy of boss/user: verify it there, too \\(catmem (.*)\\), then 'catmem seed --all'\n", said
-    )
-    assert run(*shlex.split(found[1])).stdout.startswith("verified in vendors in boss/user")
-    assert "copy of" not in run("verify", "-p", "boss", "Acme").stderr
 
 
 def test_a_bare_undo_after_a_seed_names_the_undo_of_what_you_wrote_yourself(place):

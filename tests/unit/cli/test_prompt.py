@@ -78,12 +78,6 @@ def test_an_explanation(place):
     assert "pay" not in result.output
 
 
-def test_the_files_of_another_profile(place):
-    assert "from the boss" in ask(place, "neo", "--from", "boss").stdout
-    assert "secret" in ask(place, "boss", "--from", "neo").stdout
-    ask(place, "neo", "--from", "nobody", status=2)
-
-
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
     put(place / "profiles" / "none.yaml", "{}")
@@ -127,25 +121,7 @@ def test_a_slice_of_what_a_profile_sees(place):
     assert ask(place, "--from", "boss", "-c", "talk", "--budget", "20").stdout == ""
 
 
-def test_a_slice_shows_no_more_than_the_profile_sees(place):
-    put(place / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Pay\nsecret\n")
-    for categories in (["pay"], ["*"], ["talk", "pay"], ["__uncategorized__"], ["!talk"]):
-        chosen = [each for category in categories for each in ("-c", category)]
-        assert "secret" not in ask(place, "neo", *chosen).output
-
-
 def test_categories_stand_in_the_order_that_the_caller_gives(place):
     put(place / "homes" / "boss" / "USER.md", "## Talk\none\n\n## Pay\nsalary\n\n## Plan\nlater\n")
     text = ask(place, "--from", "boss", "-c", "plan", "-c", "p*", "-c", "talk").stdout
     assert text.index("later") < text.index("salary") < text.index("one")
-
-
-def test_a_slip_in_a_category_is_refused(place):
-    result = ask(place, "--from", "boss", "-c", "Small Talk", status=2)
-    assert result.stdout == ""
-    assert "error[selector]" in result.stderr
-
-
-def test_an_empty_prompt_says_what_its_budget_leaves_out(place):
-    said = ask(place, "--from", "boss", "-c", "talk", "--budget", "5").stderr
-    assert "it leaves out all entries of boss (1 over budget)" in said

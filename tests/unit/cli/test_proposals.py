@@ -65,12 +65,6 @@ def test_a_write_that_waits_names_its_proposal_and_what_to_type(place):
     assert text(place) == USER
 
 
-def test_a_dry_run_says_that_it_would_wait(place):
-    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.", "--dry-run")
-    assert result.stdout == "this would wait for a person as a proposal; nothing written\n"
-    assert "No proposal waits." in proposals(place).stderr
-
-
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
@@ -114,29 +108,6 @@ def test_a_list(place):
     assert proposals(place, "neo/memory").stdout == ""
 
 
-def test_the_same_again_and_another_on_the_same_entry_are_told_of(place):
-    first = propose(place, "tabs", "Uses spaces.")
-    change = ["replace", "-p", "neo", "--as", "neo", "--root", place, "tabs"]
-    assert "it waits already\n" in run(*change, "Uses spaces.").stderr
-    assert f"it takes the place of {first}, which changed the same entry\n" in run(*change, "Uses four blanks.").stderr
-
-
-def test_a_misspelt_id_is_told_of_as_one(place):
-    name = propose(place, "tabs", "Uses spaces.")
-    for misspelt in (name[:-1], f"p-{name[3:]}".upper()):
-        error = error_of("proposals", misspelt, "--root", place)
-        assert error["code"] == "unknown_proposal"
-        assert f"Did you mean {name}?" in error["hint"]
-
-
-def test_a_decision_says_how_it_is_taken_back(place):
-    first, second = propose(place, "tabs", "Uses spaces."), propose(place, "Fridays", "Never.")
-    assert re.search(
-        r"'catmem undo neo/user --expected \d+' takes it back", proposals(place, "--approve", first).stderr
-    )
-    assert proposals(place, "--reject", second).stderr == ""
-
-
 @pytest.mark.parametrize("by", ["a person", "an editor"])
 def test_what_was_made_by_hand_meanwhile_is_done_and_waits_no_more(place, by):
     name = propose(place, "short", "Prefers short answers in the evening.")
@@ -152,16 +123,6 @@ def test_what_was_made_by_hand_meanwhile_is_done_and_waits_no_more(place, by):
     assert proposals(place, "--expire").stdout == ""
 
 
-@pytest.mark.parametrize("by_hand", ["Prefers short answers at noon.", "Prefers long answers."])
-def test_what_was_made_by_hand_in_other_words_is_not_done(place, by_hand):
-    name = propose(place, "short", "Prefers short answers in the evening.")
-    run("add", "-p", "neo", "--root", place, "-c", "talk", "Prefers short answers in the evening.")
-    assert "done" not in proposals(place, name).stdout  # the old words stand there, too
-    run("replace", "-p", "neo", "--root", place, "Prefers short answers.", by_hand)
-    run("remove", "-p", "neo", "--root", place, "in the evening")
-    assert "  stale: another entry by now, so reject it\n" in proposals(place, name).stdout
-
-
 def test_a_stale_one_shows_three_texts(place):
     name = propose(place, "tabs", "Uses spaces.")
     run("replace", "-p", "neo", "--root", place, "tabs", "Uses tabs\nof four.")
@@ -173,15 +134,6 @@ def test_a_stale_one_shows_three_texts(place):
         "  now:      Uses tabs\n"
         "            of four.\n"
     ) in proposals(place, name).stdout
-
-
-def test_no_text_acts_on_the_terminal(place):
-    put(place / "homes" / "neo" / "USER.md", USER.replace("Uses tabs", "Uses tabs \x1b[2J \u202e"))
-    propose(place, "tabs", "Uses spaces.")
-    shown = proposals(place).stdout
-    assert "\x1b" not in shown
-    assert "\u202e" not in shown
-    assert "\x1b" not in proposals(place, "-i", input="y\n").stdout
 
 
 def test_one_that_was_decided_is_shown_by_its_id_and_by_all(place):
@@ -295,14 +247,6 @@ def test_all_that_are_left_of_a_profile_and_category(place):
     assert "short answers" in text(place)
 
 
-def test_skipping_and_quitting_decide_nothing(place):
-    propose(place, "tabs", "Uses spaces.")
-    propose(place, "Fridays", "Never.")
-    assert "1 proposal left, and 1 skipped." in proposals(place, "-i", input="s\nq\ny\n", status=1).stderr
-    assert text(place) == USER
-    assert proposals(place).stdout.count("p-") == 2
-
-
 @together("answer", ["z", "yes", "y now", "e", "s 1", "\x1b[2J"])
 def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     propose(place, "tabs", "Uses spaces.")
@@ -327,19 +271,6 @@ def test_the_log_in_plain_words(place):
     assert f"Proposed by neo, approved ({first}): Uses spaces.\n" in log
     assert f"Proposed by neo, rejected ({second}): Fridays stay.\n" in log
     assert f"Proposed by neo, approved ({third}, in other words): Long answers.\n" in log
-
-
-def test_blame_says_who_proposed_and_who_approved(place):
-    proposals(place, "--approve", propose(place, "tabs", "Uses spaces."))
-    proposals(place, "--edit", propose(place, "short", "Long."), "Long answers.")
-    lines = run("blame", "neo/user", "--root", place).stdout.splitlines()
-    assert [" neo, approved by Anna (person) " in line for line in lines] == [True, False, False]
-    assert [" neo, reworded by Anna (person) " in line for line in lines] == [False, False, True]
-    said = run_json("blame", "neo/user", "--root", place)["entries"]
-    assert [each["proposed_by"] for each in said] == ["neo", None, "neo"]
-
-
-# --- beside others -------------------------------------------------------------------------------------------------
 
 
 def test_a_review_says_how_many_wait(place):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 from tests.together import together
 
@@ -23,7 +21,6 @@ NEO = """\
 [verified_date: 2026-11-20] No tabs.
 """
 DAY = ("--as-of", "2026-11-21")
-THREE = ["Two spaces.", "Likes tea.", "Prefers short answers."]
 
 
 @pytest.fixture(autouse=True)
@@ -83,14 +80,6 @@ def test_answers_that_end_early(place):
     assert "All done." in review(place, "s\ns\n").stderr
 
 
-def test_what_is_skipped_is_not_asked_again_in_this_round(place):
-    review(place, "s\n", status=1)
-    result = review(place, "s\ns\n")
-    assert "1 more was answered or skipped in this round; --restart asks again." in result.stderr
-    assert "Two spaces" not in result.stdout
-    assert "1 of 3" in review(place, "", status=1).stdout  # the next round
-
-
 def test_status_counts_what_a_review_asks_about(place):
     def due():
         steps = run_json("status", "--root", place, *DAY)["next"]
@@ -144,41 +133,6 @@ def test_undo_without_a_dialogue(place):
     assert "error[no_undo]" in review(place, "", "--undo", status=2).stderr
 
 
-def test_answers_in_a_file(place, tmp_path):
-    answers = put(tmp_path / "answers.txt", "s\nwhat\n")
-    result = review(place, "", "--answers", answers, status=2)
-    assert "answers.txt:2" in result.stderr
-    put(answers, "s\r\ns\n")
-    assert "All done." in review(place, "", "--answers", answers).stderr
-    assert error_of("review", "--root", place, "--answers", tmp_path / "none", *DAY)["code"] == "missing"
-
-
-def test_a_list(place):
-    before = snapshot(place)
-    result = run("review", "--root", place, *DAY, "--list")
-    assert [line.split("  ")[0] for line in result.stdout.splitlines()] == ["neo/user:7", "neo/user:2", "neo/user:4"]
-    assert "Likes tea." in result.stdout
-    assert snapshot(place) == before
-
-
-def test_nothing_is_due(place):
-    assert run("review", "--root", place, "--as-of", "2026-07-02", "-c", "talk", "--state", "stale").stderr == (
-        "Nothing is due.\n"
-    )
-    assert run("review", "--root", place, *DAY, "--list", "--state", "future").stderr == "Nothing is due.\n"
-
-
-def test_as_json(place):
-    said = run_json("review", "--root", place, *DAY, "--list")
-    assert list(said) == ["as_of", "due", "passed_over", "answers"]
-    assert [each["body"] for each in said["due"]] == THREE
-    said = json.loads(review(place, "k\ns\n", "--format", "json", status=1).stdout)
-    assert [(each["answer"], each["entity"], each["revision"]) for each in said["answers"]] == [
-        ("keep", "neo/user", "2"), ("skip", "neo/user", None),
-    ]  # fmt: skip
-    assert [each["body"] for each in said["due"]] == ["Prefers short answers."]
-
-
 @together("other", ["--restart", "--undo"])
 def test_a_list_asks_and_writes_nothing(place, other):
     assert "exclude each other" in run("review", "--root", place, "--list", other, status=2).stderr
@@ -190,13 +144,6 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(plac
     result = review(place, "s\ns\ns\n", status=2)
     assert "All done." in result.stderr
     assert "error[not_utf8]" in result.stderr
-
-
-def test_a_fact_that_would_act_on_the_terminal_is_written_out(place):
-    put(place / "homes" / "neo" / "USER.md", "## Talk\n[created: 2026-01-01] red \x1b[31m\n")
-    result = review(place, "", status=1)
-    assert "red \\x1b[31m" in result.stdout
-    assert "\x1b" not in result.stdout
 
 
 def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_again(place, monkeypatch):
@@ -218,6 +165,14 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
     assert "Likes tea, others say." in result.stdout
     assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in text(place)
     assert "All done." in result.stderr
+
+
+def test_what_is_skipped_is_not_asked_again_in_this_round(place):
+    review(place, "s\n", status=1)
+    result = review(place, "s\ns\n")
+    assert "1 more was answered or skipped in this round; --restart asks again." in result.stderr
+    assert "Two spaces" not in result.stdout
+    assert "1 of 3" in review(place, "", status=1).stdout  # the next round
 
 
 def test_copies_of_a_seed_are_not_told_as_answered(place):

@@ -32,10 +32,3 @@ def test_the_folder(tmp_path):
     one = Path(catmem(tmp_path, ["schema", "tags", "--path"]).stdout.removesuffix("\n"))
     assert one == folder / "tags.schema.json"
     assert json.loads(catmem(tmp_path, ["schema", "--path", "--format", "json"]).stdout) == {"path": str(folder)}
-
-
-def test_a_name_that_is_no_schema(tmp_path):
-    result = catmem(tmp_path, ["schema", "profil"])
-    assert (result.exit_code, result.stdout) == (2, "")
-    assert "there is no schema 'profil'" in result.stderr
-    assert "profile" in result.stderr

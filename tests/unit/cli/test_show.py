@@ -37,14 +37,6 @@ def test_a_file_for_people(place):
     )
 
 
-def test_a_file_by_the_name_that_log_takes(place):
-    """Whole, as a person sees it."""
-    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    put(place / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Pay\ntwo\n")
-    assert "two" in run("neo/user", "--root", place).stdout
-    assert "Did you mean 'neo'?" in run("ned/user", "--root", place, status=2).stderr
-
-
 def test_what_a_profile_sees(place):
     for output_format in ("text", "json"):
         result = run("-p", "neo", "--root", place, "--format", output_format)
@@ -66,11 +58,3 @@ def test_the_files_own_root_says_what_its_aliases_mean(place, tmp_path_factory, 
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     file = put(place / "homes" / "neo" / "USER.md", "## Speech\nx\n")
     assert run(file).stdout.startswith("talk (1)")
-
-
-def test_a_terminal_gets_no_escape_sequences(place):
-    result = run(
-        "-", "--root", place, input='## A\x1b[31m\n[k: "\\u001b"] \x1b]0;title\x07 \u202e \u200b é 👩\u200d💻\n'
-    )
-    assert not set("\x1b\x07\u202e\u200b") & set(result.stdout)
-    assert "\\x1b]0;title\\x07 \\u202e \\u200b é 👩\u200d💻" in result.stdout

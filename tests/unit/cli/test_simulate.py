@@ -46,8 +46,10 @@ def test_a_plan_that_cannot_be_carried_out_is_refused(think):
     assert "--think: it is from 0 to 1,000" in run("--think", think, status=2).stderr
 
 
-def test_what_names_no_store_is_refused():
-    assert "error[bad_store]" in run("--store", "mysql://host/db", status=2).stderr
+def test_a_server_that_is_not_there_is_told_without_the_password():
+    result = run("--store", "postgresql://me:hush@127.0.0.1:1/x", *SMALL, status=4)
+    assert "error[not_available]" in result.stderr
+    assert "hush" not in result.output
 
 
 def test_a_database_that_exists_is_left_alone(tmp_path):
@@ -55,9 +57,3 @@ def test_a_database_that_exists_is_left_alone(tmp_path):
     path.write_bytes(b"mine")
     assert "error[not_empty]" in run("--store", f"sqlite:///{path}", *SMALL, status=2).stderr
     assert path.read_bytes() == b"mine"
-
-
-def test_a_server_that_is_not_there_is_told_without_the_password():
-    result = run("--store", "postgresql://me:hush@127.0.0.1:1/x", *SMALL, status=4)
-    assert "error[not_available]" in result.stderr
-    assert "hush" not in result.output

@@ -155,29 +155,6 @@ def test_entities_and_rows_without_a_place_are_named(root):
     assert "it has no content" in root.run("import", "--snapshot", "bad.json", "--dry-run")
 
 
-@pytest.mark.parametrize("root", KINDS[1:], indirect=True)
-def test_the_copy_of_a_change_by_sql_can_be_brought_back(root):
-    root.sql("UPDATE user_memories SET content = 'By SQL.' WHERE content = 'Two.'")
-    said = root.run("add", "Mine.", "-p", "neo", "--expected", "1", status=3)
-    (copy,) = root.folder.glob("memory.bak.*.json")
-    assert said.count(copy.name) == 1
-    root.run("replace", "By SQL.", "Later.", "-p", "neo", "--expected", "2")
-    root.run("import", "--snapshot", copy.name)
-    assert "By SQL." in [body for _, body, _ in root.entries()["neo/user"]]
-
-
-def test_store_info_shows_the_generations(root):
-    if root.store == "files":
-        assert "generation" not in root.run("store", "info")
-        return
-    first = json.loads(root.run("store", "info", "--format", "json"))["entities"]
-    user = next(each for each in first if each["entity"] == "neo/user")
-    assert user["generation_observed"] == user["generation_actual"] > 0
-    root.sql("UPDATE user_memories SET content = 'By SQL.' WHERE content = 'Two.'")
-    known = user["generation_observed"]
-    assert f"{known}, found {known + 1}" in root.run("store", "info")
-
-
 @pytest.mark.parametrize("root", ["files"], indirect=True)
 def test_a_snapshot_replaces_no_file(root):
     put(root.folder / "s.json", "mine")

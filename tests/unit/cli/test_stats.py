@@ -91,26 +91,8 @@ def test_a_secret_is_counted_where_it_is_kept_out_and_where_flat_files_show_it(p
     ]
 
 
-def test_a_seeded_profile_stands_beside_what_it_would_load_without_seeds(place):
-    put(place / "profiles" / "other.yaml", "seed_from: neo\nuser_memory_categories: [pay]\n")
-    put(place / "homes" / "other" / "USER.md", "## Pay\nfour\n")
-    neo, other = json.loads(run("stats", "--root", place, "--format", "json").stdout)["profiles"]
-    assert (other["flat"], other["entries"], other["seen"]) == (neo["flat"], 3, 1)
-    assert other["in_flat"] == neo["in_flat"]
-    assert other["percent"] == round(100 * other["prompt"] / neo["flat"], 1)
-
-
 def test_an_empty_root(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     result = run("stats", "--root", tmp_path)
     assert result.stdout == ""
     assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"
-
-
-def test_what_cannot_be_looked_at_is_named_and_all_else_is_there(place):
-    put(place / "profiles" / "bad.yaml", "tierr: 2\n")
-    put(place / "homes" / "other" / "MEMORY.md", b"\xff")
-    result = run("stats", "--root", place, "--as-of", DAY, status=2)
-    assert [line.split()[0] for line in result.stdout.splitlines()[4:6]] == ["neo", "total"]
-    assert "error[schema]: " in result.stderr
-    assert "error[not_utf8]: " in result.stderr

@@ -81,20 +81,6 @@ def test_facts_that_are_due_are_those_of_a_review(place):
     assert run_json("status", *day, "--root", place)["as_of"] == "2026-12-10"
 
 
-def test_branches(place):
-    run("add", "-p", "neo", "-c", "rules", "Likes tea.", "--tag", "verified_date=2026-11-21", "--root", place)
-    replace(place, "tabs", "Uses wide tabs.", "--expected", "3")
-    replace(place, "tabs", "Uses narrow tabs.", "--expected", "3")
-    replace(place, "Fridays", "Deploys go out on Mondays.", "--expected", "3")
-    run("verify", "-p", "neo", "wide", "--root", place)
-    assert counts(place) == {"branches": 1, "branch_conflicts": 1}
-    assert status(place).stdout == (
-        "1 branch with conflicts  catmem merge neo/user --interactive\n1 branch to merge        catmem merge --all\n"
-    )
-    run("merge", "--all", "--ours", "--root", place)
-    assert counts(place) == {"due": 1}
-
-
 def test_seeds_and_files_of_other_programs(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
     run("seed", "--all", "--root", place)
@@ -120,17 +106,6 @@ def test_entries_without_a_category(place):
     assert status(place).stdout == "2 entries without a category  catmem sort -p boss -t memory\n"
     put(place / "homes" / "boss" / "USER.md", "[verified_date: 2026-11-20] Three.\n")
     assert status(place).stdout == "3 entries without a category (boss/user, boss/memory)  catmem sort -p boss\n"
-
-
-def test_what_specialists_learned(place):
-    put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
-    run("seed", "--all", "--root", place)
-    run("add", "-p", "trinity", "-c", "rules", "Tests come first.", "--root", place)
-    before = snapshot(place)
-    assert counts(place) == {"learned": 1}
-    assert snapshot(place) == before
-    run("promote", "--all", "-c", "*", "--root", place)
-    assert counts(place) == {"proposals": 1}
 
 
 def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(place):
@@ -161,36 +136,6 @@ def test_a_misspelt_category_of_a_profile_is_named_and_takes_nothing_out(place):
     put(place / "catmem.yaml", CONFIG + "taxonomy: {categories: {code-stile: {title: Code Stile}}}\n")
     run("seed", "--all", "--root", place)
     assert "tabs" not in (place / "homes" / "tri" / "USER.md").read_text()
-
-
-def test_a_misspelt_category_of_a_profile_that_was_never_seeded_is_a_note(place):
-    put(place / "homes" / "boss" / "USER.md", "## Code Style\nUses tabs.\n\n## Talk\nBe brief.\n")
-    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-stile]\n")
-    said = run("seed", "boss", "--all", "--root", place)
-    assert "1 added" in said.stdout
-    assert "tri names the category code-stile, which no file has. Did you mean code-style?" in said.stderr
-
-
-def test_seeds_in_conflict_are_settled_and_not_repeated(place):
-    put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
-    run("seed", "--all", "--root", place)
-    replace(place, "tabs", "Uses spaces.")
-    run("replace", "-p", "trinity", "--root", place, "tabs", "Uses wide tabs.")
-    replace(place, "Fridays", "Deploys go out on Mondays.")
-    assert counts(place)["seed_conflicts"] == 1
-    assert "catmem seed --all --interactive\n" in status(place).stdout
-    run("seed", "--all", "--root", place, status=3)
-    assert "catmem seed --all --interactive\n" in status(place).stdout
-    run("seed", "--all", "--resolve", "source", "--root", place)
-    assert "seed_conflicts" not in counts(place)
-
-
-def test_a_broken_profile_is_named_once_and_the_others_count(place):
-    replace(place, "tabs", "Uses spaces.", "--as", "neo")
-    put(place / "profiles" / "smith.yaml", "tier: x\n")
-    result = status(place, status=2)
-    assert result.stdout == "1 proposal for you to decide  catmem proposals --interactive\n"
-    assert result.stderr.count("error[") == 1
 
 
 def test_a_change_by_another_program_stays_until_it_was_adopted_or_overwritten(place):

@@ -21,28 +21,6 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_info(root):
-    result = run("store", "info", "--root", root)
-    assert [line.split() for line in result.stdout.splitlines()] == [
-        ["entity", "head", "revisions", "branches"],
-        ["neo/user", "2", "2", "-"],
-    ]
-    assert "store: files" in result.stderr
-
-
-def test_a_dry_run_of_a_copy(root):
-    result = run("store", "copy", "files", "sqlite:///new.db", "--dry-run", "--root", root)
-    assert result.stdout.splitlines() == [
-        "would be copied  neo/memory  1 revision   head 1, adopted",
-        "would be copied  neo/user    2 revisions  head 2",
-    ]
-    assert result.stderr.splitlines() == [
-        "adopted: what others wrote, and no record of the source has, is the last revision of the copy",
-        "Nothing was written.",
-    ]
-    assert not (root / "new.db").exists()
-
-
 def test_a_copy_says_what_to_do_next(root):
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     result = run("store", "copy", "files", "sqlite:///new.db", "--root", root)

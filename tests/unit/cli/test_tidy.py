@@ -69,18 +69,6 @@ boss/memory: both speak of standup: 10:00 or 9:30?
     assert snapshot(place) == before
 
 
-def test_it_reads_entries_that_are_not_sorted_yet(place):
-    put(place / "homes" / "boss" / "USER.md", "Deploys on Fridays are fine\n§\nLikes tea\n")
-    put(place / "homes" / "boss" / "MEMORY.md", "Never deploy on Friday\n§\nlikes tea.\n")
-    lines = run("tidy", "-p", "boss").stdout.splitlines()
-    assert [line.strip() for line in lines if "|" in line] == [
-        "keep   boss/user line 3  Uncategorized | Likes tea",
-        "remove line 3  Uncategorized | likes tea.",
-        "line 1  Uncategorized | Deploys on Fridays are fine",
-        "boss/memory line 1  Uncategorized | Never deploy on Friday",
-    ]
-
-
 def test_it_is_of_one_profile(place):
     assert run_json("tidy", "-p", "neo")["suggestions"] == []
     found = run_json("tidy", "-p", "boss")
@@ -89,13 +77,6 @@ def test_it_is_of_one_profile(place):
     assert set(found["suggestions"][0]) == {"kind", "entity", "operations", "reason", "entries"}
     assert set(found["suggestions"][0]["entries"][0]) == {"entity", "category", "line", "id", "tags", "text"}
     assert "nothing to tidy" in run("tidy", "-p", "neo").stderr
-
-
-def test_a_file_that_cannot_be_read_hides_no_other(place):
-    (place / "homes" / "neo" / "USER.md").write_bytes(b"\xff\xfe")
-    done = run("tidy", "-p", "boss")
-    assert "they have the same words" in done.stdout
-    assert "USER.md" in done.stderr
 
 
 def test_proposals_change_no_file_and_are_made_once(place):
@@ -112,14 +93,6 @@ def test_proposals_change_no_file_and_are_made_once(place):
     assert ("1 suggestion left out: you rejected the same before" in left, "rejected_before" in left) == (True, False)
     (again,) = run_json("tidy", "--propose")["proposed"]
     assert (again["proposal"], again["error"]["code"]) == (None, "rejected_before")
-
-
-def test_an_approved_proposal_takes_the_entry_out(place):
-    run("tidy", "--propose")
-    workspace = Workspace.open(place)
-    workspace.approve(workspace.proposals()[0].id)
-    text = (place / "homes" / "boss" / "USER.md").read_text()
-    assert text == BOSS.replace("In chat, prefers short answers\n§\n", "")
 
 
 def test_a_command_judges_the_pairs_to_look_at(place):
@@ -140,12 +113,6 @@ def test_a_command_judges_the_pairs_to_look_at(place):
     done = run("tidy", *ask)
     assert "standup" not in done.stdout
     assert "item 2 of the answer is left out: it names no pair that was asked about" in done.stderr
-
-
-def test_the_reason_of_a_proposal_holds_no_words_of_another_category(place):
-    run("tidy", "--propose", *answering(place, {"pair": 1, "verdict": "contradiction", "keep": "one"}))
-    reasons = {each.reason for each in Workspace.open(place).proposals() if "contradiction" in each.reason}
-    assert reasons == {"tidy, contradiction: another entry of boss is to stay"}
 
 
 def test_an_answer_that_is_wrong_is_refused(place):

@@ -72,15 +72,6 @@ def test_it_tells_what_a_profile_may_hear(root):
         assert json.loads(process.stdout.readline()) == event
 
 
-def test_the_name_of_a_profile_is_both_of_its_files(root):
-    with watching(root, "neo", "--format", "jsonl", "-n", "2") as process:
-        add(root, "Elsewhere.", "boss")
-        add(root, "One.", target="memory")
-        assert json.loads(process.stdout.readline())["entity_id"] == "neo/memory"
-        add(root, "Two.")
-        assert json.loads(process.stdout.readline())["entity_id"] == "neo/user"
-
-
 @together(
     ("arguments", "code"),
     [(["nobody"], "unknown_name"), (["neo/x"], "unknown_target"), (["boss", "--as", "neo"], "unknown_name"), (["--as", "nobody"], "unknown_name")],

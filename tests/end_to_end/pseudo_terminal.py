@@ -1,18 +1,13 @@
 """A command on a terminal of its own, as a person meets it."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+from pathlib import Path
 
 _SECONDS = 60
 

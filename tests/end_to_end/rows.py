@@ -1,7 +1,5 @@
 """The long run of racing agents, one row a store: half of the writes refused where stale, half kept as branches."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Literal
 

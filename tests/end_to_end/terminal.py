@@ -1,7 +1,5 @@
 """A root on disk, and the command line on it: in this process, or as a process of its own."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

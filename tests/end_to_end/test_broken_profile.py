@@ -1,12 +1,9 @@
 """One profile that is not right stops nothing that concerns the others, and is told by every command over all of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import copied, run, run_json, write_root
 from tests.golden.case import put
 from tests.together import together
@@ -122,19 +119,6 @@ def test_programs_are_told_in_the_same_object(code, store, command):
     assert said["unreadable"][0]["path"].endswith("profiles/bad.yaml")
 
 
-def test_lint_and_the_history_of_others_go_on(code, broken):
-    warned = "not declared" in broken[1]  # a rule of its own says that
-    result = run("lint", status=1 if warned else 2)
-    assert "profiles/bad.yaml" in result.stdout
-    assert "CM9" not in result.stdout  # nothing is damaged
-    run("rollout")
-
-
-@IN_A_DATABASE
-def test_a_database_needs_no_profile_for_its_anchors(code):
-    assert run("fsck", "--anchors").stdout
-
-
 @IN_FILES
 def test_formatting_goes_on_and_writes_the_others_and_not_what_may_be_of_that_profile(code, tmp_path):
     put(tmp_path / "homes" / "neo" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
@@ -150,15 +134,6 @@ def test_purge_names_it_as_not_reached(code, tmp_path):
     told = run_json("purge", "neo", "Pay on Friday.", "--yes", status=1)
     assert told["entities"] == ["neo/user"]
     assert any("profiles/bad.yaml" in left["path"] and "not looked at" in left["why"] for left in told["left"])
-
-
-@IN_BOTH
-def test_a_copy_of_a_store_is_whole_or_not_made(code, store, tmp_path):
-    """What is left behind would be lost with the switch to the other store."""
-    other = "sqlite:///other.db" if store == "files" else "files"
-    before = sorted(path.name for path in tmp_path.iterdir())
-    assert tells(run("store", "copy", store, other, status=2), code)
-    assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 @IN_BOTH
@@ -190,12 +165,6 @@ def test_a_profile_whose_folder_leads_out_of_the_root_stops_no_other(outside, co
     assert "outside_root" in run(*command.split(), status=2).stderr
 
 
-def test_an_anchor_of_a_folder_that_was_looked_at_still_reveals_a_rollback(outside):
-    anchor = json.loads(run("fsck", "--anchors", status=2).stdout)
-    gone = json.dumps({**anchor, "sequence": 900})
-    assert run_json("fsck", "--check", "-", input=gone, status=4)["faults"][0]["code"] == "rolled_back"
-
-
 def test_an_anchor_that_may_be_of_that_profile_is_neither_held_nor_lost(outside):
     anchor = {**json.loads(run("fsck", "--anchors", status=2).stdout), "folder": "homes/bad", "sequence": 900}
     said = run_json("fsck", "--check", "-", input=json.dumps(anchor), status=2)
@@ -208,11 +177,3 @@ def test_a_profile_that_says_another_tier_is_no_damage_of_a_database(tmp_path):
     profile = tmp_path / "profiles" / "neo.yaml"
     profile.write_text("tier: 3\n" + profile.read_text(encoding="utf-8"), encoding="utf-8")
     assert run("fsck", "--root", tmp_path).stdout == "no damage\n"
-
-
-def test_the_plan_of_a_seed_over_http_goes_on(tmp_path):
-    write_root(tmp_path)
-    put(tmp_path / "profiles" / "bad.yaml", "tier: [2\n")
-    put(tmp_path / "profiles" / "neo.yaml", "tier: 2\nseed_from: boss\nuser_memory_categories: [rules]\n")
-    plan = Workspace.open(tmp_path, search=False).plan_seed("boss")
-    assert (plan.targets, [error.code for error in plan.unreadable]) == (("neo",), ["yaml_syntax"])

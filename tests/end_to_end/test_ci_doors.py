@@ -1,8 +1,5 @@
 """What CI calls: the script of the GitHub Action, run as the action runs it, and the hooks with the real pre-commit."""
 
-from __future__ import annotations
-
-import json
 import os
 import re
 import subprocess
@@ -93,14 +90,6 @@ def test_an_input_is_never_read_as_a_command(root, scratch):
     for hostile in ("$(touch made)", "`touch made`", "; touch made", "x' && touch made '"):
         run_action(root, scratch, paths=hostile, select=hostile)
     assert not (scratch / "made").exists()
-
-
-def test_the_action_writes_sarif_beside_the_notes(root, scratch):
-    put(scratch / "homes" / "neo" / "USER.md", BAD)
-    result, _ = run_action(root, scratch, sarif="found.sarif")
-    assert (result.returncode, "::error" in result.stdout) == (1, True), result.stderr
-    (run,) = json.loads((scratch / "found.sarif").read_text(encoding="utf-8"))["runs"]
-    assert "CM601" in {found["ruleId"] for found in run["results"]}
 
 
 def test_the_action_shows_nothing_milder_than_it_is_asked_to(root, scratch):

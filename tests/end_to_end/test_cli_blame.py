@@ -1,7 +1,5 @@
 """``catmem blame`` and ``catmem log --entry``: who wrote each entry, through moves, rewordings and absences."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,20 +61,6 @@ def test_what_comes_back_has_its_past(user, monkeypatch):
     assert [each["revision"] for each in run_json("log", "neo/user", "--entry", "20th")["revisions"]] == ["3", "2", "1"]
     as_person(monkeypatch, "Grace", "undo")
     assert (blamed("20th")["person"], blamed("20th")["revisions"]) == ("Ada", ["1", "2", "3", "4"])
-
-
-def test_a_verification_that_changes_no_text_counts(user, monkeypatch):
-    as_person(monkeypatch, "Ada", "verify", "-p", "neo", "15th")
-    as_person(monkeypatch, "Grace", "verify", "-p", "neo", "15th", "--evidence", "the contract")
-    assert blamed("15th")["verified"]["person"] == "Grace"
-
-
-def test_both_files_of_a_profile(user):
-    run("add", "-p", "neo", "-t", "memory", "-c", "rules", "In memory.")
-    assert [each["entity"] for each in run_json("blame", "neo")["files"]] == ["neo/user", "neo/memory"]
-    text = run("blame", "neo").stdout
-    assert text.startswith("neo/user\n")
-    assert "\n\nneo/memory\n" in text
 
 
 # --- log -----------------------------------------------------------------------------------------------------------

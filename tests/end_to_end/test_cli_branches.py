@@ -1,7 +1,5 @@
 """``catmem branches`` and ``catmem merge`` on files, and what ``log`` and ``diff`` show of branches."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -36,22 +34,6 @@ def test_a_stale_write_says_that_it_is_a_branch(user):
     assert run_json(*ADD, "Less.", "--expected", "2")["branch"] is True
 
 
-def test_a_call_may_refuse_where_the_root_branches_and_the_other_way_round(user, tmp_path):
-    assert error_of(*ADD, "More.", "--expected", "2", "--on-stale", "refuse", status=3)["code"] == "stale_prev"
-    (tmp_path / "catmem.yaml").write_text((tmp_path / "catmem.yaml").read_text().replace("branch", "refuse"))
-    assert error_of(*ADD, "More.", "--expected", "2", status=3)["code"] == "stale_prev"
-    assert run_json(*ADD, "More.", "--expected", "2", "--on-stale", "branch")["revision"] == "3c"
-
-
-def test_who_goes_on_from_a_branch_is_told_what_that_needs(user):
-    error = error_of(*ADD, "More.", "--expected", "3a", "--on-stale", "refuse", status=3)
-    assert error["code"] == "stale_prev"
-    assert error["remediation"] == (
-        "Nothing was written. To go on from the branch 3a give --on-stale branch (or set on_stale: branch in "
-        "catmem.yaml); else read it again, and repeat the change on what is there now."
-    )
-
-
 def test_branches_lists_what_is_not_merged(user):
     rows = [re.split(r"  +", line) for line in run("branches").stdout.splitlines()]
     assert [(*row[:4], *row[5:]) for row in rows] == [
@@ -70,28 +52,11 @@ def test_a_branch_that_merges_by_itself(user):
     assert (again.stdout, again.stderr) == ("", "3a was merged already, in revision 4\nNothing was written.\n")
 
 
-def test_a_file_without_branches_names_another_that_has_some(user):
-    result = run("merge", "neo/memory")
-    assert result.stderr == "No branch of neo/memory is left to merge.\nneo/user has some: catmem merge neo/user\n"
-    run("merge", "neo", "--theirs")
-    assert run("merge", "neo/memory").stderr == "No branch of neo/memory is left to merge.\n"
-    assert "merged branches or closed some, and an undo does not take that back" in error_of("undo", "neo")["message"]
-
-
 def test_what_was_dropped_is_told_apart_from_what_was_merged(user):
     run("merge", "neo", "3b", "--drop")
     said = "3b was dropped in revision 4; what it says is in the history (catmem diff neo/user 2 3b)\n"
     assert run("merge", "neo", "3b").stderr == f"{said}Nothing was written.\n"
     assert run("merge", "neo", "3b", "--drop").stderr == f"{said}Nothing was written.\n"
-
-
-def test_a_branch_goes_with_the_one_that_grew_on_it(user):
-    run(*ADD, "On top.", "--expected", "3b")
-    run("merge", "neo", "4a", "--drop")
-    assert "a branch that goes on from 3b was merged or dropped already" in run("merge", "neo", "3b").stderr
-    run(*ADD, "On top.", "--expected", "3a")
-    run("merge", "neo", "4b")
-    assert "a branch that goes on from 3a was merged or dropped already\n" in run("merge", "neo", "3a").stderr
 
 
 def test_a_conflict_is_shown_and_nothing_is_written(user):
@@ -224,27 +189,3 @@ def test_a_dry_run_of_all_writes_nothing_and_says_the_same(users):
     assert (left["entity"], left["branch"], left["error"]) == ("neo/user", "3b", None)
     assert [found["reason"] for found in left["conflicts"]] == ["body"]
     assert "left 3b in neo/user: 1 conflict\n" in run("merge", "--all", "--dry-run", status=3).stdout
-
-
-def test_of_two_branches_that_disagree_the_older_is_merged(users):
-    run("merge", "--all", "--theirs")
-    for words in ("once", "twice"):
-        run("replace", "-p", "boss", "late", f"It comes {words}.", "--expected", "1a")
-    run("branches")
-    result = run("merge", "--all", status=3)
-    assert result.stdout.splitlines()[0].startswith("merged 2a in boss/user")
-    assert result.stdout.splitlines()[1] == "left 2b in boss/user: 1 conflict"
-
-
-def test_an_agent_of_tier_1_merges_all_and_another_none(users):
-    assert error_of("merge", "--all", "--as", "neo", status=2)["code"] == "forbidden"
-    assert len(run_json("branches")["branches"]) == 4
-    run("merge", "--all", "--as", "boss", status=3)
-    assert run_json("log", "neo/user")["revisions"][0]["agent"] == "boss"
-
-
-def test_a_profile_that_is_not_right_stops_no_other(users, tmp_path):
-    (tmp_path / "profiles" / "bad.yaml").write_text("tier: [\n")
-    result = run("merge", "--all", "--ours", status=2)
-    assert "merged 3a, 3b in neo/user" in result.stdout
-    assert "error[" in result.stderr

@@ -1,10 +1,8 @@
 """``catmem list`` and ``search`` without ``-p``: all that the files of a root hold, copies folded."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.end_to_end.terminal import USER, error_of, run, run_json, write_root
+from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.golden.case import put
 
 
@@ -37,13 +35,6 @@ def test_a_list_of_all_has_each_entry_once_with_the_names(seeded):
     ]
 
 
-def test_other_words_or_another_category_are_no_copies(user):
-    put(user.parent.parent / "boss" / "USER.md", "## Talk\nInvoices are due on the 15th.\n§\nPrefers Short answers.\n")
-    assert "also in" not in run("list").stdout
-    run("add", "-p", "neo", "-t", "memory", "-c", "talk", "Never before ten.")
-    assert "(also in neo again)" in run("list").stdout
-
-
 def test_a_list_of_all_is_narrowed(seeded):
     assert len(run("list", "-c", "rules").stdout.splitlines()) == 2
     assert len(run("list", "-c", "speech").stdout.splitlines()) == 2
@@ -60,12 +51,3 @@ def test_a_search_of_all_finds_what_no_profile_sees(seeded):
     result = run("search", "invoices boss", "--limit", "1")
     assert result.stdout.count("\n    ") == 1
     assert "1 of 2 entries; --limit 2 shows all." in result.stderr
-
-
-def test_what_cannot_be_read_hides_nothing_else(seeded):
-    (seeded.parent / "MEMORY.md").write_bytes(b"\xff")
-    for command in (["list"], ["search", "boss"]):
-        result = run(*command, status=2)
-        assert "Boss alone." in result.stdout
-        assert "MEMORY.md" in result.stderr
-    assert seeded.read_text() == USER

@@ -1,12 +1,10 @@
 """``catmem log``, ``diff``, ``restore`` and ``replay``: what was, and the way back to it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
 
-from tests.end_to_end.terminal import USER, begun, copied, error_of, run, run_json, snapshot
+from tests.end_to_end.terminal import USER, begun, copied, error_of, run, snapshot
 from tests.patches import patched
 from tests.together import together
 
@@ -73,19 +71,6 @@ def test_log_shows_a_change_by_other_means_on_top(user):
     assert [row[3] for row in rows("neo")] == ["put", "adopt", "put", "put", "adopt"]
 
 
-def test_log_of_a_file_that_no_write_has_recorded(user):
-    (user.parent / "MEMORY.md").write_text("A note.\n")
-    (row,) = rows("neo/memory")
-    assert row[1:4] == ["(not", "recorded", "yet)"]
-    assert " ".join(row).endswith("no history yet: the first write begins it")
-    assert run_json("log", "neo/memory")["unrecorded"]["size"] == len("A note.\n")
-
-
-def test_log_of_nothing(user):
-    result = run("log", "boss")
-    assert (result.stdout, result.stderr) == ("", "No revision of boss/user is recorded yet.\n")
-
-
 def test_log_of_a_file_that_cannot_be_read_shows_its_history_all_the_same(user):
     user.unlink()
     user.mkdir()
@@ -114,17 +99,6 @@ def test_diff_with_what_is_there_now_and_without_revisions_with_what_changed_las
     assert "+Written by an editor.\n" in result.stdout
 
 
-def test_diff_of_a_file_that_no_write_has_recorded(user):
-    (user.parent / "MEMORY.md").write_text("A note.\n")
-    result = run("diff", "neo/memory")
-    assert result.stdout == "--- a/neo/memory\trevision 0\n+++ b/neo/memory\tnow\n@@ -0,0 +1 @@\n+A note.\n"
-
-
-def test_diff_of_the_first_revision(user):
-    run("add", "-p", "boss", "-c", "rules", "--tag", "created=2026-11-21", "New.")
-    assert run("diff", "boss").stdout.endswith("+## Rules\n+[created: 2026-11-21] New.\n")
-
-
 @together("revisions", [("2", "2"), ("3",)])
 def test_diff_without_a_difference(user, revisions):
     result = run("diff", "neo", *revisions)
@@ -146,15 +120,6 @@ def test_restore_is_a_revision_of_its_own(user):
     assert [row[3] for row in rows("neo")] == ["restore", "put", "put", "adopt"]
     run("restore", "neo", "3")
     assert "Vendor is Beta." in user.read_text()
-
-
-def test_restore_keeps_what_somebody_else_wrote_in_the_history(user):
-    text = user.read_text() + EDITED
-    user.write_text(text)
-    run("restore", "neo", "1")
-    assert user.read_text() == USER
-    run("restore", "neo", "4")
-    assert user.read_text() == text
 
 
 def test_restore_of_what_is_there_writes_nothing(user):
@@ -185,12 +150,6 @@ def test_replay_writes_every_revision(user, tmp_path):
     }  # fmt: skip
     assert (tmp_path / "history/neo/USER/1.md").read_text() == USER
     assert (tmp_path / "history/neo/USER/3.md").read_bytes() == user.read_bytes()
-
-
-def test_replay_into_a_folder_with_something_in_it_is_refused(user):
-    before = snapshot(user.parents[2])
-    assert error_of("log", "--verify", "profiles")["code"] == "not_empty"
-    assert snapshot(user.parents[2]) == before
 
 
 # --- names, usage, and the real command ----------------------------------------------------------------------------

@@ -1,7 +1,5 @@
 """Options that leave each other nothing to do are refused, by their names, before anything happens."""
 
-from __future__ import annotations
-
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.together import together
 from tests.unit.seeding.seeds import everything

@@ -1,12 +1,10 @@
 """``catmem seed`` in every mode: what it says, on which stream, with which status, and what is in the files then."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.terminal import copied, error_of, process, run, run_json
+from tests.end_to_end.terminal import copied, error_of, run, run_json
 from tests.golden.case import put
 from tests.patches import patched
 from tests.together import together
@@ -102,13 +100,6 @@ def test_a_dry_run_is_a_diff_that_makes_the_file(clashing, neo):
     assert "Vendor is Bolt." in neo.read_text(encoding="utf-8")
 
 
-def test_a_dry_run_shows_conflicts_below_the_diff(clashing):
-    assert run("seed", "boss", "neo", "--dry-run", *AS_OF, status=3).stdout == (
-        "--- a/neo/user\n+++ b/neo/user\n@@ -1,5 +1,5 @@\n ## Talk\n-Likes tea.\n+Likes green tea.\n §\n"
-        f" [verified_date: 2026-03-02] No calls before ten.\n \n{CONFLICT}"
-    )
-
-
 def test_all_without_a_source_goes_from_the_top_down(place):
     put(place / "profiles" / "pal.yaml", "seed_from: neo\nuser_memory_categories: ['*']\n")
     assert run("seed", "--all", *AS_OF).stdout == (
@@ -123,12 +114,6 @@ def test_a_check_ends_with_status_1_when_out_of_date_and_writes_nothing(place):
     assert everything(place) == before
     run("seed", "--all", *AS_OF)
     assert "In sync" in run("seed", "--all", "--check", *AS_OF).stderr
-
-
-def test_a_check_works_on_a_clone_without_any_history(clashing):
-    run("seed", "boss", "neo", "--resolve", "target", *AS_OF)
-    run("seed", "--all", *AS_OF)
-    process("seed", "--all", "--check", *AS_OF, cwd=clashing, line='rm -r homes/*/.catmem; exec "$@"')
 
 
 def test_the_status_of_all_is_a_line_a_file_and_in_json_every_entry(clashing):
@@ -175,16 +160,6 @@ def vendors(neo):
     ]
 
 
-def test_what_one_side_removed_is_shown_beside_what_became_of_it(place, neo):
-    run("seed", "boss", "neo", *AS_OF)
-    put(place / "homes" / "boss" / "USER.md", TEXT.replace("Acme", "Bolt"))
-    put(neo, NEO.partition("\n## Rules")[0])
-    shown = run("seed", "boss", "neo", "--check", *AS_OF, status=1).stdout
-    assert shown.endswith("     base:   Vendor is Acme.\n     target: (not there)\n     source: Vendor is Bolt.\n")
-    run("seed", "boss", "neo", "--resolve", "both", *AS_OF)
-    assert vendors(neo) == ["Vendor is Bolt."]
-
-
 def test_lines_and_control_characters_of_an_entry_forge_no_line(place, neo):
     run("seed", "boss", "neo", *AS_OF)
     put(place / "homes" / "boss" / "USER.md", TEXT.replace("Acme", "Bolt"))
@@ -198,14 +173,6 @@ SETTLED = [
     (f"{ID}=target", ["Vendor is Core."]),
     (f"{ID[:4]}=source", ["Vendor is Bolt."]),
 ]
-
-
-def test_a_line_says_that_nothing_but_clones_are_taken_out(place, neo):
-    boss = place / "homes" / "boss" / "USER.md"
-    boss.write_text("## Pay\nThe pay is a secret.\n", encoding="utf-8")
-    neo.parent.mkdir(parents=True)
-    neo.write_text("## Pay\nThe pay is a secret.\n", encoding="utf-8")
-    assert run("seed", "boss", "neo", "--replace-cloned", *AS_OF).stdout == "neo/user: 1 taken out (revision 2)\n"
 
 
 @pytest.mark.parametrize(("side", "left"), SETTLED)
@@ -237,13 +204,6 @@ def test_one_is_settled_and_another_stays_open(twice, neo):
     assert result.stdout.startswith("neo/user: 1 settled, 1 in conflict (revision 3)\n")
     assert "Likes green tea." in neo.read_text(encoding="utf-8")
     assert ids_of() == {"Vendor is Bolt.": ids["Vendor is Bolt."]}
-
-
-def test_all_but_one_are_settled_alike(twice, neo):
-    one = ids_of()["Likes green tea."]
-    run("seed", "boss", "neo", "--resolve", "target", "--resolve", f"{one}=source", *AS_OF)
-    assert "Likes green tea." in neo.read_text(encoding="utf-8")
-    assert vendors(neo) == ["Vendor is Core."]
 
 
 def test_a_conflict_that_changed_since_it_was_looked_at_is_not_settled_by_its_old_id(clashing, place, neo):
@@ -331,21 +291,6 @@ def test_own_words_for_a_place_or_a_tag_have_those_of_the_target_on_both_sides(p
     assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync\n"
 
 
-def test_two_targets_and_own_words_that_differ(clashing, place, neo):
-    """The source can hold one wording: the other target is asked again."""
-    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, rules]\n")
-    put(place / "homes" / "boss" / "USER.md", TEXT)
-    run("seed", "boss", "tri", *AS_OF)
-    put(place / "homes" / "tri" / "USER.md", NEO.replace("Acme", "Gorm"))
-    put(place / "homes" / "boss" / "USER.md", TEXT.replace("Acme", "Bolt"))
-    asked = "e Vendor is Elm.\ne Vendor is Fern.\n"
-    run("seed", "boss", "neo", "tri", "-i", *AS_OF, input=asked, status=3)
-    found = [vendors(place / "homes" / name / "USER.md") for name in ("boss", "neo", "tri")]
-    assert found == [["Vendor is Elm."], ["Vendor is Elm."], ["Vendor is Gorm."]]
-    run("seed", "boss", "tri", "-i", *AS_OF, input="s\n")
-    assert vendors(place / "homes" / "tri" / "USER.md") == ["Vendor is Elm."]
-
-
 def test_own_words_that_cannot_be_written_to_the_source_settle_nothing(clashing, place):
     put(place / "profiles" / "boss.yaml", (place / "profiles" / "boss.yaml").read_text() + "limits: {user: 60}\n")
     texts = [path.read_bytes() for path in (*place.glob("homes/*/USER.md"), place / LOCK_NAME)]
@@ -359,12 +304,6 @@ def test_what_was_answered_is_settled_and_the_next_run_asks_for_the_rest(twice, 
     run("seed", "boss", "neo", "-i", *AS_OF, input=answers, status=3)
     assert run("seed", "boss", "neo", "-i", *AS_OF, input="b\n" * left).stdout.count("conflict ") == left
     assert "In sync" in run("seed", "boss", "neo", "--check", *AS_OF).stderr
-
-
-def test_an_answer_that_is_none_writes_nothing_of_its_source(twice, place):
-    before = everything(place)
-    assert "error[bad_answer]" in run("seed", "boss", "neo", "-i", *AS_OF, input="s\nyes\n", status=2).stderr
-    assert everything(place) == before
 
 
 def test_words_of_your_own_may_be_any_and_stay_one_entry(twice, neo):
@@ -386,12 +325,6 @@ def test_an_ephemeral_slice_is_printed_and_nothing_is_written(place):
     assert everything(place) == before
 
 
-def test_an_empty_slice_says_so(place):
-    put(place / "profiles" / "scout.yaml", "tier: 3\n")
-    result = run("seed", "boss", "scout", "--ephemeral", *AS_OF)
-    assert (result.stdout, result.stderr) == ("", "boss has nothing that scout may read.\n")
-
-
 # --- what is refused ---
 
 
@@ -402,14 +335,6 @@ def test_over_the_limit_is_status_1_with_the_numbers_and_the_entries(place, neo)
     assert "These could go:" in result.stderr
     assert "No calls before ten." in result.stderr
     assert not neo.exists()
-
-
-def test_drift_is_refused_where_that_is_asked_for(clashing, neo):
-    text = neo.read_text(encoding="utf-8")
-    result = run("seed", "boss", "neo", "--on-drift", "refuse", *AS_OF, status=3)
-    assert "error[drift]" in result.stderr
-    assert ".bak." in result.stderr
-    assert neo.read_text(encoding="utf-8") == text
 
 
 USAGE = {
@@ -470,11 +395,6 @@ def test_some_categories_alone(place, neo):
     assert "Vendor is Acme." in neo.read_text(encoding="utf-8")
     assert run("seed", "boss", "neo", "-c", "talk", "--check", *AS_OF).stderr.startswith("In sync")
     run("seed", "boss", "neo", "--check", *AS_OF, status=1)
-
-
-def test_a_category_that_one_source_of_all_has(place):
-    put(place / "profiles" / "sub.yaml", "seed_from: ann\nuser_memory_categories: ['*']\n")
-    assert "neo/user: 1 added" in run("seed", "--all", "-c", "rules", *AS_OF).stdout
 
 
 @together("mode", ["--dry-run", "--check", "--status", "--ephemeral"])

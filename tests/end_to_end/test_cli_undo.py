@@ -1,7 +1,5 @@
 """``catmem undo``, and the line after a write that names it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 
@@ -77,13 +75,6 @@ def test_undo_without_an_entity_goes_from_file_to_file(user):
     assert user.read_text() == before
 
 
-def test_the_line_names_the_root_that_was_named(user, monkeypatch, tmp_path):
-    monkeypatch.chdir("/")
-    back = way_back(run("remove", "-p", "neo", "15th", "--root", tmp_path))
-    run(*back)
-    assert user.read_text() == USER
-
-
 def test_what_writes_nothing_names_no_way_back(user):
     for arguments in (
         ("remove", "-p", "neo", "15th", "--dry-run"),
@@ -111,28 +102,6 @@ def test_an_external_change_stays(user):
     assert error["code"] == "drift"
     assert "catmem restore neo/user 1" in error["hint"]
     assert user.read_text().endswith("by hand\n")
-
-
-def test_a_dry_run_shows_what_comes_back(user):
-    run("remove", "-p", "neo", "15th")
-    before = user.read_text()
-    shown = run("undo", "neo", "--dry-run").stdout
-    assert "+[created: 2026-01-02] Invoices are due on the 15th." in shown
-    assert user.read_text() == before
-
-
-def test_what_a_text_alone_does_not_take_back(user):
-    assert error_of("undo", "neo")["code"] == "no_undo"
-    assert error_of("undo")["code"] == "no_undo"
-    run("restore", "neo/user", "0")
-    user.write_text("## Rules\nWritten outside.\n")
-    run("verify", "-p", "neo", "Written")
-    run("undo", "neo")
-    run("verify", "-p", "neo", "Written")
-    user.write_text(user.read_text() + "§\nMore.\n")
-    # The refused undo has taken the change in: the newest revision is another program's now.
-    assert error_of("undo", "neo", status=3)["code"] == "drift"
-    assert error_of("undo", "neo")["code"] == "no_undo"
 
 
 def test_a_bounded_profile_takes_nothing_back(user):

@@ -1,7 +1,5 @@
 """``catmem fsck``, ``doctor``, ``anchor``, ``purge`` and ``repair``: looking after what is kept."""
 
-from __future__ import annotations
-
 import json
 import shutil
 
@@ -82,13 +80,6 @@ def test_doctor_says_what_each_folder_gives(user):
     assert {word for word, _ in words} <= {"yes", "no", "there"}
 
 
-def test_doctor_leaves_nothing_behind(user):
-    before = snapshot(user.parents[2])
-    run("doctor")
-    assert snapshot(user.parents[2]) == before
-    assert not (user.parents[1] / "boss").exists()
-
-
 # --- anchor --------------------------------------------------------------------------------------------------------
 
 
@@ -153,12 +144,6 @@ def test_purge_forgets_an_entry_everywhere(user, tmp_path):
     run(*ADD, "Vendor is Beta.")
 
 
-def test_purge_of_what_no_entry_holds_any_more(user, tmp_path):
-    run("remove", "-p", "neo", "Acme")
-    run("purge", "neo/user", "-", "--yes", input="Vendor is Acme.\n")
-    assert holding(tmp_path, "Vendor is Acme.") == []
-
-
 def test_a_dry_run_of_purge_writes_nothing(user):
     before = snapshot(user.parents[2])
     result = run("purge", "neo", "Acme", "--dry-run")
@@ -174,14 +159,6 @@ def test_purge_names_what_it_found_in_other_files(user):
     assert shown[3].split(maxsplit=2)[2] == "Vendor is Acme."
     done = run("purge", "neo", "Acme", "--yes").stdout.splitlines()
     assert [line.split()[:2] for line in done[:4]] == [line.split()[:2] for line in [done[0], *shown[1:4]]]
-
-
-def test_purge_names_what_it_does_not_reach(user):
-    (user.parent / "USER.md~").write_text("Vendor is Acme.\n")
-    for choice, status in (("--dry-run", 0), ("--yes", 1)):
-        result = run("purge", "neo", "Acme", choice, status=status)
-        assert "not reached:\n" in result.stdout
-        assert "USER.md~: catmem did not make it" in result.stdout
 
 
 @together("choices", [(), ("--yes", "--dry-run")])
@@ -239,35 +216,6 @@ def test_an_entry_over_the_limit(small, how, entries):
     bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
     assert sum("long paragraph" in body for body in bodies) == entries
     assert run("fsck", "neo").stderr.startswith("nothing to repair")
-
-
-def test_an_entry_over_the_limit_is_no_change_from_outside(small):
-    small.write_text(LONG)
-    run("remove", "-p", "neo", "15th")
-    seen = run_json("list", "-p", "neo")["files"]["user"]["revision"]
-    result = run("verify", "-p", "neo", "A long paragraph", "--expected", seen, status=3)
-    first, hint = result.stderr.splitlines()
-    assert first.startswith("error[entry_too_large]: homes/neo/USER.md: this entry has ")
-    assert first.endswith("longer than the whole limit of the file, 300")
-    assert "Shorten or remove it once you have read it" in hint
-    assert list(small.parent.glob("*.bak.*")) == []
-    run("remove", "-p", "neo", "A long paragraph", status=3)
-    assert [copy.read_bytes() for copy in small.parent.glob("*.bak.*")] == [small.read_bytes()]
-    assert run("remove", "-p", "neo", "A long paragraph", "--expected", seen).stdout.startswith("removed from talk")
-
-
-def test_a_repair_that_keeps_all_says_so(small):
-    small.write_text(LONG)
-    assert "they stay as they are" in run("fsck", "neo", "--how", "keep").stderr
-    assert small.read_text() == LONG
-
-
-@together("choices", [(), ("--repair",)])
-def test_nothing_to_repair(user, choices):
-    before = snapshot(user.parents[2])
-    result = run("fsck", "neo", *choices)
-    assert (result.stdout, result.stderr) == ("", "nothing to repair: tools can write to all of it\n")
-    assert snapshot(user.parents[2]) == before
 
 
 def test_a_remedy_for_another_harm_is_refused(user):

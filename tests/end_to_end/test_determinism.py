@@ -1,7 +1,5 @@
 """The same files, profile and day give the same bytes, whatever the process around them is like."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -61,11 +59,6 @@ def test_the_environment_changes_no_byte(demo, usual, environment):
     assert prompt(demo, **environment) == usual
 
 
-def test_the_working_folder_changes_no_byte(demo, usual, tmp_path):
-    assert prompt(demo, cwd=tmp_path) == usual
-    assert prompt(demo, cwd=demo / "homes" / "neo") == usual
-
-
 def test_a_copy_somewhere_else_gives_the_same_bytes(demo, usual, tmp_path):
     clone = tmp_path / "clone ü"
     shutil.copytree(demo, clone)
@@ -78,16 +71,3 @@ def test_the_text_is_printed_as_utf8_whatever_the_locale(demo, usual):
     text = json.loads(usual)["text"].encode()
     for environment in ({}, C_LOCALE, OTHER_ENCODING):
         assert output(demo, "prompt", "trinity", "--as-of", AS_OF, **environment) == text
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ("list", "-p", "trinity", "--as-of", AS_OF),
-        ("show", "-p", "trinity"),
-        ("prompt", "trinity", "--explain", "--as-of", AS_OF),
-    ],
-)
-def test_the_other_commands_are_as_steady(demo, arguments):
-    expected = output(demo, *arguments)
-    assert output(demo, *arguments, **C_LOCALE) == expected

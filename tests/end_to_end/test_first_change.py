@@ -3,8 +3,6 @@
 The blocks of the page are applied to a copy of the package: a file that is written, lines that are changed, a `cp`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

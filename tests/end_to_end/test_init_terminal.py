@@ -1,7 +1,5 @@
 """``catmem init`` on a terminal: it asks what there is."""
 
-from __future__ import annotations
-
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.golden.case import put
 
@@ -28,9 +26,3 @@ def test_another_program_is_imported_next(tmp_path):
         terminal.type("claude\n")
         terminal.wait_for("catmem import --from claude -p orchestrator PATH")
         assert terminal.status() == 0
-
-
-def test_in_a_root_nothing_is_asked(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    with terminals(tmp_path, "init") as opening:
-        assert "What do you have?" not in opening().wait_for("already there")

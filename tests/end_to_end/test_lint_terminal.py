@@ -1,7 +1,5 @@
 """``catmem lint`` of much text on a terminal: it says what it is at, and a pipe gets none of it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """`catmem mcp` as the process that a client starts or connects to."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import os
@@ -17,7 +15,6 @@ from pathlib import Path
 
 import anyio
 import pytest
-from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 
 import catmem.cli.main
@@ -153,26 +150,6 @@ def test_twenty_adds_at_once_are_all_kept_over_stdio(root):
     assert {f"Rule number {number}." for number in range(20)} <= set(entries(root))
 
 
-def test_clients_of_two_servers_at_once_keep_all_adds(root):
-    async def both():
-        async with anyio.create_task_group() as tasks:
-            for start in STARTS:
-                tasks.start_soon(add_one_by_one, over_stdio(root, start), start)
-
-    async def add_one_by_one(server, name):
-        async with Client(server) as client:
-            for number in range(5):
-                result = await client.call_tool("memory_add", {"content": f"{name} {number}", "category": "rules"})
-                while result.is_error:
-                    # What it saw last is no longer what is there; the answer showed that, so the next call works.
-                    assert result.structured_content["reason"] in {"stale_prev", "drift", "busy"}, result
-                    arguments = {"content": f"{name} {number}", "category": "rules"}
-                    result = await client.call_tool("memory_add", arguments)
-
-    anyio.run(both)
-    assert {f"{start} {number}" for start in STARTS for number in range(5)} <= set(entries(root))
-
-
 # --- its end -----------------------------------------------------------------------------------------------------------
 
 
@@ -208,15 +185,6 @@ def test_what_was_asked_before_the_input_ended_is_answered(root):
     assert "Said last." in entries(root)
     assert not any("xxx" in text for text in entries(root))
     assert (server.returncode, noise) == (0, b"")
-
-
-def test_a_client_that_went_away_ends_it_quietly(root):
-    with started(root) as server:
-        server.stdout.close()
-        server.stdin.write(3 * PING)
-        server.stdin.flush()
-        assert server.wait(SECONDS) == 0
-        assert server.stderr.read() == b""
 
 
 def test_what_is_no_message_is_no_end_and_stdout_holds_messages_only(root):
@@ -347,13 +315,6 @@ def test_any_other_address_is_refused(root):
     assert error["code"] == "not_loopback"
 
 
-def test_a_name_that_leads_nowhere_is_told_which_hosts_there_are(root):
-    error = error_of("mcp", "-p", "neo", "--root", root, "--transport", "http", "--host", "nowhere.invalid")
-    assert error["code"] == "cannot_listen"
-    assert "127.0.0.1, ::1 or localhost" in error["hint"]
-    assert "--port" not in error["hint"]
-
-
 def test_a_closed_input_is_an_error(root):
     found = process("mcp", "-p", "neo", "--root", str(root), cwd=root, status=2, line='"$@" <&-')
     assert b"error[io]: standard input or output is closed" in found.stderr
@@ -366,13 +327,3 @@ def test_without_the_extra_it_says_how_to_get_it(root):
     error = json.loads(said)["error"]
     assert (server.returncode, out, error["code"]) == (2, b"", "missing_extra")
     assert error["hint"] == f"Run: {install_command('mcp')}"
-
-
-def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):
-    monkeypatch.setattr(catmem.cli.servers, "_serve_stdio", raising)
-    result = CliRunner().invoke(catmem.cli.main.group, ["mcp", "-p", "neo", "--root", str(root)])
-    assert isinstance(result.exception, ImportError)
-
-
-def raising(*_):
-    raise ImportError(name="catmem.nowhere")

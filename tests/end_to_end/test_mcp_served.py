@@ -1,7 +1,5 @@
 """MCP in `catmem serve`: a client of the SDK with a token, and requests without one."""
 
-from __future__ import annotations
-
 import json
 from contextlib import asynccontextmanager
 
@@ -85,13 +83,6 @@ def test_a_person_and_a_caller_without_a_good_token_are_refused(root):
         assert asked(server, neo, Origin="https://evil.example")[0] == 403
         assert asked(server, neo)[0] == 200
         server.stop()
-
-
-def test_without_tokens_every_caller_is_a_person(root):
-    with serving(root) as server:
-        status, _, text = asked(server, "")
-        assert (status, json.loads(text)["code"]) == (403, "no_profile")
-        assert "catmem mcp --profile" in json.loads(text)["hint"]
 
 
 def test_a_session_is_good_for_the_agent_that_began_it(root):

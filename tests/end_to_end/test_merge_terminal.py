@@ -1,7 +1,5 @@
 """``catmem merge --interactive`` on a terminal, as a person meets it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.end_to_end.pseudo_terminal import terminals
@@ -57,19 +55,6 @@ def test_each_conflict_is_shown_and_decided(place, opened):
     assert "No calls before noon." in text(place)
     assert "black" not in text(place)
     assert "eight" not in text(place)
-
-
-def test_leaving_writes_nothing(place, opened):
-    before = text(place)
-    terminal = opened()
-    terminal.wait_for(PROMPT)
-    terminal.type("t\n")
-    terminal.wait_for(PROMPT)
-    terminal.type("\x04")  # the end of the input
-    terminal.wait_for("Nothing was written.")
-    assert terminal.status() == 3
-    assert text(place) == before
-    assert [each["revision"] for each in run_json("branches")["branches"]] == ["4a"]
 
 
 def test_an_editor(place, opened, tmp_path):

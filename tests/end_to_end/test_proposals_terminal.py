@@ -1,7 +1,5 @@
 """``catmem proposals --interactive`` on a terminal, as a person meets it."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """``catmem review`` on a terminal, as a person meets it."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.end_to_end.pseudo_terminal import terminals
@@ -70,21 +68,6 @@ def test_a_round(place, opened):
     assert "Likes tea." in text(place)
     assert "Prefers long answers." in text(place)
     assert "Two spaces." not in text(place)
-
-
-def test_undo_and_leaving(place, opened):
-    terminal = opened()
-    terminal.wait_for(PROMPT)
-    terminal.type("r\n")
-    assert "2 of 3" in terminal.wait_for(PROMPT)
-    terminal.type("u\n")
-    assert "1 of 3" in terminal.wait_for(PROMPT)
-    assert text(place) == NEO
-    terminal.type("u\n")
-    assert "error[no_undo]" in terminal.wait_for(PROMPT)  # and asks again
-    terminal.type("\x04")  # the end of the input
-    terminal.wait_for("3 of 3 are left")
-    assert terminal.status() == 1
 
 
 def test_an_editor(place, opened, tmp_path):

@@ -1,7 +1,5 @@
 """A simulation that is killed leaves no process behind, wherever its processes are just then."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

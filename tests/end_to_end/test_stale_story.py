@@ -4,16 +4,12 @@ A and B have both read revision 7. A writes 8. B, still on 7, writes an 8 of its
 is B's text, made of an old copy, and A's fact is gone without a word.
 """
 
-from __future__ import annotations
-
 import pytest
 
-from catmem.errors import StaleError
-from catmem.plugins.simulate.simulation import Trial, facts, first_text, race, with_fact
+from catmem.plugins.simulate.simulation import Trial, first_text, race, with_fact
 from catmem.store.contract import Change
 from tests.lengths import at_length
 from tests.sql import server
-from tests.store.stores import kinds
 
 ENTITY = "trinity/user"
 WRITES = at_length(200, 100)
@@ -43,38 +39,6 @@ def write(store, seen, subject, value, agent, **change):
     """Write the copy that `agent` has seen back, with its fact in it."""
     data, _ = with_fact(seen.data, subject, value)
     return store.commit(ENTITY, seen.revision, lambda _: data, Change(agent=agent, **change))
-
-
-def rebuilt_head(store):
-    """The bytes of the newest revision that is no branch, from the log alone."""
-    return [data for recorded, data in store.replay(ENTITY) if not recorded.is_branch][-1]
-
-
-@pytest.mark.parametrize("kind", kinds())
-def test_the_second_writer_of_a_race_is_refused_and_the_head_is_the_first_ones(store):
-    seen_by_a = seen_by_b = store.read(ENTITY)
-    assert seen_by_b.revision == "7"
-    written = write(store, seen_by_a, "vendor", "A", "a")
-    with pytest.raises(StaleError) as refused:
-        write(store, seen_by_b, "budget", "B", "b")
-    assert (refused.value.expected, refused.value.found) == ("7", "8")
-    now = store.read(ENTITY)
-    assert (now.revision, now.data) == ("8", written.data) == ("8", rebuilt_head(store))
-    again = write(store, now, "budget", "B", "b")
-    assert again.revision == "9"
-    assert {"vendor": ["A"], "budget": ["B"]}.items() <= facts(store.peek(ENTITY)).items()
-
-
-@pytest.mark.parametrize("kind", kinds())
-def test_the_second_writer_of_a_race_gets_a_branch_and_the_head_is_the_first_ones(store):
-    seen_by_a = seen_by_b = store.read(ENTITY)
-    written = write(store, seen_by_a, "vendor", "A", "a", on_stale="branch")
-    beside = write(store, seen_by_b, "budget", "B", "b", on_stale="branch")
-    assert (written.revision, beside.revision, beside.branch) == ("8", "8a", True)
-    now = store.read(ENTITY)
-    assert (now.revision, now.data) == ("8", written.data) == ("8", rebuilt_head(store))
-    assert facts(store.read(ENTITY, "8a").data)["budget"] == ["B"]
-    assert [each.revision for each in store.branches(ENTITY)] == ["8", "8a"]
 
 
 @pytest.fixture

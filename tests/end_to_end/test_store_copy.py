@@ -1,7 +1,5 @@
 """A root goes from files to SQLite, to PostgreSQL and back to files, and nothing of its history changes on the way."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -122,15 +120,6 @@ def test_a_copy_that_was_killed_goes_on_where_it_was(workspace, tmp_path, after)
     copied = copy_root(workspace, "files", target)
     assert {each.outcome for each in copied} <= {"copied", "already there"}
     assert everything(workspace, target)["neo/user"] == everything(workspace, "files")["neo/user"]
-
-
-def test_a_purged_entry_is_in_no_copy(workspace, tmp_path):
-    from catmem.workspace.purging import purge
-
-    purge(workspace, "neo/user", "Fact number 9.")
-    copy_root(workspace, "files", f"sqlite:///{tmp_path}/a.db")
-    kept = everything(workspace, f"sqlite:///{tmp_path}/a.db")
-    assert not any(b"Fact number 9." in data for _, data in kept["neo/user"])
 
 
 def test_a_profile_that_is_gone_keeps_the_copy_to_files_from_losing_its_memory(workspace, tmp_path):

@@ -1,7 +1,5 @@
 """Rows of a database that nobody's memory has: `catmem store copy` names what it leaves out."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 

@@ -1,11 +1,8 @@
 """A memory file with git's conflict markers: every door says so to whoever builds a prompt of it or writes to it."""
 
-from __future__ import annotations
-
 import anyio
 import pytest
 
-from catmem.prompt.prompt import build_prompt
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
@@ -70,31 +67,10 @@ def test_the_command_line_says_nothing_of_a_whole_file(place, arguments):
     assert SAID not in run(*arguments).output
 
 
-def test_the_command_line_names_the_line_for_a_prompt(place):
-    assert f"USER.md:2: the user file {SAID}" in run("prompt", "neo").stderr
-
-
-def test_restoring_such_a_text_warns(place):
-    run("add", "-p", "neo", "-c", "rules", "One.")
-    (place / "homes/neo/USER.md").write_text("## Rules\nOne.\n", encoding="utf-8")
-    assert SAID not in run("add", "-p", "neo", "-c", "rules", "Two.").stderr
-    assert SAID in run("restore", "neo/user", "1").stderr
-
-
 def test_programs_find_it_in_json(place):
     assert [SAID in each for each in run_json("prompt", "neo", "--format", "json")["manifest"]["warnings"]] == [True]
     written = run_json("add", "-p", "neo", "-c", "rules", "One.", "--format", "json")
     assert [SAID in each for each in written["warnings"]] == [True]
-
-
-def test_the_library_tells_of_it_with_the_prompt(workspace):
-    prompt = workspace.prompt("neo")
-    assert [SAID in each for each in prompt.warnings] == [True]
-    assert prompt.manifest.warnings == prompt.warnings
-    clear = build_prompt(
-        {"user": workspace.parse("## Talk\nOne.\n")}, workspace.profile("neo"), as_of=prompt.manifest.as_of
-    )
-    assert clear.warnings == clear.manifest.warnings == ()
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Who did it: the name of the person, where it comes from, and where it is shown."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest
@@ -100,13 +98,3 @@ def test_a_name_is_one_short_line(user, monkeypatch, said, kept):
     monkeypatch.setenv("CATMEM_PERSON", said)
     run("remove", "-p", "neo", "15th")
     assert whose() == ("person", kept)
-
-
-def test_a_name_gives_no_rights_and_takes_none(user, monkeypatch):
-    """Who has the name of a profile is a person still, and is shown as one."""
-    monkeypatch.setenv("CATMEM_PERSON", "neo")
-    run("move", "-p", "neo", "pay is", "-c", "talk")
-    assert whose() == ("person", "neo")
-    assert "  neo (person)  " in run("log", "neo/user").stdout
-    monkeypatch.setenv("CATMEM_PERSON", "Ada")
-    assert "revision 3" in run("add", "-p", "neo", "-c", "rules", "One more.").stdout

@@ -3,8 +3,6 @@
 ``CATMEM_SCREENSHOTS`` names a folder to keep the pictures in.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

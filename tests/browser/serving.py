@@ -1,24 +1,19 @@
 """The real server in a process of its own, and a root for it with something to show on every page."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
 from tests.golden.case import put
 from tests.unit.server.page.conftest import BOSS, PROFILES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 SECONDS = 30
 LOG = "serve.log"

@@ -1,7 +1,5 @@
 """What a person does with entries: by click, by key and without JavaScript; and when somebody else was faster."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

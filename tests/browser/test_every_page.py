@@ -1,7 +1,5 @@
 """Every address of the page in a real browser: open to everybody, nothing from elsewhere, no complaint."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

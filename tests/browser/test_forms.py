@@ -1,7 +1,5 @@
 """Forms of the page: sent once, and not left by accident."""
 
-from __future__ import annotations
-
 _WATCHED = """
 const button = arguments[0];
 const seen = {submits: []};

@@ -1,7 +1,5 @@
 """Text of somebody else in every field, before a browser that would run it if it could."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.serving import opened, serving

@@ -1,7 +1,5 @@
 """The keys of the page: what they do, when they keep quiet, and how they are turned off."""
 
-from __future__ import annotations
-
 import pytest
 from selenium.webdriver.common.keys import Keys
 

@@ -1,7 +1,5 @@
 """The page tells when what it shows was changed meanwhile, and takes nothing away from whoever types."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.serving import opened

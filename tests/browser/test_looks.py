@@ -1,7 +1,5 @@
 """Light and dark, as the system says or as the person chose; and reading without JavaScript."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import pytest

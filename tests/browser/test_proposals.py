@@ -1,7 +1,5 @@
 """Proposals in a real browser: by ticks and keys, in the words of a person, without a script, and taken back."""
 
-from __future__ import annotations
-
 import pytest
 from selenium.webdriver.common.keys import Keys
 

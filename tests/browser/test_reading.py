@@ -1,7 +1,5 @@
 """Looking after memory without changing it: from page to page, and with a token that only reads."""
 
-from __future__ import annotations
-
 import pytest
 from selenium.webdriver.common.keys import Keys
 

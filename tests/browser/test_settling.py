@@ -1,7 +1,5 @@
 """Branches, old revisions, outside edits and seeds: looked at and settled in a browser."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.serving import opened

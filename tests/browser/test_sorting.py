@@ -1,7 +1,5 @@
 """A flat file is sorted by a person: with a mouse, on a telephone, and without JavaScript."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.browser.serving import make_root, opened, serving

@@ -1,7 +1,5 @@
 """Tidy and promote by a person: at any width, by keyboard, without JavaScript, and with nothing over a row."""
 
-from __future__ import annotations
-
 from contextlib import nullcontext
 
 import pytest

@@ -1,7 +1,5 @@
 """What the tests of the page rely on: the browser does complain, and axe-core does find barriers."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,23 +1,18 @@
 """A window of headless Chromium, in the words of somebody who sits before it."""
 
-from __future__ import annotations
-
 import re
 import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from selenium.webdriver.remote.webelement import WebElement
 
 SECONDS = 20
 AXE = Path(__file__).parent / "axe" / "axe.min.js"

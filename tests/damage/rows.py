@@ -1,16 +1,11 @@
 """The long run over a damaged journal: cut at every byte, and every bit flipped."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 from catmem.errors import DamagedError
 from tests.torture import Outcome, Task, row
 from tests.unit.store.journals import fill, journal_in, segments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @row("journal", seconds=10)

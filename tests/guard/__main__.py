@@ -3,8 +3,6 @@
 With ``--steps`` it plays some steps of one session, as a failing one is printed.
 """
 
-from __future__ import annotations
-
 import argparse
 import logging
 import os

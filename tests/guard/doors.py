@@ -3,15 +3,15 @@
 What comes with an extra is loaded when a door is opened: Hermes Agent's Python has not all of it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from catmem import memory_tool
 from catmem.plugins.hermes.memory_store import FILES, MemoryStore
@@ -19,14 +19,8 @@ from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
 from tests.golden.case import put
-from tests.guard.scripts import AGENT, HIDDEN, TITLES
+from tests.guard.scripts import AGENT, HIDDEN, TITLES, Script
 from tests.guard.sessions import Answer, Wish
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.guard.scripts import Script
 
 OF_TOOL = frozenset(AGENT) - {"text", "head"}
 NEWER = "2026-07-28"

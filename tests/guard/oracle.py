@@ -5,24 +5,17 @@ arguments. Judged strictly only an answer that succeeded counts, and a refusal w
 ``expected``. What stood in a file without a history when the session began is no outsider's.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from tests.guard.doors import Door
 from tests.guard.outsider import marks, spans
-from tests.guard.scripts import draw
-from tests.guard.sessions import play
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from tests.guard.doors import Door
-    from tests.guard.scripts import Script
-    from tests.guard.sessions import Story
+from tests.guard.scripts import Script, draw
+from tests.guard.sessions import Story, play
 
 ALARMS = frozenset({"drift", "stale_prev"})
 _DIGEST = re.compile(r"b2:[0-9a-f]{32}|sha256:[0-9a-f]{64}")

@@ -3,18 +3,12 @@
 It knows of the format that a line ``§`` ends an entry and that ``## `` begins a section, and nothing of catmem.
 """
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
 
-from tests.guard.scripts import SIZES, TITLES, filler
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from random import Random
-
-    from tests.guard.scripts import Script, Step
+from tests.guard.scripts import SIZES, TITLES, Script, Step, filler
 
 MARK = re.compile(r"zqm\d+(?:start|mid|end)")
 NAME = re.compile(r"zq[fa]\d+|zqm\d+start")

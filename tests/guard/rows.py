@@ -1,7 +1,5 @@
 """The long runs of the drift guard, one row a door."""
 
-from __future__ import annotations
-
 import logging
 from functools import partial
 

@@ -7,11 +7,9 @@ session without some of its steps does in the others what it did before.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
+from typing import NamedTuple
 
 TITLES = {"communication-style": "Communication Style", "workflow-rules": "Workflow Rules", "projects": "Projects"}
 HIDDEN = "Vault"

@@ -3,8 +3,6 @@
 The long run is ``make torture ONLY=guard``; one door alone: ``python -m tests.guard DOOR``.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess

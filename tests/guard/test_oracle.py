@@ -1,7 +1,5 @@
 """The oracle of the drift guard is able to fail: doors that are broken on purpose, and one that is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.guard.doors import Door

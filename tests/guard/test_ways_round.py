@@ -1,7 +1,5 @@
 """Ways in which an agent got past the guard without a look at the text: each found by use, and closed."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem import memory_tool

@@ -1,7 +1,5 @@
 """What an import makes of a profile's files."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 

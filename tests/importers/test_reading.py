@@ -1,7 +1,5 @@
 """What is read of the files of other programs; ``samples/README.md`` says what made them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A root with one profile whose file people and other programs write to as well."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 

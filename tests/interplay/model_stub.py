@@ -1,14 +1,10 @@
 """A stand-in for a model on this machine: it answers OpenAI-style chat requests as told, and keeps every request."""
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any, Self
 
 MODEL = "stub-model"
 

@@ -1,17 +1,13 @@
 """A real git repository with a root in it, for tests of what git makes of memory files."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sysconfig
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from catmem.model.document import parse
 from tests.commands import catmem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 FILE = "homes/neo/USER.md"
 WAYS = ("merge", "merge the other way", "rebase", "cherry-pick")

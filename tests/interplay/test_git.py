@@ -1,7 +1,5 @@
 """Real git merges memory files by entry, where ``catmem init --git`` has been."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

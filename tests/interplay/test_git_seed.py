@@ -1,7 +1,5 @@
 """Seeds on two branches, merged by real git: nothing is lost, nothing comes twice, and the next seed knows its way."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -3,8 +3,6 @@
 ``make hermes-test`` makes that environment; ``CATMEM_HERMES_PYTHON`` names the Python of another.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@
 The model is a stand-in on this machine that keeps every request.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -3,8 +3,6 @@
 No provider is in place here: nothing in Hermes Agent changes but the content of its two files.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -4,8 +4,6 @@
 test holds the two together; each of the others is one of the cases in which catmem's store is meant to be another.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -1,7 +1,5 @@
 """People and their programs write to a file that catmem writes to: nothing is lost, and nobody is in the way."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

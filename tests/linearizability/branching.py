@@ -5,22 +5,16 @@ acknowledged write is a revision, the heads are one line in which each was made 
 what its writer saw.
 """
 
-from __future__ import annotations
-
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 from catmem.errors import BusyError, UnknownRevisionError
-from catmem.store.contract import Change, is_branch
+from catmem.store.contract import Change, Current, Revision, Store, is_branch
 from tests.linearizability.checker import Operation, in_order
 from tests.linearizability.work import ENTITY, Worker, of_processes, of_threads
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from catmem.store.contract import Current, Revision, Store
 
 
 class Answer(NamedTuple):

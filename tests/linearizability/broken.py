@@ -1,16 +1,10 @@
 """Stores that break the contract, each in one way. The checker must catch every one."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from catmem.store.contract import Current, Snapshot, sees, stale
+from catmem.store.contract import Change, Current, Snapshot, Update, sees, stale
 from tests.store.memory import InMemoryStore
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Change, Update
 
 OFTEN = 7
 """The counting ones do wrong every so many times."""

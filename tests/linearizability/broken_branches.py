@@ -1,19 +1,12 @@
 """Stores whose branch mode breaks the contract, each in one way. The checker must catch every one."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from catmem.store.contract import Current, next_branch, revision_number
+from catmem.store.contract import Change, Current, Revision, Snapshot, Update, next_branch, revision_number
 from tests.linearizability.broken import Counting
 from tests.store.memory import InMemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from catmem.store.contract import Change, Revision, Snapshot, Update
 
 
 class LostBranch(Counting):

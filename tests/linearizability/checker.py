@@ -7,13 +7,9 @@ one order that the writes can have had, and each read belongs behind the write w
 to see whether that order fits the clock.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 Kind: TypeAlias = Literal["read", "write", "refused", "retry"]
 

@@ -1,27 +1,19 @@
 """The long runs of concurrent compare-and-swap, one row a store."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from tests.linearizability.branching import branching_in_processes, check_branches
+from catmem.store.contract import Store
+from tests.linearizability.branching import Found, branching_in_processes, check_branches
 from tests.linearizability.broken import BROKEN
-from tests.linearizability.checker import check
+from tests.linearizability.checker import Operation, Violation, check
 from tests.linearizability.work import ENTITY, in_processes, in_threads, replayed
 from tests.store.stores import named
 from tests.torture import Outcome, Skip, Task, row
 from tests.torture.proofs import Proof
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from catmem.store.contract import Store
-    from tests.linearizability.branching import Found
-    from tests.linearizability.checker import Operation, Violation
 
 ROUND = 1_500
 """Operations on one entity, before the next begins on a fresh one."""

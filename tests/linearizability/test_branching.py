@@ -1,7 +1,5 @@
 """In branch mode no write is lost: each that was acknowledged is in the head's line or in a branch, in every store."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

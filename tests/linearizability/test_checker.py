@@ -1,7 +1,5 @@
 """The checker itself: histories that it must take, and histories that it must not."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.linearizability.checker import UNKNOWN, Operation, check

@@ -1,7 +1,5 @@
 """Concurrent compare-and-swap is linearizable in every store, and the checker catches stores that it is not in."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 

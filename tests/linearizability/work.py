@@ -1,26 +1,20 @@
 """Workers that read and swap one entity as fast as they can, and note each call with the clock."""
 
-from __future__ import annotations
-
 import json
 import random
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import BusyError, StaleError, UnknownRevisionError
-from catmem.store.contract import Change
+from catmem.store.contract import Change, Current, Snapshot, Store
 from tests.linearizability.checker import UNKNOWN, Operation
 from tests.store.stores import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from catmem.store.contract import Current, Snapshot, Store
 
 ROOT = Path(__file__).parent.parent.parent
 ENTITY = "trinity/user"

@@ -3,8 +3,6 @@
 Says ``ready`` on standard output, starts when its standard input ends, and prints its history, a JSON array a line.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,21 +1,16 @@
 """A root, and the interfaces through which the tests of the sources use it: the command line and the memory tool."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
+from click.testing import Result
 
 from catmem import Workspace, memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.commands import catmem
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from click.testing import Result
 
 NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 

@@ -4,8 +4,6 @@ The story: a tool held an old view of MEMORY.md, a plugin had appended to the fi
 characters down to 37.
 """
 
-from __future__ import annotations
-
 import stat
 
 import pytest

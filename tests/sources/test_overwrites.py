@@ -1,13 +1,13 @@
 """The page on memory overwrites: two writers of one entity, in its own order, with curl against `catmem serve`."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -19,10 +19,6 @@ from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
 from tests.curled import curl, serving
 from tests.golden.case import put
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 CONFIG = """\
 version: 1

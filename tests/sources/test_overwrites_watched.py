@@ -3,8 +3,6 @@
 The words of the page are part of the wish: ``conflict`` and ``retry``, ``head_rev``, kappa, the semantic alert.
 """
 
-from __future__ import annotations
-
 import json
 import re
 

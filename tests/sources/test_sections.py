@@ -3,8 +3,6 @@
 The story: an orchestrator's USER.md is one flat file. Every specialist that it starts is given all of it, or nothing.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

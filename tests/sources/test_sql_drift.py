@@ -4,8 +4,6 @@ The story: an agent keeps its memories in a table. Between two of its calls anot
 next write compares the generation that it knows with the one that it finds, exports all rows, and is refused.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import logging

@@ -4,8 +4,6 @@ The story: a memory was read, and the reading touched what its age was counted f
 looked youngest, and stale ones came first in a search.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import os

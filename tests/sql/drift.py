@@ -1,21 +1,17 @@
 """Direct SQL clients and tools at the same time in one database, and what became of every row."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from catmem.store.contract import EXTERNAL, Change
 from tests.race.running import end_input, running, told_by
 from tests.sql.server import url_of
 from tests.sql.texts import ENTITIES, tokens
 from tests.store.stores import named
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
 
 CLIENTS, TOOLS = 3, 2
 REST = 0.01

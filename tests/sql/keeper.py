@@ -5,21 +5,16 @@ last user has let go of it. ``watch FOLDER`` is for a server that somebody else 
 left when that one is gone. A user holds a shared lock on ``FOLDER/users``, which the system lets go of when it ends.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.sql.postgres import Server, kill_all
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent.parent
 USERS = "users"

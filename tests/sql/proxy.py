@@ -4,20 +4,16 @@ It knows as much of the protocol as it takes to tell one request from the next:
 https://www.postgresql.org/docs/current/protocol-message-formats.html
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import socket
 import stat
 import struct
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Where: TypeAlias = Literal["before", "unseen", "after"]
 """The request never arrives; it arrives, and nobody waits for its answer; it is answered, and the answer never arrives."""

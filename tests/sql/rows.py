@@ -1,23 +1,16 @@
 """The long runs on databases: killed clients, a killed server, direct clients beside tools."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from tests.race.kills import kill_writers
+from tests.race.kills import Killed, kill_writers
 from tests.race.rows import killed
 from tests.sql.drift import REFUSALS, race
 from tests.sql.server_kills import kill_server
 from tests.store.stores import named
 from tests.torture import Outcome, Skip, Task, row
 from tests.torture.proofs import Proof
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.race.kills import Killed
 
 CLIENT_KILLS = Proof("sql-kills", "random SIGKILL of clients of a database", 1_000, "kills")
 SERVER_KILLS = Proof("server-kills", "SIGKILL of a PostgreSQL server under load", 50, "kills")

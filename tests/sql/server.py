@@ -4,26 +4,21 @@ The first who asks starts it; the last who ends ends it (``tests.sql.keeper``). 
 environment variable.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import hashlib
 import os
 import re
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from uuid import uuid4
 
+import psycopg
+
 from tests.sql.keeper import KEEPER, READY, USERS, hold, launch
 from tests.sql.postgres import MISSING, private
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import psycopg
 
 __all__ = ["MISSING", "admin", "fresh_on", "private", "told", "url", "url_of"]
 

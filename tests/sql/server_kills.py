@@ -1,19 +1,14 @@
 """Kill a PostgreSQL server while several clients write, start it again, and look at what became of what they wrote."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from pathlib import Path
 
 from tests.race.kills import PATIENCE, ROOT, WRITERS, Killed, found, one_more_answer, start_writer
 from tests.sql.server import private, told
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 KIND = "postgresql"
 LONGEST = 0.6

@@ -1,7 +1,5 @@
 """Direct SQL clients change rows while tools commit: 500 changes here, 10,000 in `make torture`."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.sql.drift import REFUSALS, lost, race

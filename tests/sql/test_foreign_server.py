@@ -4,8 +4,6 @@ The server is a fake one on this machine, which asks for the password as it like
 is called by the address 0.0.0.0, which leads here and is none of those that count as local.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 import struct

@@ -1,7 +1,5 @@
 """Clients of a database are killed at random moments, and so is the server: no acknowledged write is lost."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.race.kills import kill_writers

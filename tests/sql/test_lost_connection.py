@@ -1,7 +1,5 @@
 """A connection is cut at every place of a commit: nothing is half applied, and a retry makes the write exactly once."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

@@ -1,7 +1,5 @@
 """The PostgreSQL server of the tests: it starts, is shared, is killed, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

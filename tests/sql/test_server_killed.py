@@ -4,8 +4,6 @@ What was acknowledged is there, and a retry with the same ``op_id`` makes the wr
 told, and nobody has to be started again when it is back.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 

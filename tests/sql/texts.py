@@ -1,7 +1,5 @@
 """The texts of the races on a database: entries, each with tokens that nobody else ever writes."""
 
-from __future__ import annotations
-
 import re
 
 ENTITIES = ("trinity/user", "neo/user")

@@ -1,20 +1,14 @@
 """``python -m tests.torture [--minutes 15] [--share 1] [--markdown FILE] [ROW ...]``: run the long proofs; print a table."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests import places
 from tests.sql import server
 from tests.torture.registry import chosen, load
-from tests.torture.schedule import run, run_one
+from tests.torture.schedule import Result, run, run_one
 from tests.torture.table import markdown, table
-
-if TYPE_CHECKING:
-    from tests.torture.schedule import Result
 
 
 def main(arguments: list[str] | None = None) -> int:

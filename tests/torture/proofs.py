@@ -1,7 +1,5 @@
 """The proofs that the stores are held to, with the figures of the long run."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

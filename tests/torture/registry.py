@@ -1,18 +1,14 @@
 """Which rows there are, what a row is given, and what it gives back."""
 
-from __future__ import annotations
-
 import importlib
 import math
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tests.torture.proofs import PROOFS, Proof
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 TESTS = Path(__file__).parent.parent
 

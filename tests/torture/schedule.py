@@ -4,8 +4,6 @@ Each row may use its share of the time that is left, by what its author says tha
 its time to the others. A row that does not end is stopped and has failed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -13,17 +11,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests import places
-from tests.torture.registry import PROGRESS, TESTS, Outcome, Skip, Task, part_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from tests.torture.registry import Row
+from tests.torture.registry import PROGRESS, TESTS, Outcome, Row, Skip, Task, part_of
 
 GRACE = 20.0
 """Seconds after its time in which a row may still end by itself."""

@@ -1,13 +1,8 @@
 """The table of results, as text for a terminal and as Markdown."""
 
-from __future__ import annotations
+from collections.abc import Iterable, Sequence
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from tests.torture.schedule import Result
+from tests.torture.schedule import Result
 
 HEADER = ("row", "wanted", "done", "share", "seconds", "result")
 _RIGHT = {1, 2, 3, 4}

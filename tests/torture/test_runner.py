@@ -1,7 +1,5 @@
 """The runner of the long proofs: what it runs, how it divides the time, and what it says."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

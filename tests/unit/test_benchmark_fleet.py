@@ -1,7 +1,5 @@
 """The fleet of the benchmark is what it says, its counting is right, and the pages show the figures that it gives."""
 
-from __future__ import annotations
-
 import random
 import re
 from collections import Counter

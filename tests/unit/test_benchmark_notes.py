@@ -1,7 +1,5 @@
 """The notes of the benchmarks are as many, as long and as different as they are meant to be."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from benchmarks.notes import LANGUAGES, flagged, notes, questions

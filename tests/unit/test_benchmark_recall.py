@@ -1,7 +1,5 @@
 """The benchmark of recall: what it counts, on questions worked out by hand, and how it reads LoCoMo's file."""
 
-from __future__ import annotations
-
 import json
 
 from benchmarks.recall import Asked, Collection, Turn, hits, of_bm25, of_catmem, of_locomo

@@ -1,7 +1,5 @@
 """What the benchmark plants is what it says, and what `catmem tidy` finds of it is within the limits."""
 
-from __future__ import annotations
-
 from argparse import Namespace
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """No package of catmem has more lines than docs/architecture.md gives it."""
 
-from __future__ import annotations
-
 import re
 
 from tests.docs.pages import ROOT

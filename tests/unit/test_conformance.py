@@ -1,7 +1,5 @@
 """The cases of ``tests/conformance/``: data only, one test a case. A file there that nothing reads fails the suite."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

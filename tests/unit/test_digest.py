@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from catmem.digest import bytes_digest, canonical_json, content_digest

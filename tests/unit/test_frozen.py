@@ -1,7 +1,5 @@
 """What programs hold on to changes only on purpose: ``python -m tests.golden.regenerate``, and a look at the difference."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

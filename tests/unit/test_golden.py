@@ -1,7 +1,5 @@
 """Prompts, byte for byte (tests/golden/). A change here is a change of every prompt that people have cached."""
 
-from __future__ import annotations
-
 from tests.golden.case import FOLDER, STYLES, build, golden_cases, load
 from tests.together import together
 

@@ -1,7 +1,5 @@
 """What starting costs, counted in modules: time differs between machines, what is loaded does not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What is kept of files that were found valid, and that no file passes which is not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

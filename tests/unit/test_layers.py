@@ -3,24 +3,19 @@
 All that looks at every module stands here: the package is parsed once.
 """
 
-from __future__ import annotations
-
 import ast
 import gc
 import re
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache, cached_property
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from tests.docs.test_sentences import MOST_WORDS, words
 from tests.together import together
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 GROUND = {
     "errors",

@@ -1,7 +1,5 @@
 """One grammar of names: what the schemas and the HTTP API take is what `catmem.names` takes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

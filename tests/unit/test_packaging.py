@@ -1,7 +1,5 @@
 """What an installation holds: metadata, the command, the typing marker and the data that the package ships."""
 
-from __future__ import annotations
-
 import importlib.metadata
 import os
 import re

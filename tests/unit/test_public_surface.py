@@ -1,7 +1,5 @@
 """What `import catmem` offers is frozen here: a change of the surface is a change of this page."""
 
-from __future__ import annotations
-
 import inspect
 import subprocess
 import sys

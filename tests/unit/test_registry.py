@@ -1,7 +1,5 @@
 """Plugins: what they add, and that one which fails adds nothing, is named, and leaves everything else working."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What the package ships."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

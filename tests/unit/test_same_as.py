@@ -1,7 +1,5 @@
 """The differential run notices what it is there for, and its stories leave nothing of the command line out."""
 
-from __future__ import annotations
-
 import shlex
 
 import click

@@ -1,7 +1,5 @@
 """Real files: nothing is lost, and a flat one reads as Hermes Agent reads it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

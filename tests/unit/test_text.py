@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError

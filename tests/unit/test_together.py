@@ -1,7 +1,5 @@
 """Cases that run as one test: each is run, and each that fails is told by its name."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.together import together

@@ -3,8 +3,6 @@
 All text of the package counts: names, docstrings, comments, messages, templates and scripts.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Drive the reference memory server over stdio: ``python remember_server_memory.py NODE INDEX_JS FILE``."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -6,8 +6,6 @@ change adds a token that nobody else writes. Prints, as one JSON object, the tok
 (``made``), those that it deleted knowingly (``deleted``), and how often it did what (``ways``).
 """
 
-from __future__ import annotations
-
 import json
 import random
 import re
@@ -15,12 +13,10 @@ import sqlite3
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from tests.sql.texts import ENTITIES, tokens
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 WAYS = {"insert": 35, "append": 30, "replace": 15, "move": 10, "delete": 10}
 CATEGORIES = ("__uncategorized__", "preferences", "workflow-rules-finance")

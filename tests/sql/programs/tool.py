@@ -4,8 +4,6 @@ Says ``ready`` and commits until its standard input ends; then once more to each
 what was acknowledged, and how often it was refused, as one JSON object.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import select
@@ -13,15 +11,12 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import CatmemError, RefusedError
-from catmem.store.contract import Change
+from catmem.store.contract import Change, Store
 from tests.sql.texts import ENTITIES, with_entry
 from tests.store.stores import named
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Store
 
 REST = 0.004
 FINAL_TRIES = 200

@@ -1,7 +1,5 @@
 """``catmem access``."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

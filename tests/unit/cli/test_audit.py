@@ -1,7 +1,5 @@
 """``catmem audit``, ``catmem rollout`` and ``catmem log --verify``, as they are called."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

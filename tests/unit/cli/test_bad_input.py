@@ -1,7 +1,5 @@
 """What is wrong with files and names becomes a message and a status, never a traceback, and no file changes."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """How old a branch is, as ``catmem branches`` says it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 from catmem.cli.texts import branches

@@ -1,7 +1,5 @@
 """``catmem envelope``, ``catmem write``, ``catmem role-hash`` and ``catmem key``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``catmem export``: what comes out, and what of it comes back."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

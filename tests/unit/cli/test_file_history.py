@@ -1,7 +1,5 @@
 """``catmem log``, ``diff`` and ``restore`` of a file by its path: of no root, and of one."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

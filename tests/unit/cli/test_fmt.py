@@ -1,7 +1,5 @@
 """``catmem fmt``."""
 
-from __future__ import annotations
-
 import json
 import os
 from functools import partial

@@ -1,7 +1,5 @@
 """``catmem hermes`` and ``catmem init --from-hermes`` as a person calls them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -1,7 +1,5 @@
 """What a terminal would act on, in the files and names of a root: no command prints it raw, and JSON says the same."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

@@ -1,7 +1,5 @@
 """``catmem lint`` and ``catmem rule``."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``catmem lint`` for people: hints, and findings of copies."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

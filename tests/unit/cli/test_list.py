@@ -1,7 +1,5 @@
 """``catmem list``."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from functools import partial

@@ -1,7 +1,5 @@
 """The command as a whole: help, exit statuses, and output that nobody reads."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

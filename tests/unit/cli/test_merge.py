@@ -1,7 +1,5 @@
 """Conflicts of a merge as a person sees them."""
 
-from __future__ import annotations
-
 from tests.end_to_end.terminal import run, snapshot, write_root
 
 

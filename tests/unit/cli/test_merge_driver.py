@@ -1,7 +1,5 @@
 """``catmem merge-driver``, called as git calls it; ``tests/interplay/test_git.py`` has git itself."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

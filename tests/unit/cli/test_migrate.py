@@ -1,7 +1,5 @@
 """``catmem migrate``."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

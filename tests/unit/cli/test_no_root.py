@@ -1,7 +1,5 @@
 """Outside of a root nobody is told that all is well there, and nothing is made."""
 
-from __future__ import annotations
-
 from tests.end_to_end.terminal import run
 from tests.together import together
 

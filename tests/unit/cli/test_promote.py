@@ -1,7 +1,5 @@
 """``catmem promote``: the list of what specialists have, proposals of all of it, and what another program changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot

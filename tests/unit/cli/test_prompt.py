@@ -1,7 +1,5 @@
 """``catmem prompt``."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

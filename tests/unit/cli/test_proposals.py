@@ -1,7 +1,5 @@
 """``catmem proposals``: the list, decisions by options, through a pipe, as JSON; and how a waiting write is answered."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """``catmem review`` through a pipe, as a list and as JSON."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.end_to_end.terminal import run, run_json

@@ -1,7 +1,5 @@
 """``catmem schema``."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

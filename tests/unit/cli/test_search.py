@@ -1,7 +1,5 @@
 """``catmem search``."""
 
-from __future__ import annotations
-
 import json
 import os
 import pty

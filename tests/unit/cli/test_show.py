@@ -1,7 +1,5 @@
 """``catmem show``."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 

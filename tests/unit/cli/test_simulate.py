@@ -1,7 +1,5 @@
 """``catmem simulate``; the races themselves: tests/end_to_end/test_stale_story.py."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from functools import partial

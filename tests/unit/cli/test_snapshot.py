@@ -1,7 +1,5 @@
 """``catmem export --snapshot`` and ``catmem import --snapshot``: all rows of a root, and the way back to them."""
 
-from __future__ import annotations
-
 import gc
 import json
 import sqlite3

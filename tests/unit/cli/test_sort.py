@@ -1,7 +1,5 @@
 """``catmem sort``: lists, an editor and keys on a real terminal, a model's answer, and what is not right in them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``catmem status``: what is next, the numbers of the other commands, and nothing where nothing waits."""
 
-from __future__ import annotations
-
 import shlex
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """``catmem store``."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.workspace.stores import shown_store

@@ -1,7 +1,5 @@
 """``catmem tidy``: the two lists for people and for programs, which files they are of, and what is left out."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """catmem watch: what is new, as it happens."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys

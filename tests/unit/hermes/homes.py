@@ -1,16 +1,9 @@
 """Scratch homes of Hermes Agent for tests: the default one, and some of named profiles."""
 
-from __future__ import annotations
+from pathlib import Path
 
-from typing import TYPE_CHECKING
-
-from catmem.plugins.hermes.setup_homes import all_homes, home_at
+from catmem.plugins.hermes.setup_homes import Home, all_homes, home_at
 from tests.golden.case import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.plugins.hermes.setup_homes import Home
 
 CONFIG = """\
 # mine

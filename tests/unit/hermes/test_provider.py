@@ -1,7 +1,5 @@
 """The memory provider, called as Hermes Agent calls it. Hermes Agent itself is in tests/interplay."""
 
-from __future__ import annotations
-
 import json
 import logging
 

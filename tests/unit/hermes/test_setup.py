@@ -1,7 +1,5 @@
 """The provider is put into a home and taken out again, and every byte of the home is as it was."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

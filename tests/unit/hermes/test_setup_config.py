@@ -1,7 +1,5 @@
 """Edits of Hermes Agent's config.yaml: the keys they are about, and not a byte more."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Which homes of Hermes Agent there are, and what their config.yaml says."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import CatmemError

@@ -1,7 +1,5 @@
 """The guarded way to the files of Hermes Agent's store, without Hermes Agent."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 

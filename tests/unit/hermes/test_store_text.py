@@ -1,7 +1,5 @@
 """A memory file as Hermes Agent's store sees it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

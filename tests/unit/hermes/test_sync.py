@@ -1,7 +1,5 @@
 """Slices for the files that Hermes Agent reads: layout, limits, its own edits, and files that are not its own."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from datetime import date
 

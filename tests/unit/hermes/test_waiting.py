@@ -1,7 +1,5 @@
 """``memory.write_approval`` of Hermes Agent's ``config.yaml``: where it is on, the provider's writes wait for a person."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Talking to a server in memory, as a client of either era of the protocol does."""
 
-from __future__ import annotations
-
 import functools
 from contextlib import asynccontextmanager
 

@@ -1,7 +1,5 @@
 """What a server remembers of who speaks to it, and for how long a refusal counts."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.writing.drift_guard import MOST_SESSIONS, QUIET_SECONDS, Sessions

@@ -1,7 +1,5 @@
 """What a client is told as it connects: of what is there, what may be done, and in few words."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Where the HTTP server listens, and where it does not."""
 
-from __future__ import annotations
-
 import json
 
 import anyio

@@ -1,7 +1,5 @@
 """`/mcp` in the application itself: what ends a stream."""
 
-from __future__ import annotations
-
 import anyio
 
 from catmem.envelopes.tokens import new_token, remove_tokens

@@ -1,7 +1,5 @@
 """The server in memory, in both eras of the protocol."""
 
-from __future__ import annotations
-
 import json
 import re
 

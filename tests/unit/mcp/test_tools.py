@@ -1,7 +1,5 @@
 """What a client is told of the tools: few, small, and true."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

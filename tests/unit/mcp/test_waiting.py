@@ -1,7 +1,5 @@
 """Over MCP: what an agent is told of a write that waits, how it asks, and what that costs in bytes."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.mcp.tools import tools_of

@@ -1,22 +1,16 @@
 """What the tests of the journal share: systems that count, fail or do not wait, and short ways to write records."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from catmem.store.files.journal import Journal
-from catmem.store.files.records import RecordDraft
+from catmem.store.files.records import Record, RecordDraft
 from catmem.store.files.system import System
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from catmem.store.files.records import Record
 
 
 class Quick(System):

@@ -1,7 +1,5 @@
 """A store on one plain file, and a write that puts a text at its end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from catmem.store.contract import Change

@@ -1,7 +1,5 @@
 """The audit log as files: whole lines, older files, and what may not stand in its place."""
 
-from __future__ import annotations
-
 import os
 import signal
 import stat

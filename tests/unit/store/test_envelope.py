@@ -1,7 +1,5 @@
 """The envelope as a value: what is signed."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

@@ -1,7 +1,5 @@
 """Merge bases: how much of a long history is read for them."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.store.contract import Revision

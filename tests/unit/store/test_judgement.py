@@ -1,7 +1,5 @@
 """The one answer to who may go on, as a table: what was seen, what is there, who came between, what was asked for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

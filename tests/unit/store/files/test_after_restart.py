@@ -1,7 +1,5 @@
 """A file that is shorter than its last revision when the machine was started again: the disk's doing, or a person's."""
 
-from __future__ import annotations
-
 import os
 import time
 from datetime import UTC, datetime, timedelta

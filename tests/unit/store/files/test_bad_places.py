@@ -1,7 +1,5 @@
 """What stands in the way of a write: a clear error with its code, nothing lost, and a way out."""
 
-from __future__ import annotations
-
 import os
 import resource
 import signal

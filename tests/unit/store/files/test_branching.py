@@ -1,7 +1,5 @@
 """Branches of a plain file: the file stays as it is, and what outsiders write comes first as ever."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

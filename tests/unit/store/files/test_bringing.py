@@ -1,7 +1,5 @@
 """A history from another store becomes a file and its journal: whole, or to be gone on with."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import StoreError

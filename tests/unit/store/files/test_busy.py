@@ -1,7 +1,5 @@
 """Somebody writes to the file without a pause: a write ends within its time, either way."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 
 import pytest

@@ -1,7 +1,5 @@
 """A clock that is set back or forward by hours between any two steps of a write, or was wrong for a while."""
 
-from __future__ import annotations
-
 import random
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """What a folder keeps besides a file, and how it is erased from there."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.store.contract import Change

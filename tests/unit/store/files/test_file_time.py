@@ -1,7 +1,5 @@
 """When an outsider wrote a file is kept with the record of its bytes: catmem's own write replaces the file's time."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

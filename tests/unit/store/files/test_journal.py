@@ -1,7 +1,5 @@
 """Writing to the journal and reading it back."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import StoreError

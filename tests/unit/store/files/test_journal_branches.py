@@ -1,7 +1,5 @@
 """Branches in the journal: rows of their own beside the file's, carried by the checkpoints until they are merged."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import DamagedError

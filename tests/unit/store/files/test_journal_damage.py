@@ -1,7 +1,5 @@
 """What a journal does about lines cut short, flipped bits, records that were moved, and hostile files."""
 
-from __future__ import annotations
-
 import os
 import re
 from hashlib import sha256

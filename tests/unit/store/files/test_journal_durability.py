@@ -1,7 +1,5 @@
 """In which order things are written and waited for: what is acknowledged is on the disk, at any moment of a stop."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.store.files.journal_lines import Brought

@@ -1,7 +1,5 @@
 """Opening, appending and finding cost the same however long the journal is."""
 
-from __future__ import annotations
-
 from tests.unit.store.journals import Counting, journal_in, put
 
 # Both end at the same place of a segment of 256.

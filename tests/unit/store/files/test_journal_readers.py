@@ -1,7 +1,5 @@
 """Readers without the lock, while a writer appends, begins segments and erases."""
 
-from __future__ import annotations
-
 import threading
 from concurrent.futures import ThreadPoolExecutor
 

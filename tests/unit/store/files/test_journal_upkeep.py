@@ -1,7 +1,5 @@
 """Erasing from a journal."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from base64 import b64decode

@@ -1,7 +1,5 @@
 """Bytes that somebody writes into a file that is out of its place already, whatever time the file says afterwards."""
 
-from __future__ import annotations
-
 import os
 import time
 from dataclasses import dataclass

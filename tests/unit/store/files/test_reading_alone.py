@@ -1,7 +1,5 @@
 """Reading changes no byte and no time, makes nothing, and waits for no writer; nor does a writer wait for it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 

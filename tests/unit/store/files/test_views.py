@@ -1,7 +1,5 @@
 """What the file store answers to a view of a file: what it knows of it, what it took in first, what it keeps."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import DriftError

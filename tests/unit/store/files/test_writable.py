@@ -1,7 +1,5 @@
 """Whether files take writes: told by trying, which changes nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import ConfigError, StoreError

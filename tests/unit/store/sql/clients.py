@@ -1,7 +1,5 @@
 """Programs that know nothing of catmem and write to its tables: the driver of each database, and the real sqlite3 shell."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """A store in each database, with what a direct client does to it."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.model.document import parse

@@ -1,7 +1,5 @@
 """A log that is asked for page by page."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.store.contract import Change

@@ -1,7 +1,5 @@
 """Connections that go from one to the next."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.plugins.sql.database import Database

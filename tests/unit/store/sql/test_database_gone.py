@@ -1,7 +1,5 @@
 """A SQLite database that goes away: it is told, nothing is made in its place, and it goes on when it is back."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """What goes wrong with a database: each its own code, and nothing half applied."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
 

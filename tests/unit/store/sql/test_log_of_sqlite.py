@@ -1,7 +1,5 @@
 """SQLite's log beside the database, taken away, replaced or cut short: while it is open, and between two processes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """What a direct SQL client does to the rows: seen at once, taken in first, refused where it must be, never lost."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

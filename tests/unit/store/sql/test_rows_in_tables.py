@@ -1,7 +1,5 @@
 """Which rows a commit writes: those that change, with room between the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.store.contract import Change

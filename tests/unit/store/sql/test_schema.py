@@ -1,7 +1,5 @@
 """The versions of the tables, and what is in the way of them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

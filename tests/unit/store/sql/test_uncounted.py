@@ -1,7 +1,5 @@
 """Rows that somebody changes while nothing counts it: the triggers are gone, or switched off."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

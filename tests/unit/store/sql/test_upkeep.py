@@ -1,7 +1,5 @@
 """Looking over, mending, anchoring and forgetting."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import DamagedError

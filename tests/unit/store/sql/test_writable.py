@@ -1,7 +1,5 @@
 """Whether a database takes writes: told by trying, without a change, and again when that changes."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

@@ -75,13 +75,9 @@ class SeedSeen:
 
     plan: "SeedPlan"
 
-    @property
-    def errors(self) -> Sequence[CatmemError]:
-        """Why files were not seeded."""
-        return [*(each.error for each in self.plan.refused), *self.plan.unreadable]
-
     def __json__(self) -> dict[str, Any]:
-        failed = {"code": self.errors[0].code, "message": "some files were not seeded"} if self.errors else {}
+        errors = self.plan.errors
+        failed = {"code": errors[0].code, "message": "some files were not seeded"} if errors else {}
         return {**jsonable(self.plan), **failed}
 
     def for_model(self) -> dict[str, Any]:
@@ -271,8 +267,8 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
             )
         refuse_bounded(call.root, call.actor, "seed the memory of other profiles")
     plan = plan_seed(call.root, asked)
-    done = SeedSeen(plan if call.values["dry_run"] else call.root.apply_seed(plan))
-    return Outcome(done, conflict=bool(done.errors))
+    done = plan if call.values["dry_run"] else call.root.apply_seed(plan)
+    return Outcome(SeedSeen(done), conflict=bool(done.errors))
 
 
 def _ephemeral(call: Call, plan: SeedPlan) -> Outcome:

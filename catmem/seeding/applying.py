@@ -152,17 +152,16 @@ def seed_answer(done: SeedPlan) -> dict[str, Any]:
     # What needs a look comes first, then what changed.
     files = sorted(done.files, key=lambda each: 0 if each.conflicts else 1 if each.revision is not None else 2)
     rows = [*map(_refused_row, done.refused), *map(_row, files)]
-    errors = [*(each.error for each in done.refused), *done.unreadable]
-    answer: dict[str, Any] = {"success": not errors, "action": "seed", "source": done.asked.source}
+    answer: dict[str, Any] = {"success": not done.errors, "action": "seed", "source": done.asked.source}
     answer |= {"files": rows[:_MOST_ROWS]}
     answer |= {"files_left_out": len(rows) - _MOST_ROWS} if len(rows) > _MOST_ROWS else {}
     answer |= {"note": _NOTED} if done.lock.notes else {}
     answer |= {"warnings": list(done.warnings)} if done.warnings else {}
-    if errors:
+    if done.errors:
         count, wrong = len(done.refused), counted(len(done.unreadable), "profile")
         answer |= {
             "error": f"{count} of {counted(len(rows), 'file')} and {wrong} were not seeded",
-            "reason": errors[0].code,
+            "reason": done.errors[0].code,
             "remediation": "The others were seeded. Do not try again now: a person has to look at these.",
         }
     return {**answer, "message": _message(done)}

@@ -125,15 +125,18 @@ class SeedPlan:
     @property
     def in_sync(self) -> bool:
         """Whether there is nothing to do, nothing refused, no open conflict, and a whole lock."""
-        whole = not (self.lock.notes or self.unreadable)
-        return whole and not (self.changes or self.refused or any(each.conflicts for each in self.files))
+        return not (self.lock.notes or self.errors or self.changes or any(each.conflicts for each in self.files))
+
+    @property
+    def errors(self) -> list[CatmemError]:
+        """Why files are not seeded, and what is wrong with profiles that may be targets."""
+        return [*(each.error for each in self.refused), *self.unreadable]
 
     @property
     def exit_status(self) -> int:
         """What the command line returns after it: that of the worst refusal; 3 for an open conflict."""
         open_conflict = 3 if any(each.conflicts for each in self.files) else 0
-        errors = [*(each.error for each in self.refused), *self.unreadable]
-        return max([open_conflict, *(error.exit_status for error in errors)])
+        return max([open_conflict, *(error.exit_status for error in self.errors)])
 
     def __json__(self) -> dict[str, Any]:
         ahead = {} if self.done else {"as_of": self.asked.day, "in_sync": self.in_sync}

@@ -388,12 +388,8 @@ def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: da
     before, after = size_of(plan.before), size_of(plan.after)
     if limit is None or after <= max(limit, before):
         return
-    over, enough = after - limit, []
-    for each in could_go(workspace.parse(plan.after).entries, profile, config, as_of, to_agent=False):
-        if over > 0:
-            enough.append(each)
-            over -= each["size"]
-    error = over_budget(plan.target, before, after, limit, enough)
+    named = could_go(workspace.parse(plan.after).entries, profile, config, as_of, to_agent=False)
+    error = over_budget(plan.target, before, after, limit, named)
     error.hint = (
         f"Nothing was written to it. {CLONED_HINT if plan.cloned else ''}Remove or shorten "
         "entries there or in the source, or raise its limit."

@@ -127,10 +127,6 @@ neo GET /prompt/neo?style=wide
 neo GET /prompt/neo?budget=0
 boss GET /prompt/orchestrator?from=neo
 anna GET /prompt/nobody
-neo GET /seed?source=orchestrator
-anna GET /seed?source=orchestrator
-anna GET /seed?source=orchestrator&targets=neo&categories=rules&target=user
-anna GET /seed?source=nobody
 neo POST /seed {"source": "orchestrator"}
 boss POST /seed {"source": "orchestrator", "targets": ["neo"]}
 anna POST /seed {"source": "orchestrator", "resolve": "both"}
@@ -154,7 +150,6 @@ anna GET /mem/log?entity_id=neo/user
 anna GET /mem/branches
 anna GET /mem/proposals
 anna GET /prompt/neo [Accept: application/json]
-anna GET /seed?source=orchestrator
 anna GET /lint
 anna GET /status
 anna GET /readyz

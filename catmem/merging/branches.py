@@ -7,17 +7,15 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from catmem.config.config import DeclaredEntity
-from catmem.config.profile import refuse_no_root
 from catmem.entities.contents import MergedContent, Settle, merge_contents
 from catmem.errors import CatmemError, DriftError, EditError, UnreadableError
 from catmem.merging.past import MergeHistory
 from catmem.model.document import Document
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
-from catmem.names import FILE_NAMES
 from catmem.store.contract import Revision, unknown_revision, who
 from catmem.workspace.history import entity_of
-from catmem.workspace.root import Root, load_each
+from catmem.workspace.root import Root, entities_of_each
 
 State = Literal["merges", "conflicts", "nothing new", "unreadable"]
 
@@ -70,11 +68,10 @@ class Branches(NamedTuple):
 
 def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Branches:
     """The same, where what cannot be read hides no other; ``files`` are those that have branches, if that is known."""
-    refuse_no_root(workspace.config)
-    profiles, unreadable = load_each(workspace)
+    names, _, wrong = entities_of_each(workspace)
     found: list[Branch] = []
-    every = (f"{profile.name}/{target}" for profile in profiles for target in FILE_NAMES)
-    for entity in (*(every if files is None else files), *workspace.config.entities):
+    unreadable = [*wrong]
+    for entity in (*(names if files is None else files), *workspace.config.entities):
         try:
             found += _of_entity(workspace, entity)
         except CatmemError as error:

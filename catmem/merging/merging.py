@@ -24,6 +24,7 @@ from catmem.merging.branches import branches_of_all, content_merge, open_branche
 from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
+from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
@@ -217,11 +218,12 @@ class _Merging:
         how = self.asked.precedence
         by_agent = how not in (None, "ours", "theirs")  # a list of names is no key
         if by_agent and (declared.content == "text" or how == "both" or callable(how)):
+            agents = "" if declared.content == "text" else "--precedence AGENT,AGENT, "
             raise EditError(
                 f"conflicts of {plan.entity} are settled for one side",
                 code="bad_operation",
-                hint=f"Nothing was written. Say {_sides(declared)}; or write what is to be there, with the branches as "
-                f"parents (catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH).",
+                hint=f"Nothing was written. Say {agents}--ours or --theirs; or write what is to be there, with the "
+                f"branches as parents (catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH).",
             )
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
@@ -253,7 +255,7 @@ class _Merging:
             if not plan.merged or (self.asked.dry_run and plan.conflicts):
                 return plan
             if plan.conflicts:
-                raise _undecided(plan, self.workspace.config.entities.get(plan.entity))
+                raise _undecided(plan)
             attempts -= 1
             try:
                 return self._commit(trying, plan)
@@ -326,32 +328,21 @@ def _refuse_merging(workspace: Root, entity: str, actor: str) -> None:
         raise ForbiddenError(f"{actor} may not write to {shown(entity)}", hint="It may only read it.")
 
 
-def _sides(declared: DeclaredEntity) -> str:
-    """How one may say which side wins a conflict of an entity without entries."""
-    return "--ours or --theirs" if declared.content == "text" else "--precedence AGENT,AGENT, --ours or --theirs"
-
-
-def _undecided(plan: MergePlan, declared: DeclaredEntity | None) -> MergeConflictError:
+def _undecided(plan: MergePlan) -> MergeConflictError:
     count = len(plan.conflicts)
-    how = (
-        f"Say who wins at these places ({_sides(declared)}), or write what it is to be: catmem write {plan.entity} "
-        f"FILE --expected {plan.head} --merge {plan.merged[0]}."
-        if declared
-        else "Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the branch), keep both "
-        "(--keep-both), or decide one by one (--interactive)."
-    )
-    what = (
-        f"{counted(count, 'place') if declared else counted(count, 'entry', 'entries')} {plural(count, 'was', 'were')}"
-    )
-    open_ones = {found.branch for found in plan.conflicts}
-    free = [name for name in plan.merged if name not in open_ones]
+    if is_declared(plan.entity):
+        what = counted(count, "place")
+        how = f"or write what is to be there: catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH"
+    else:
+        what, how = counted(count, "entry", "entries"), "keep both (--keep-both), or decide one by one (--interactive)"
     in_turn = " Ours is the file, for a later branch with those before it." if len(plan.merged) > 1 else ""
-    alone = f" Without conflicts: {', '.join(free)}; to merge no other, name it." if free else ""
     return MergeConflictError(
-        f"{what} changed on both sides: in {plan.entity}, and in {', '.join(plan.merged)}",
+        f"{what} {plural(count, 'was', 'were')} changed on both sides: in {plan.entity}, and in "
+        f"{', '.join(plan.merged)}",
         jsonable(plan.conflicts),
         found=plan.head,
-        hint=f"Nothing was written. {how}{in_turn}{alone}",
+        hint="Nothing was written. Say who wins (--precedence AGENT,AGENT, --ours for the file, --theirs for the "
+        f"branch), {how}.{in_turn}",
     )
 
 

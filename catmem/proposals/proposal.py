@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.json_schema import nearest, shown
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.model.document import Document
 from catmem.model.pairing import pair_entries
@@ -21,7 +21,7 @@ from catmem.store.contract import DECISION, PROPOSAL, Revision, who, writer_of
 from catmem.syntax.tags import write as write_tags
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import PURGED
-from catmem.workspace.root import Root, load_each
+from catmem.workspace.root import Root, entities_of_each
 from catmem.writing.matching import legible
 
 State: TypeAlias = Literal["waiting", "stale", "expired", "done", "approved", "rejected", "withdrawn", "replaced"]
@@ -226,10 +226,8 @@ def _entities(workspace: Root, entity: str | None, acting: Profile | None) -> tu
         names = [entity_of(workspace, f"{entity}/{each}" if both else entity) for each in ("user", "memory")]
         return dict.fromkeys(names), []
     if acting is None or acting.may_approve or acting.tier == ORCHESTRATOR_TIER:
-        refuse_no_root(workspace.config)
-        profiles, wrong = load_each(workspace)
-        files = [f"{each.name}/{target}" for each in profiles for target in TARGETS]
-        return [*files, *workspace.config.entities], wrong
+        files, _, wrong = entities_of_each(workspace)
+        return [*files, *workspace.config.entities], [*wrong]
     return [f"{acting.name}/user", f"{acting.name}/memory"], []
 
 

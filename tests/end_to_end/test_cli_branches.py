@@ -69,7 +69,6 @@ def test_a_conflict_is_shown_and_nothing_is_written(user):
         "     ours (person): [created: 2026-01-02] Invoices are due on the 20th.",
         "     theirs (boss): [created: 2026-01-02] Invoices are due on the 30th.",
     ]
-    assert "Without conflicts: 3a" in result.stderr
     error = error_of("merge", "neo", status=3)
     assert (error["code"], [each["theirs_by"] for each in error["conflicts"]]) == ("merge_conflict", ["boss"])
     assert user.read_bytes() == before

@@ -5,7 +5,8 @@ Offsets are in code points of the text of the file (a BOM is its first character
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from catmem.model.edit import TextEdit
@@ -117,6 +118,11 @@ class Diagnostic:
     def sort_key(self) -> tuple[str, int, str, int, str]:
         """The order of all output: by path, place and code."""
         return self.path, self.start, self.code, self.end, self.message
+
+    def with_copies(self, copies: Iterable[Diagnostic]) -> Diagnostic:
+        """The same, with the places of its copies."""
+        same = (Related(one.path, one.start, one.end, "the same in a copy", one.line, one.column) for one in copies)
+        return replace(self, related=(*self.related, *same))
 
     def __str__(self) -> str:
         """``path:line:column: CODE message``."""

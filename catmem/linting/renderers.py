@@ -63,16 +63,9 @@ class Report:
         return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
-def render(report: Report, form: Format, *, statistics: bool = False) -> str:
-    """The report in one ``form``, ending in a newline unless it is empty. ``statistics`` are for ``text``.
-
-    No secret of a file is in it.
-    """
-    report = _without_secrets(report)
-    rendered = _RENDERERS[form](report)
-    if statistics and form == "text":
-        rendered += "".join(f"{count:>6}  {code}\n" for code, count in report.statistics().items())
-    return rendered
+def render(report: Report, form: Format) -> str:
+    """The report in one ``form``, ending in a newline unless it is empty. No secret of a file is in it."""
+    return _RENDERERS[form](_without_secrets(report))
 
 
 # --- text ----------------------------------------------------------------------------------------------------------

@@ -71,6 +71,7 @@ class Rule:
     fixes: Literal["", "safe", "unsafe"] = ""
     dated: bool = False
     private: bool = False
+    __json__ = "code name severity scope fixes summary options page"
 
     @property
     def page(self) -> str:

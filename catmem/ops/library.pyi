@@ -77,10 +77,7 @@ def ask(
     select: list[str] | None = ...,
     ignore: list[str] | None = ...,
     min_severity: Literal["error", "warning", "hint"] | None = ...,
-    hints: bool | None = ...,
     as_of: date | None = ...,
-    statistics: bool | None = ...,
-    output: str | None = ...,
 ) -> Any: ...
 @overload
 def ask(

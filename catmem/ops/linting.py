@@ -82,33 +82,21 @@ def lint(
         Literal["error", "warning", "hint"] | None,
         P("Show nothing milder, and fail for nothing milder; it is counted all the same.", at=ONLY_COMMAND),
     ] = None,
-    hints: Annotated[
-        bool, P("With the format text: show hints too, and not their number alone.", at=ONLY_COMMAND)
-    ] = False,
     as_of: AsOf = None,
-    statistics: Annotated[
-        bool, P("With the format text: how often each rule found something.", at=ONLY_COMMAND)
-    ] = False,
-    output: Annotated[
-        str | None,
-        P("Write the findings to a file and not to standard output.", metavar="FILE", at=ONLY_COMMAND),
-    ] = None,
 ) -> Outcome:
     """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
 
     PATHS are files or folders; without any, all that is below the root. For people, hints are counted, and shown with
-    --hints, --select or --min-severity; what copies of one fact have in common is one finding. Exit status: 0 if
+    --select or --min-severity hint; what copies of one fact have in common is one finding. Exit status: 0 if
     there are hints at most, 1 with errors or warnings, 2 if the configuration is not right (all other files are
     looked at all the same).
     """
     if unsafe_fixes and not (fix or diff):
         raise UsageError("--unsafe-fixes goes with --fix or --diff.")
-    if statistics and form != "text":
-        raise UsageError("--statistics goes with --format text.")
-    call.refuse_beside("diff", "fix", "statistics", "output", "form", why="it writes nothing, and reports no findings.")
+    call.refuse_beside("diff", "fix", "form", why="it writes nothing, and reports no findings.")
 
     from catmem.config.profile import refuse_no_root
-    from catmem.linting.diagnostic import Related, rank
+    from catmem.linting.diagnostic import rank
     from catmem.linting.root_lint import Linter
 
     if call.interface == "http":
@@ -140,15 +128,11 @@ def lint(
             path=paths[0],
             hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
         )
-    diagnostics = []
-    for each, copies in (
-        linter.once(found.diagnostics) if not call.for_program else ((one, ()) for one in found.diagnostics)
-    ):
-        same = (Related(one.path, one.start, one.end, "the same in a copy", one.line, one.column) for one in copies)
-        diagnostics.append(replace(each, related=(*each.related, *same)))
-    found = replace(found, diagnostics=tuple(diagnostics))
+    if not call.for_program:
+        once = (each.with_copies(copies) for each, copies in linter.once(found.diagnostics))
+        found = replace(found, diagnostics=tuple(once))
     if form == "text" and not call.for_program:
-        shown: Severity = "hint" if hints or select or min_severity else "warning"
+        shown: Severity = "hint" if select or min_severity else "warning"
         found = replace(found, min_severity=min(found.min_severity, shown, key=rank))
     return Outcome(Linted(linter, found, fixed), STREAMED, problems=found.errors, status=max(status, found.exit_status))
 
@@ -174,14 +158,8 @@ class Rules:
     page: bool = False
 
     def __json__(self) -> dict[str, Any]:
-        said = [_rule_dict(rule) for rule in self.found]
+        said = jsonable(self.found)
         return said[0] if self.page else {"rules": said}
-
-
-def _rule_dict(rule: "Rule") -> dict[str, Any]:
-    fields = ("code", "name", "severity", "scope", "fixes", "summary", "options", "page")
-    options = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.options.items()}
-    return {field: options if field == "options" else getattr(rule, field) for field in fields}
 
 
 @operation("rule", rooted=False, examples=("catmem rule CM203", "catmem rule --all"))

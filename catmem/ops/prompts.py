@@ -139,22 +139,25 @@ def prompt(
     profile = profile or str(source)
     if call.interface != "command":
         _refuse_others(call, profile, source)
-    else:
-        _look_over(call, categories or (), source or profile)
-    memory = read_memory(call.root, profile, source=source).narrowed(categories or (), budget)
+    memory = read_memory(call.root, profile, source=source)
+    if call.interface == "command":
+        _look_over(call, categories or (), memory)
+    memory = memory.narrowed(categories or (), budget)
     made = memory.prompt(as_of=as_of, style=style)
     if call.interface == "command":
         return Outcome(Built(made, memory), STREAMED)
     return Outcome(PromptRead(_role_and_text(call, made, memory)))
 
 
-def _look_over(call: Call, categories: Sequence[str], owner: str) -> None:
+def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -> None:
     from catmem.config.selector import is_pattern, split
 
-    for category in categories:
-        name = split(category)[1]
-        refuse_undeclared(call, None if is_pattern(name) else name)
-    tell_of_rows(call, owner)
+    names = [name for _, name in map(split, categories) if not is_pattern(name)]
+    for name in names:
+        refuse_undeclared(call, name)
+    tell_of_rows(call, memory.owner.name)
+    for said in memory.meant(names):
+        call.tell(said)
 
 
 def _refuse_others(call: Call, profile: str, source: str | None) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -171,13 +172,28 @@ def list_(
         return Outcome(EntryList(None, folded(found)), problems=unreadable)
     tell_of_rows(call, profile, target)
     if not call.for_program:
-        return Outcome(EntryList(profile, call.root.list(profile, **narrowed)))
+        listed = call.root.list(profile, **narrowed)
+        _tell_of_slips(call, profile, None if listed else category)
+        return Outcome(EntryList(profile, listed))
     from catmem.workspace.profile_memory import list_with_files
 
     entries, files = list_with_files(call.root, profile, **narrowed)
     for file in files.values():
         tell_of_file(call, file)
     return Outcome(EntryList(profile, entries, {each: jsonable(file) for each, file in files.items()}))
+
+
+def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
+    """Say which selectors of the profile match nothing, and which ``category`` was meant."""
+    from catmem.files import shown_path
+    from catmem.workspace.profile_memory import read_memory
+
+    with suppress(CatmemError):  # a file that was not asked for: this is a hint, and no reason to fail
+        memory = read_memory(call.root, profile)
+        for notice in memory.slips():
+            call.tell(f"warning: {shown_path(notice.path or call.root.root)}: {notice.message}")
+        for said in memory.meant([] if category is None else [category]):
+            call.tell(said)
 
 
 def _tell_of_all(call: Call, target: str | None) -> None:
@@ -267,6 +283,7 @@ def search(
     if call.for_program:
         return Outcome(Found(profile, query, found.total, found.found, _used(call, profile, found.found)))
     hints = [] if found.total else _hints(call, profile, query, filters, as_of)
+    _tell_of_slips(call, profile, None if found.total else category)
     return Outcome(Found(profile, query, found.total, found.found, hints=hints))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.config.access import View, all_problems, visible
-from catmem.config.json_schema import nearest
+from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, selector_fault
 from catmem.errors import CatmemError, ConfigError, StoreError
-from catmem.names import TARGETS
+from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at
 from catmem.workspace.stores import places
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from catmem.writing.drift_guard import ToolSession
 
 _WORTH_A_WARNING = frozenset({"bad-tag", "malformed-tags"})
+_LIKE, _VERY_LIKE = 0.7, 0.85
+"""How like a category has to be to one that has no entry; and to a selector of a profile, which may be for later."""
 
 TEXTS = 4
 """Texts of memory files that a workspace keeps at hand, with what was made of them."""
@@ -138,18 +140,40 @@ class ProfileMemory:
 
     def _notices(self, view: View) -> Iterator[Notice]:
         """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
-        document, path, taxonomy = view.document, self.paths[view.target], self.config.taxonomy
+        document, path = view.document, self.paths[view.target]
         for warning in view.warnings(self.profile.name):
             yield Notice(path, document.line(conflict_at(document.text) or 0), warning)
         for problem in view.problems(all_problems(document, self.config)):
             if problem.rule in _WORTH_A_WARNING:
                 yield Notice(path, document.line(problem.start), problem.message)
-        known = {*taxonomy.declared(), *(section.category for section in document.sections)}
-        for selector in self.profile.selectors(view.target, taxonomy).unmatched(known):
-            near = nearest(selector.removeprefix("!"), taxonomy.categories)
+        yield from self._slips(view.target)
+
+    def slips(self) -> Iterator[Notice]:
+        """The selectors of the profile that match nothing and are like a category that is declared or in a file."""
+        return (notice for target in TARGETS for notice in self._slips(target))
+
+    def _slips(self, target: str) -> Iterator[Notice]:
+        taxonomy = self.config.taxonomy
+        there = {section.category for section in self.documents[target].sections}
+        for selector in self.profile.selectors(target, taxonomy).unmatched({*taxonomy.declared(), *there}):
+            name = selector.removeprefix("!")
+            near = nearest(name, taxonomy.categories) or nearest(name, there, _VERY_LIKE)
             if near:
                 message = f"the selector {selector!r} matches nothing; did you mean {near!r}?"
                 yield Notice(self.profile.path, None, message)
+
+    def meant(self, categories: Iterable[str]) -> Iterator[str]:
+        """What to say of each of some categories that no entry in sight is in, and that is like another."""
+        known = {*self.categories(), *self.config.taxonomy.declared()}
+        for category in categories:
+            near = None if slugify(category) in known else nearest(slugify(category), known, _LIKE)
+            if near:
+                yield f"no entry in sight is in the category {shown(category)}; did you mean {near!r}?"
+
+    def categories(self) -> set[str]:
+        """The categories of the entries in sight."""
+        views = (visible(self.documents[target], target, self.profile, self.config.taxonomy) for target in TARGETS)
+        return {category for view in views for category in view.categories}
 
 
 @dataclass(slots=True)

@@ -14,9 +14,7 @@ APART = [
     (("review", "--undo", "--answers", "-"), "--answers is for a review that asks"),
     (("access", "-t", "user", "--format", "json"), "-t is for the table"),
     (("lint", "--unsafe-fixes"), "--unsafe-fixes goes with --fix or --diff"),
-    (("lint", "--statistics", "--format", "json"), "--statistics goes with --format text"),
     (("lint", "--diff", "--fix"), "--diff does not go with --fix"),
-    (("lint", "--diff", "--output", "out.txt"), "--diff does not go with --output"),
     (("lint", "--diff", "--format", "json"), "--diff does not go with --format"),
     (("merge", "neo", "8a", "--drop", "--ours"), "exclude each other"),
 ]

@@ -286,12 +286,12 @@ review neo < "k\\ne Uses tabs in all code.\\nx\\nr\\ns\\nu\\nq\\n"
 review --undo
 review --restart --answers - < "s\\ns\\ns\\n"
 lint homes/neo --select CM4 --ignore CM412 --min-severity warning --as-of 2026-11-21
-lint --hints --statistics
+lint --min-severity hint
 lint --diff
 lint --unsafe-fixes --diff
 lint --fix --unsafe-fixes
 lint --format github
-lint --format sarif --output ../home/report.sarif
+lint --format sarif
 rule --all --format json
 rule CM203
 schema tags --path

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 from catmem import __version__
 from catmem.cli.output import columns, emit, emit_text, print_unreadable, say, shown_path, text_diff
-from catmem.errors import ConfigError
-from catmem.files import os_errors
 from catmem.ops.linting import FixesMade, Linted, Rules
 from catmem.ops.table import Call
 from catmem.text import plural
@@ -33,7 +30,7 @@ def _fixed(value: FixesMade, call: Call) -> None:
 def _linted(value: Linted, call: Call) -> None:
     if value.fixed is not None:
         _fixed(value.fixed, call)
-    linter, found, form, output = value.linter, value.found, call.values["form"], call.values["output"]
+    linter, found, form = value.linter, value.found, call.values["form"]
     from catmem.linting.diagnostic import SEVERITIES, rank
     from catmem.linting.renderers import Report, render
 
@@ -47,22 +44,10 @@ def _linted(value: Linted, call: Call) -> None:
     report = Report(
         diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__, found.min_severity
     )
-    text = render(report, form, statistics=call.values["statistics"])
-    if output is None:
-        emit(text)
-    elif Path(output).suffix.lower() in {".md", ".markdown", ".yaml", ".yml"}:
-        raise ConfigError(
-            "findings are not written over files that lint reads",
-            code="would_replace",
-            path=output,
-            hint="Nothing was written. Name a file that ends in .txt, .json or .sarif.",
-        )
-    else:
-        with os_errors("cannot be written", path=output, hint="Name another file."):
-            Path(output).write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
+    emit(render(report, form))
     if form == "text":
         hidden = {name: " (not shown)" for name in SEVERITIES if rank(name) > rank(found.min_severity)}
-        hidden |= {"hint": " (see --hints)"} if found.min_severity == "warning" else {}
+        hidden |= {"hint": " (see --min-severity hint)"} if found.min_severity == "warning" else {}
         said = ", ".join(
             f"{count} {plural(count, name)}{hidden.get(name, '')}"
             for name, count in report.severities().items()

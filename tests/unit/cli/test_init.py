@@ -81,7 +81,9 @@ def test_shipped_profiles_by_name(tmp_path):
     ]  # fmt: skip
     shipped = resources.profile_texts()
     assert (tmp_path / "profiles" / "trinity.yaml").read_text() == shipped["trinity"]
-    assert command("lint", "--root", tmp_path).stderr == "5 files: 1 hint (see --hints)\n"  # that a section is empty
+    assert (
+        command("lint", "--root", tmp_path).stderr == "5 files: 1 hint (see --min-severity hint)\n"
+    )  # that a section is empty
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,8 @@ def test_hints_are_counted_for_people_and_shown_to_who_asks(tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nseed_from: boss\n")
     put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\n[created: 2020-01-01] The vendor for mail is Post Ltd.\n")
     put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\n[created: 2020-01-01] The vendor for mail is Post Ltd.\n")
-    assert (lint().stdout, "(see --hints)\n" in lint().stderr) == ("", True)
-    for options in (("--hints",), ("--select", "CM307"), ("--min-severity", "hint")):
+    assert (lint().stdout, "(see --min-severity hint)\n" in lint().stderr) == ("", True)
+    for options in (("--select", "CM307"), ("--min-severity", "hint")):
         found = lint(*options).stdout
         # The fact and its copy are one finding, which stands at the source and names the copy.
         assert [Path(line.split(":")[0]).parts[-2] for line in found.splitlines() if "CM307" in line] == ["boss"]

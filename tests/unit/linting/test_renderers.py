@@ -32,10 +32,6 @@ def test_a_report_without_findings(form):
     assert text == "" if form in {"text", "github"} else json.loads(text)
 
 
-def test_statistics_name_the_most_frequent_first():
-    assert render(golden_report(), "text", statistics=True).endswith("     5  CM299\n     2  CM298\n     2  CM699\n")
-
-
 # --- excerpts ------------------------------------------------------------------------------------------------------
 
 

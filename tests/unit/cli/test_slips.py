@@ -1,0 +1,41 @@
+"""A category or selector with a slip in it is told, with the name that is most likely meant."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.end_to_end.terminal import run
+from tests.golden.case import put
+
+
+@pytest.fixture
+def place(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [finance, talk]\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Finance\nPays by card.\n\n## Vault\nA secret place.\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("list", "-p", "neo", "-c", "finanse"),
+        ("search", "-p", "neo", "-c", "finanse", "card"),
+        ("prompt", "neo", "-c", "finanse"),
+        ("prompt", "neo", "-c", "finanse", "-c", "finance"),
+    ],
+)
+def test_a_category_without_an_entry_is_told_with_the_near_one(place, words):
+    said = run(*words, "--root", place).stderr
+    assert "no entry in sight is in the category 'finanse'; did you mean 'finance'?" in said
+
+
+def test_what_is_out_of_sight_is_no_near_name(place):
+    assert "vault" not in run("list", "-p", "neo", "-c", "vaults", "--root", place).stderr
+
+
+@pytest.mark.parametrize("words", [("list", "-p", "neo"), ("prompt", "neo")])
+def test_a_selector_of_the_profile_is_told(place, words):
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [finanse, talk]\n")
+    said = run(*words, "--root", place).stderr
+    assert "the selector 'finanse' matches nothing; did you mean 'finance'?" in said

@@ -98,7 +98,7 @@ def is_pattern(name: str) -> bool:
 
 
 def selector_fault(selector: str) -> tuple[str, str] | None:
-    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that some slug matches."""
+    """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that slugs may match."""
     # A slip in one that takes away would otherwise show what it was to hide.
     negative, name = split(selector)
     if is_pattern(name):
@@ -116,7 +116,7 @@ def selector_fault(selector: str) -> tuple[str, str] | None:
 
 
 def _pattern_fault(name: str) -> str | None:
-    """Why no slug can match the pattern, if none can."""
+    """Why no slug can match the pattern, as far as its letters and dashes tell."""
     parts = _PARTS.findall(name)
     letters = "".join(part.removeprefix("[!").strip("[]") if len(part) > 1 else part for part in parts)
     others = (letter for letter in letters if letter not in "*?_-")
@@ -125,39 +125,14 @@ def _pattern_fault(name: str) -> str | None:
         return f"no category has {wrong!r} in it"
     if _normal(name) != name:
         return "categories are written in small letters and in the Unicode form NFKC, and this is not"
-    if "--" in name:
-        return "no category has '--' in it"
-    return None if _some_slug_matches(parts) else "no category can match it"
+    if "--" in name or name.startswith("-") or name.endswith("-"):
+        return "no category has a '-' at its ends or beside another"
+    return None
 
 
 def _normal(name: str) -> str:
     # Twice, as in `slugify`.
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).lower())
-
-
-def _some_slug_matches(parts: list[str]) -> bool:
-    """Whether some text that fits the pattern has no ``-`` at its ends or beside another."""
-    # `ends` is what a beginning that fits may end with: `-` or something else (`x`). The empty one counts as `-`, since
-    # none may follow it either.
-    ends = {"-"}
-    for part in parts:
-        if part == "*":
-            ends = {"-", "x"} if ends else ends
-            continue
-        after = {"x"} if any(_takes_other(part, end) for end in ends) else set()
-        if "x" in ends and fnmatchcase("-", part):
-            after.add("-")
-        ends = after
-    return "x" in ends
-
-
-def _takes_other(part: str, end: str) -> bool:
-    """Whether one character that is no ``-`` fits a part of a pattern, behind a ``-`` or behind something else."""
-    if part == "?" or part.startswith("[!"):
-        return True
-    members = (letter for letter in part.strip("[]") if letter != "-" and fnmatchcase(letter, part))
-    # A mark is part of a slug only behind a letter, a number or another mark.
-    return any(end == "x" or unicodedata.category(letter)[0] != "M" for letter in members)
 
 
 def _mended(name: str) -> str | None:

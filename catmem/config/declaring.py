@@ -1,6 +1,6 @@
 """Categories written into the text of ``catmem.yaml``: comments, order and quotes of all else in it stay.
 
-The place is found by a YAML parser, and the edit counts only if the whole file then says what it said, and these.
+Lines are put in by the places of the keys. The edit counts only if the whole file then says what it said, and these.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
-from catmem.config.yamlfile import parse_yaml
+from catmem.config.yamlfile import KeyPath, parse_yaml
 from catmem.errors import ConfigError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import yaml
 
 _PLACE = ("taxonomy", "categories")
 _INDENT = 2
@@ -24,12 +22,10 @@ _INDENT = 2
 
 def with_categories(text: str, titles: Mapping[str, str], path: Path) -> str:
     """The text with these categories declared behind those that are there; ``titles`` are by slug."""
-    import yaml
-
-    said = parse_yaml(text, path).data
+    file = parse_yaml(text, path)
     lines = [f"{_scalar(slug)}: {{title: {_scalar(title)}}}" for slug, title in titles.items()]
-    wanted = _wanted(said, titles)
-    made = _edited(text, yaml.compose(text, Loader=yaml.SafeLoader), lines) if wanted is not None else None
+    wanted = _wanted(file.data, titles)
+    made = _edited(text, file.positions, lines) if wanted is not None else None
     if made is None or _data(made) != wanted:
         raise ConfigError(
             "the categories are written in a way that catmem does not edit",
@@ -68,51 +64,23 @@ def _wanted(said: Any, titles: Mapping[str, str]) -> Any:  # noqa: ANN401 - any 
     return whole
 
 
-def _edited(text: str, root: yaml.Node | None, lines: Sequence[str]) -> str:
+def _edited(text: str, positions: Mapping[KeyPath, tuple[int, int]], lines: Sequence[str]) -> str:
     """The text with ``lines`` in the mapping at the place, which is made as far as it is missing."""
-    import yaml
-
-    missing, key, node = list(_PLACE), None, root
-    while missing and isinstance(node, yaml.MappingNode):
-        found = next((pair for pair in node.value if pair[0].value == missing[0]), None)
-        if found is None:
-            break
-        key, node = found
-        del missing[0]
-    if isinstance(node, yaml.MappingNode) and node.flow_style:
-        more = ", ".join(lines)
-        for name in reversed(missing):
-            more = f"{name}: {{{more}}}"
-        place = _end(node.value[-1][1]) if node.value else node.start_mark.index + 1
-        return f"{text[:place]}{', ' if node.value else ''}{more}{text[place:]}"
-    if key is None or node is None:
-        column, place = 0, len(text)
-    elif isinstance(node, yaml.MappingNode):
-        column, place = node.value[0][0].start_mark.column, _line_end(text, _end(node))
-    else:
-        column, place = key.start_mark.column + _INDENT, _line_end(text, _end(key))
+    depth = max(size for size in range(len(_PLACE) + 1) if size == 0 or _PLACE[:size] in positions)
+    rows, column = text.splitlines(keepends=True), 0
+    end = len(rows)
+    if depth:
+        inside = {key: place for key, place in positions.items() if key[:depth] == _PLACE[:depth]}
+        children = [column for key, (_, column) in inside.items() if len(key) == depth + 1]
+        column = children[0] - 1 if children else inside[_PLACE[:depth]][1] - 1 + _INDENT
+        last = max(line for line, _ in inside.values())
+        end = min((line for line, _ in positions.values() if line > last), default=len(rows) + 1) - 1
+        while end > last and not rows[end - 1].partition("#")[0].strip():
+            end -= 1
     newline = "\r\n" if "\r\n" in text else "\n"
-    start = newline if place and text[place - 1] != "\n" else ""
-    heads = [f"{' ' * (column + _INDENT * depth)}{name}:" for depth, name in enumerate(missing)]
-    inner = " " * (column + _INDENT * len(missing))
-    new = "".join(f"{line}{newline}" for line in (*heads, *(inner + each for each in lines)))
-    return text[:place] + start + new + text[place:]
-
-
-def _end(node: yaml.Node) -> int:
-    """Where the last word of a value ends; the mark of a mapping or list of lines is that of the word behind it."""
-    import yaml
-
-    if isinstance(node, yaml.CollectionNode) and not node.flow_style and node.value:
-        last = node.value[-1]
-        key, value = last if isinstance(last, tuple) else (last, last)
-        return _end(key if value.start_mark.index == value.end_mark.index else value)
-    end: int = node.end_mark.index
-    return end
-
-
-def _line_end(text: str, place: int) -> int:
-    if text[place - 1 : place] == "\n":
-        return place  # a block of text ends with its line
-    found = text.find("\n", place)
-    return len(text) if found < 0 else found + 1
+    if end and not rows[end - 1].endswith("\n"):
+        rows[end - 1] += newline
+    heads = [f"{name}:" for name in _PLACE[depth:]]
+    new = [f"{' ' * (column + _INDENT * number)}{head}" for number, head in enumerate(heads)]
+    new += [f"{' ' * (column + _INDENT * len(heads))}{line}" for line in lines]
+    return "".join([*rows[:end], *(f"{row}{newline}" for row in new), *rows[end:]])

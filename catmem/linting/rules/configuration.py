@@ -58,18 +58,6 @@ def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
         yield _at_error(file, file.error)
 
 
-@rule("CM405", "unread-category", severity="hint", scope="config")
-def unread_category(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find declared categories that no profile reads."""
-    if file.kind != "config" or not context.profiles:
-        return
-    reading = _reading(context.profiles.values(), context)
-    for category in context.taxonomy.categories:
-        if not any(selectors.matches(category) for selectors in reading):
-            place = ("taxonomy", "categories", category)
-            yield Finding(*file.span_of(place), f"no profile reads the category {category}", "Name it in a profile.")
-
-
 @rule("CM406", "writable-not-readable", scope="profile")
 def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find categories that a profile may write and not read."""

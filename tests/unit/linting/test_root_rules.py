@@ -107,17 +107,6 @@ def test_a_schema_file_that_is_no_yaml_is_found(tmp_path):
     assert [each.path for each in found] == ["schemas/rules.yaml"]
 
 
-def test_a_category_that_no_profile_reads_is_found_where_it_is_declared(tmp_path):
-    assert scene(tmp_path, CLOSED).find("CM405") == []  # without profiles nobody could read
-    found = scene(tmp_path, CLOSED, neo="user_memory_categories: [style]\n").find("CM405")
-    assert found == [Said("catmem.yaml", 5, "no profile reads the category finance-payroll")]
-
-
-@together("selectors", ['["*"]', "[manner, finance-payroll]"])
-def test_categories_that_somebody_reads_pass(tmp_path, selectors):
-    assert scene(tmp_path, CLOSED, neo=f"memory_categories: {selectors}\n").find("CM405") == []
-
-
 # --- schemas of categories -------------------------------------------------------------------------------------------
 
 

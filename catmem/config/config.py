@@ -186,8 +186,6 @@ class Config:
     server: Mapping[str, Any] = field(default_factory=dict)
     lint: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
-    built: dict[str, tuple[Any, Any]] = field(default_factory=dict, init=False, compare=False, repr=False)
-    """The last profile that was built with this configuration, by its name; ``config.profile`` keeps it."""
 
     @property
     def profiles_dir(self) -> Path:

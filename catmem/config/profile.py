@@ -204,11 +204,7 @@ def find_profile(config: Config, name: str) -> Profile:
             hint=suggestion(name, profile_names(folder), "profiles"),
         )
     layers = _layers(file, folder, known.layers.setdefault(folder, {}))
-    kept = config.built.get(name)
-    if kept is None or kept[0] != layers:
-        kept = config.built[name] = layers, _profile(layers, config, {})
-    profile: Profile = kept[1]
-    known.profiles[folder, name] = profile
+    profile = known.profiles[folder, name] = _profile(layers, config, {})
     return profile
 
 

@@ -322,14 +322,8 @@ def mask_both(old: str, new: str) -> tuple[str, str]:
 def mask(text: str, words: Iterable[str]) -> str:
     """The text with asterisks for each of the words, and for what begins like one of them."""
     for word in words:
-        beginning = word[:_BEGINNING]
-        start = text.find(beginning)
-        while start >= 0:
-            end = start + len(beginning)
-            while end - start < len(word) and text[end : end + 1] == word[end - start]:
-                end += 1
-            text = f"{text[:start]}{'*' * (end - start)}{text[end:]}"
-            start = text.find(beginning, end)
+        text = text.replace(word, "*" * len(word))
+        text = re.sub(re.escape(word[:_BEGINNING]) + r"[^\s…]*", lambda found: "*" * len(found[0]), text)
     return text
 
 

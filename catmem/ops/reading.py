@@ -297,8 +297,7 @@ def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:
     from catmem.search.search import read_usage, usage_key
 
     usage = {each.target: read_usage(call.root, f"{profile}/{each.target}") for each in hits}
-    _tell_notes(call, list({note: None for _, note in usage.values() if note is not None}))
-    return [jsonable(usage[each.target][0].get(usage_key(each.entry))) for each in hits]
+    return [jsonable(usage[each.target].get(usage_key(each.entry))) for each in hits]
 
 
 def _hints(call: Call, profile: str, query: str, filters: dict[str, Any], as_of: Any) -> list[str]:  # noqa: ANN401 - a day

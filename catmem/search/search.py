@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -19,7 +20,7 @@ from catmem.config.json_schema import suggestion
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError
 from catmem.files import locked_folder, read_bounded, replace_json
-from catmem.model.document import Document, Entry, TagValue
+from catmem.model.document import Entry, TagValue
 from catmem.names import TARGETS, known_target
 from catmem.search.query import Query, parse_query
 from catmem.search.ranking import Match, SearchSource, Snippet, matches, ranked, snippet
@@ -295,52 +296,30 @@ def usage_key(entry: Entry) -> str:
     return content_digest(entry.body)
 
 
-def read_usage(workspace: Root, entity: str) -> tuple[dict[str, EntryUse], str | None]:
-    """How the entries of an entity were used, by ``usage_key``, or why nothing is known of them. Never fails."""
-    try:
-        found = _read(_folder(workspace))
-    except (OSError, UnreadableError) as error:
-        return {}, _note("read", error)
-    return {key: use for (of, key), use in found.items() if of == entity}, None
+def read_usage(workspace: Root, entity: str) -> dict[str, EntryUse]:
+    """How the entries of an entity were used, by ``usage_key``; nothing where that cannot be read."""
+    return {key: use for (of, key), use in _read(_folder(workspace)).items() if of == entity}
 
 
-def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) -> str | None:
-    """Count one more use, on ``day``, of the entries that were ``shown``; a note where that could not be kept."""
-    # Nothing is kept in a root to which nothing was ever written, and a file that cannot be read is left as it is.
+def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) -> None:
+    """Count one more use, on ``day``, of the entries that were ``shown``, if that can be kept."""
+    # Nothing is kept in a root to which nothing was ever written.
     folder = _folder(workspace)
-    try:
-        with locked_folder(folder, _PATIENCE):
-            uses = _read(folder)
-            for key in dict.fromkeys(map(usage_key, shown)):
-                last, times = uses.pop((entity, key), EntryUse(day, 0))
-                uses[entity, key] = EntryUse(max(last, day), times + 1)
-            _write(folder, uses)
-    except FileNotFoundError:
-        return None
-    except (OSError, UnreadableError) as error:
-        return _note("kept", error)
-    return None
+    with suppress(OSError), locked_folder(folder, _PATIENCE):
+        uses = _read(folder)
+        for key in dict.fromkeys(map(usage_key, shown)):
+            last, times = uses.pop((entity, key), EntryUse(day, 0))
+            uses[entity, key] = EntryUse(max(last, day), times + 1)
+        rows = [[of, key, use.last.isoformat(), use.times] for (of, key), use in uses.items()]
+        replace_json(folder / USAGE_NAME, rows[-_MOST:])
 
 
-def drop_gone(workspace: Root, entity: str, document: Document) -> None:
-    """Forget the uses of entries of an entity that are not in its document any more."""
-    folder = _folder(workspace)
-    there = set(map(usage_key, document.entries))
-    try:
-        with locked_folder(folder, _PATIENCE):
-            for unfinished in folder.glob(f".{USAGE_NAME}-*"):
-                unfinished.unlink()
-            uses = _read(folder)
-            left = {(of, key): use for (of, key), use in uses.items() if of != entity or key in there}
-            if left != uses:
-                _write(folder, left)
-    except FileNotFoundError:
-        return
-
-
-def _note(what: str, error: Exception) -> str:
-    why = error.strerror if isinstance(error, OSError) else error
-    return f"how often entries were used cannot be {what}: {why}"
+def drop_usage(workspace: Root) -> list[Path]:
+    """Forget all uses; the files that are gone. Raises ``OSError``."""
+    gone = sorted(path for name in (USAGE_NAME, f".{USAGE_NAME}-*") for path in _folder(workspace).glob(name))
+    for path in gone:
+        path.unlink(missing_ok=True)
+    return gone
 
 
 def _folder(workspace: Root) -> Path:
@@ -348,19 +327,9 @@ def _folder(workspace: Root) -> Path:
 
 
 def _read(folder: Path) -> dict[tuple[str, str], EntryUse]:
-    """All uses by entity and ``usage_key``, those that were used last at the end. Raises ``UnreadableError``."""
-    path = folder / USAGE_NAME
+    """All uses by entity and ``usage_key``, those that were used last at the end; of a damaged file none."""
     try:
-        rows = json.loads(read_bounded(path, _LARGEST, follow_symlink=False))
+        rows = json.loads(read_bounded(folder / USAGE_NAME, _LARGEST, follow_symlink=False))
         return {(str(of), str(key)): EntryUse(date.fromisoformat(last), int(times)) for of, key, last, times in rows}
-    except UnreadableError as error:
-        if error.code == "missing":
-            return {}
-        raise
-    except (ValueError, TypeError, OverflowError, RecursionError) as error:
-        raise UnreadableError("it is damaged; without it, all is counted anew", code="io", path=path) from error
-
-
-def _write(folder: Path, uses: dict[tuple[str, str], EntryUse]) -> None:
-    rows = [[of, key, use.last.isoformat(), use.times] for (of, key), use in uses.items()]
-    replace_json(folder / USAGE_NAME, rows[-_MOST:])
+    except (UnreadableError, OSError, ValueError, TypeError, OverflowError, RecursionError):
+        return {}

@@ -85,7 +85,7 @@ def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
             continue
         limit = stale_after_days(entry.category, tags, profile, workspace.config)
         why = _why(freshness, limit, future, as_of)
-        uses = read_usage(workspace, entity)[0] if uses is None else uses
+        uses = read_usage(workspace, entity) if uses is None else uses
         use = uses.get(usage_key(entry))
         found.append(Due(entity, document.line(entry.start), entry, freshness, limit, future, why, use))
     return found

@@ -20,10 +20,10 @@ from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
 from catmem.model.document import Entry
 from catmem.model.version import Version
-from catmem.search.search import USAGE_NAME, drop_gone
+from catmem.search.search import drop_usage
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
-from catmem.store.contract import PERSON, SIDECAR, Change, Erasure, Kept, LastingStore
+from catmem.store.contract import PERSON, Change, Erasure, Kept, LastingStore
 from catmem.store.files.folder import Place
 from catmem.store.files.retention import MOVED, UNREADABLE
 from catmem.text import unify_newlines
@@ -342,19 +342,11 @@ class _Purging:
         return redaction.holds_text(data) or (each.kind == "left" and redaction.is_cut(data))
 
     def drop_usage(self) -> None:
-        """Forget how often what is gone was used."""
-        path = self.workspace.root / SIDECAR / USAGE_NAME
-        for entity in () if self.dry_run else self.entities:
-            document = read(self.workspace.config.taxonomy.parse, self.store.peek(entity))
-            if document is None:
-                if path.exists():
-                    self.left.setdefault(path, f"{entity} cannot be read, so what was counted of it stays")
-                continue
-            try:
-                drop_gone(self.workspace, entity, document)
-            except (OSError, UnreadableError) as error:
-                why = f"it cannot be written: {error.strerror}" if isinstance(error, OSError) else error.message
-                self.left.setdefault(path, why)
+        """Forget how often entries were used: a digest of what is gone would tell of it."""
+        try:
+            self.removed |= dict.fromkeys([] if self.dry_run else drop_usage(self.workspace))
+        except OSError as error:
+            self.left[Path(str(error.filename))] = f"it cannot be removed: {error.strerror}"
 
     # --- the lock of seeds --------------------------------------------------------------------------------------
 

@@ -10,10 +10,12 @@ what is around it.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import subprocess
+import sys
 import sysconfig
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -31,6 +33,8 @@ _SECONDS = 60
 _PLAIN = re.compile(
     r"""(catmem(?:\ ++(?:[\w@%+=:,./^-]|'[^']*'|"[^"$`\\!]*")++(?![<>]))*+)\ *((?:[|>;]|2>|&&|\Z).*)""", re.DOTALL
 )
+# Where a server is, as pages show it.
+SHOWN_URL = "http://127.0.0.1:8428"
 # What waits, or starts processes of its own.
 _PROCESSES = {"mcp", "serve", "simulate", "watch"}
 
@@ -69,6 +73,8 @@ class Shell:
         self.folder = str(folder)
         self.status = 0
         self._left_in = scratch / "folder"
+        self._server: subprocess.Popen[str] | None = None
+        self._url = SHOWN_URL
         self._printed = [scratch / name for name in ("out", "err")]
         scripts = sysconfig.get_path("scripts")
         self._environment = {
@@ -79,8 +85,33 @@ class Shell:
             "TERM": "dumb",
         }
 
+    def serve(self) -> None:
+        """Start `catmem serve` in the folder, on a free port; commands and what they print name it by its usual one."""
+        self.stop()
+        command = [sys.executable, "-m", "catmem", "serve", "--port", "0", "--format", "json"]
+        self._server = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=self._environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert self._server.stdout is not None
+        self._url = json.loads("".join(self._server.stdout.readline() for _ in range(5)))["url"]
+
+    def stop(self) -> None:
+        """End the server, if there is one."""
+        if self._server is not None:
+            self._server.terminate()
+            self._server.communicate(timeout=_SECONDS)
+            self._server = None
+
     def run(self, command: str) -> str:
         """What the command prints, without the newlines at its end."""
+        return self._run(command.replace(SHOWN_URL, self._url)).replace(self._url, SHOWN_URL)
+
+    def _run(self, command: str) -> str:
         plain = _PLAIN.fullmatch(command)
         if plain is None or plain[2].endswith("&") or _PROCESSES & set(plain[1].split()[1:2]):
             return self._bash(command)

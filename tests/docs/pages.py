@@ -4,6 +4,7 @@ What a page may say to the tests, each in a comment that stands alone on a line,
 
 `<!-- docs: example -->`      anywhere: the page's folder starts as `catmem init --example .` leaves it, not empty
 `<!-- docs: file NAME -->`    before an example: it is not run but written to NAME in the page's folder
+`<!-- docs: serve -->`        before an example: it is not run, but from here on `catmem serve` runs in the page's folder
 `<!-- docs: output -->`       before an example: it is what the Python example above it prints, exactly
 """
 

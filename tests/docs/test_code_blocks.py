@@ -37,11 +37,21 @@ def run_page(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     if "example" in page.directions:
         shell.run("catmem init --example .")
         assert shell.status == 0
+    try:
+        run_examples(page, folder, shell)
+    finally:
+        shell.stop()
+
+
+def run_examples(page: Page, folder: Path, shell: Shell) -> None:
+    """Run them."""
     namespace: dict[str, object] = {"__name__": "__main__"}
     printed = ""
     for example in page.examples:
         place = f"{page.name}:{example.line}"
-        if example.direction.startswith("file "):
+        if example.direction == "serve":
+            shell.serve()
+        elif example.direction.startswith("file "):
             write_file(folder, example)
         elif example.direction == "output":
             assert agrees(printed.rstrip("\n"), example.text.rstrip("\n")), f"{place}: it prints\n{printed}"

@@ -1,4 +1,4 @@
-"""The tables of docs/errors.md, made from the catalogue of errors (``catmem/errors.json``).
+"""The lists of docs/errors.md, made from the catalogue of errors (``catmem/errors.json``).
 
 `make docs` writes the page anew (its text before them stays), and test_errors_page.py compares it.
 """
@@ -14,19 +14,18 @@ from tests.docs.pages import ROOT
 PAGE = ROOT / "docs" / "errors.md"
 BEGIN = "<!-- From here on made from catmem/errors.json by `make docs`. -->\n"
 _STATUSES = {"http": "HTTP", "exit": "status"}
-_HEAD = "| code | when | remedy |\n|---|---|---|\n"
 
 
 def page() -> str:
-    """The whole page, with the tables made anew. ValueError if the page has lost its mark."""
+    """The whole page, with the lists made anew. ValueError if the page has lost its mark."""
     before, begin, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
     if not begin:
-        raise ValueError(f"{PAGE.name} needs this line, behind which the tables go:\n{BEGIN}")
+        raise ValueError(f"{PAGE.name} needs this line, behind which the lists go:\n{BEGIN}")
     return f"{before}{BEGIN}\n{tables()}"
 
 
 def tables() -> str:
-    """A section for each class; those of kinds of the class before stand below it. Codes that no error has have no row."""
+    """A section for each class; those of kinds of the class before stand below it. Codes that no error has have no line."""
     above: type[errors.CatmemError] = errors.CatmemError
     sections = []
     for name, listed in errors.catalogue().items():
@@ -34,9 +33,7 @@ def tables() -> str:
         below = issubclass(kind, above) and above is not errors.CatmemError
         above = above if below else kind
         table = rows(listed)
-        sections.append(
-            f"{'###' if below else '##'} {name}\n\n{about(name, listed)}\n" + (table and f"\n{_HEAD}{table}")
-        )
+        sections.append(f"{'###' if below else '##'} {name}\n\n{about(name, listed)}\n" + (table and f"\n{table}"))
     return "\n".join(sections)
 
 
@@ -44,7 +41,7 @@ def about(name: str, listed: dict[str, Any]) -> str:
     """What is said of a class, from its statuses on."""
     rest = ""
     if name == errors.CatmemError.__name__:
-        rest = f" unless a section or a row says otherwise. No error has the code of its class alone: {never_raised()}"
+        rest = f" unless a section or a line says otherwise. No error has the code of its class alone: {never_raised()}"
     http = "" if name == errors.RequestError.__name__ else f", over HTTP {listed['http']}"
     return textwrap.fill(f"Status {listed['exit']}{http}{rest}. {listed['about']}".strip(), 140, break_long_words=False)
 
@@ -56,12 +53,13 @@ def never_raised() -> str:
 
 
 def rows(listed: dict[str, Any]) -> str:
-    """A row for each code, with the statuses that are its own."""
+    """A line for each code, with the statuses that are its own: when it comes, and what to do."""
     found = ""
     for code, row in listed["codes"].items():
         own = [f"{called} {row[kind]}: " for kind, called in _STATUSES.items() if kind in row]
         if row["when"] != "never raised":
-            found += f"| `{code}` | {''.join(own)}{row['when']} | {row['remedy']} |\n"
+            remedy = row["remedy"] if row["remedy"].endswith((".", ")")) else f"{row['remedy']}."
+            found += f"- `{code}`: {''.join(own)}{row['when']}. {remedy}\n"
     return found
 
 

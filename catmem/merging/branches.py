@@ -47,10 +47,7 @@ class Branch:
 
 
 def branches(workspace: Root, entity: str | None = None) -> list[Branch]:
-    """The branches of an entity, or of all, that nothing follows; of each entity the newest first. For a person.
-
-    Raises ``UnknownNameError`` and ``ConfigError``; of all, what is wrong with the first profile or history.
-    """
+    """The branches of an entity, or of all, that nothing follows; of each entity the newest first. For a person."""
     if entity is not None:
         return _of_entity(workspace, entity_of(workspace, entity))
     found = branches_of_all(workspace)

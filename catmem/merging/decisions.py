@@ -102,10 +102,7 @@ def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str], *
 
 @dataclass(slots=True)
 class Settling:
-    """Answers for the conflicts with one branch, in the form in which ``catmem.merge`` asks for them.
-
-    ``known`` are answers from before, so that no question comes twice when a merge has to be made again.
-    """
+    """Answers for the conflicts with one branch, in the form in which ``catmem.merge`` asks for them."""
 
     past: MergeHistory
     branch: str

@@ -1,11 +1,4 @@
-"""Merging branches into the head: one revision, whose parents are the head and all that was merged.
-
-::
-
-    head ──┐
-    base ──┼─ three-way merge by entry ── conflicts ── who wins? ──> text ──> commit, if the head is still that
-    branch ┘        (of several branches one after the other)                 └── else all of it again
-"""
+"""Merging branches into the head: one revision, whose parents are the head and all that was merged."""
 
 from __future__ import annotations
 
@@ -302,10 +295,7 @@ def plan_merge(workspace: Root, asked: MergeRequest) -> MergePlan:
 
 
 def merge(workspace: Root, asked: MergeRequest) -> MergePlan:
-    """Bring branches together with the head, as one revision that has them all as parents.
-
-    Raises ``MergeConflictError`` with what is not decided (a dry run has it in its plan instead), and as a write does.
-    """
+    """Bring branches together with the head, as one revision that has them all as parents."""
     entity, actor, prev = str(asked.entity), asked.actor, asked.expected
     with Attempt(workspace, entity, "merge", actor or PERSON, prev, asked.dry_run) as trying:
         if actor is not None:
@@ -373,10 +363,7 @@ class LeftBranch:
 
 @dataclass(frozen=True, slots=True)
 class JoinedAll:
-    """What was merged, one revision an entity, and which branches were left.
-
-    ``unreadable`` are the profiles and histories that could not be looked at.
-    """
+    """What was merged, one revision an entity, and which branches were left."""
 
     merged: tuple[MergePlan, ...]
     left: tuple[LeftBranch, ...]
@@ -384,10 +371,7 @@ class JoinedAll:
 
 
 def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
-    """Merge every open branch of a root that merges by itself, the oldest of an entity first.
-
-    ``precedence`` settles conflicts as for ``merge``. Raises ``ForbiddenError`` and ``ConfigError``.
-    """
+    """Merge every open branch of a root that merges by itself, the oldest of an entity first."""
     if actor is not None:
         refuse_bounded(workspace, actor, "merge branches")
     found, unreadable = branches_of_all(workspace)

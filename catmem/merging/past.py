@@ -132,11 +132,7 @@ class MergeHistory:
         return links
 
     def _way(self, base: str, tip: str) -> list[str] | None:
-        """The revisions from ``base`` to ``tip``, by first parents where they lead there; ``None`` if very many.
-
-        The first parent of a merge is the head that it was made on: what a branch brought along is distinct from what
-        was written there.
-        """
+        """The revisions from ``base`` to ``tip``, by first parents where they lead there; ``None`` if very many."""
         first = self.record(base).sequence
         later: dict[str, str | None] = {tip: None}
         left = [tip]
@@ -154,10 +150,7 @@ class MergeHistory:
         return None
 
     def last_change(self, tip: str, so: Callable[[Document], bool]) -> Revision:
-        """The revision that made what is so at ``tip``.
-
-        It is the oldest from which on that was so without a break, along any line that leads to ``tip``.
-        """
+        """The oldest revision from which on something was so without a break, along any line that leads to ``tip``."""
         revision = self.record(tip)
         while True:
             before = next((name for name in revision.parents if self._was(so, name)), None)

@@ -42,11 +42,7 @@ def both_files(entity: str) -> list[str]:
 
 
 def found_file(call: Call, name: str, actor: str | None = None) -> tuple["Workspace", str, "Store"]:
-    """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file.
-
-    A file of no profile has a store by itself, and its path stands for its entity. The name that an ``actor`` gives is
-    looked up once it is known to have the right: which profiles there are, is not for all.
-    """
+    """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file."""
     from catmem.workspace import history
 
     path = Path(name)

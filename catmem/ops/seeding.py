@@ -355,10 +355,7 @@ def settlements(values: Sequence[str]) -> _Settlements:
 
 
 def settled(settling: _Settlements, planned: Callable[..., "SeedPlan"]) -> "SeedPlan":
-    """The plan with the conflicts settled of which it is said what becomes of them; the others are open in it.
-
-    Raises ``UnknownNameError`` (``unknown_conflict``) for an id that no open conflict has.
-    """
+    """The plan with the conflicts settled of which it is said what becomes of them; the others are open in it."""
     for_all, by_id = settling
     if not by_id:
         return planned(resolve=for_all)

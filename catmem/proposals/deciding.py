@@ -44,9 +44,7 @@ from catmem.writing.written import over_budget
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What was decided on a proposal. ``revision`` is that of the file afterwards, ``changed`` whether a byte of the
-    file is another one. ``notes`` tell a person of the proposed words in the files of specialists.
-    """  # noqa: D205 - one sentence
+    """What was decided on a proposal; ``notes`` tell a person of the proposed words in the files of specialists."""
 
     proposal: Proposal
     verdict: State
@@ -59,12 +57,7 @@ class Decided:
 def approve(
     workspace: Root, name: str, *, words: str | None = None, actor: str | None = None, allow_secret: bool = False
 ) -> Decided:
-    """Write what the proposal ``name`` says, if every entry that it changes is still as it was then.
-
-    ``words`` are other words for the one entry that it makes; specialists that hold the proposed ones get them too.
-    ``actor`` is a profile that ``may_approve``, ``None`` a person. Raises ``ProposalError``, ``ForbiddenError``,
-    ``UnknownNameError``, ``OverBudgetError``, and ``EditError`` for words that cannot be stored.
-    """
+    """Write what the proposal ``name`` says, if every entry that it changes is still as it was then."""
     found = _open(workspace, name, actor, "approve")
     if found.agent != PERSON and found.agent not in profile_names(workspace.config.profiles_dir):
         raise ProposalError(
@@ -88,10 +81,7 @@ def approve(
 
 
 def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:
-    """Close the proposal ``name``; the proposer is shown the ``reason``. A profile withdraws its own.
-
-    Raises as ``approve``, and what ``checked_reason`` does.
-    """
+    """Close the proposal ``name``; the proposer is shown the ``reason``. A profile withdraws its own."""
     found = _open(workspace, name, actor, "reject")
     reason = checked_reason(reason, workspace.config, to_agent=actor is not None)
     verdict: State = "withdrawn" if found.agent == actor else "rejected"
@@ -100,10 +90,7 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
 
 
 def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
-    """Close every proposal that is done, or whose day is over; each becomes a record.
-
-    Raises what kept one open, after all others.
-    """
+    """Close every proposal that is done, or whose day is over; each becomes a record."""
     done: list[Decided] = []
     failed: list[CatmemError] = []
     for each in proposals(workspace, as_of=as_of, ended=True).proposals:

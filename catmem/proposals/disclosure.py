@@ -26,10 +26,7 @@ MOST_PAST = 20
 def disclosed_all(
     workspace: Root, actor: str | None, *, own: bool = False
 ) -> tuple[list[dict[str, Any]], tuple[CatmemError, ...]]:
-    """The proposals that wait, the oldest first; for a profile behind them its own that ended, the newest first.
-
-    ``own``: without those of others that it may approve. And, for a person, which entities could not be looked at.
-    """
+    """The proposals that wait, the oldest first; for a profile behind them its own that ended, the newest first."""
     found = proposals(workspace, actor=actor)
     waiting = [each for each in found.proposals if not own or each.agent == actor]
     past = [] if actor is None else past_proposals(workspace, actor, MOST_PAST)

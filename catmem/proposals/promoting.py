@@ -66,12 +66,7 @@ def promote(
     category: str | None = None,
     **how: Unpack[How],
 ) -> Promoted:
-    """Bring the entry of the profile ``name`` that holds ``old_text`` to the profile ``to``, as a person.
-
-    By default that is the profile that it is seeded from. With ``proposes`` it waits there, and so does what would
-    replace other words that the source has since the seed. Raises ``NoMatchError``,
-    ``AmbiguousError``, ``EditError`` (``no_source``; ``not_new`` for words that are there), and what a write raises.
-    """
+    """Bring the entry of the profile ``name`` that holds ``old_text`` to the profile ``to``, as a person."""
     ((profile, source),) = promoted_between(workspace, name, to)
     target, entry = _named(workspace, profile, old_text, how.get("target"), category)
     learned = Learned(workspace, SeedFile(workspace.root).read()[1], profile, source, target)
@@ -125,10 +120,7 @@ def promote_learned(
 
 
 def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:
-    """Each profile that learns, or the one called ``name``, with the one that its facts go up to, by default ``to``.
-
-    Raises ``EditError`` (``no_source``) where there is none, and ``UnknownNameError``.
-    """
+    """Each profile that learns, or the one called ``name``, with the one that its facts go up to, by default ``to``."""
     if name is not None:
         profile = workspace.profile(name)
         return [(profile, workspace.profile(to or source_of(workspace, profile)))]
@@ -165,10 +157,7 @@ def proposed(some: Iterable[Proposal], state: str) -> set[str]:
 
 
 def source_of(workspace: Root, profile: Profile) -> str:
-    """Where a profile's facts go up to: what it is seeded from, else the one profile of tier 1.
-
-    Raises ``EditError`` (``no_source``).
-    """
+    """Where a profile's facts go up to: what it is seeded from, else the one profile of tier 1."""
     first = [each for each, other in workspace.profiles().items() if other.tier == ORCHESTRATOR_TIER]
     up = profile.seed_from or (first[0] if len(first) == 1 and first[0] != profile.name else None)
     if up is None:

@@ -162,11 +162,7 @@ def proposals(
     as_of: date | None = None,
     ended: bool = False,
 ) -> Proposals:
-    """The proposals that wait, of an entity (``trinity/user``, ``trinity`` for both files) or of all, the oldest first.
-
-    ``actor`` (``None``: a person) is shown its own, and those that it may approve. ``ended``: also those that wait no
-    more. Raises ``UnknownNameError`` and ``ConfigError``.
-    """
+    """The proposals that wait, or also those that ``ended``, of an entity, a profile or all, the oldest first."""
     acting = None if actor is None else workspace.profile(actor)
     found: list[Proposal] = []
     names, unreadable = _entities(workspace, entity, acting)
@@ -185,10 +181,7 @@ def proposals(
 
 
 def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: date | None = None) -> Proposal:
-    """The proposal with the id ``name``, whether it waits or not; ``actor`` is as for ``proposals``.
-
-    Raises ``UnknownNameError`` (``unknown_proposal``), in the same words for one that the actor may not see.
-    """
+    """The proposal with the id ``name``, whether it waits or not; ``actor`` is as for ``proposals``."""
     acting = None if actor is None else workspace.profile(actor)
     entities, unreadable = _entities(workspace, None, acting)
     for entity in entities:
@@ -339,9 +332,7 @@ class ProposalReader:
 def changes_of(
     base: Document, branch: Document, head: Document | None, actions: Sequence[object] = ()
 ) -> tuple[ProposedChange, ...]:
-    """What a branch changes of its base, entry by entry, and what those entries are in the ``head`` (``None``: as
-    they were).
-    """  # noqa: D205 - one sentence
+    """What a branch changes of its base, entry by entry; ``head`` (``None``: the base) says what those are now."""
     was, would, *rest = Version.of_each(base, branch, *([] if head is None else [head]))
     pairs = pair_entries(was, would)
     gone = [index for index in range(len(was)) if index not in pairs]

@@ -57,12 +57,7 @@ def proposed_before(workspace: Root, first: Revision) -> NewProposal:
 
 
 def propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
-    """Keep what a write makes (``data``) of what is there as a proposal.
-
-    The same proposal of the same agent is there already, and is given again. One on the same entry takes the place of
-    the one before. Raises ``ProposalError`` (``too_many_proposals``,
-    ``rejected_before``), and ``ApprovalError`` for a change of titles, which no proposal shows.
-    """
+    """Keep what a write makes (``data``) of what is there as a proposal."""
     while True:
         try:
             return _propose(attempt, current, data, change)

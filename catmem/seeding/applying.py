@@ -36,10 +36,7 @@ _AT_ONCE = 8
 
 
 def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedPlan:
-    """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock.
-
-    Gives the plan as it was done. Raises ``BusyError``, and ``UnreadableError`` if the lock cannot be written.
-    """
+    """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock."""
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
     if not any(file_is_due(each, plan) for each in plan.files):

@@ -71,10 +71,7 @@ class SeedFile:
             os.close(folder)
 
     def write(self, old: bytes, lock: SeedLock) -> str | None:
-        """Put ``lock`` in the place of the bytes ``old``; the name of the copy, if those were not whole.
-
-        Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
-        """
+        """Put ``lock`` in the place of the bytes ``old``; the name of the copy, if those were not whole."""
         new = lock.to_text().encode()
         if new == old:
             return None
@@ -94,10 +91,7 @@ class SeedFile:
 
 
 def seeded_copies(workspace: Root) -> dict[tuple[str, str], frozenset[str]]:
-    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
-
-    Raises ``UnreadableError`` and ``ConfigError`` (``lock_version``) for the lock.
-    """
+    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from."""
     return copies_among(SeedFile(workspace.root).read()[1], _ids_of(workspace))
 
 

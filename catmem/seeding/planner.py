@@ -1,12 +1,4 @@
-"""Seeding on disk: plans for several targets at once.
-
-::
-
-    profiles, source's files, catmem.seed.lock, targets' files ── plan_seed ──> SeedPlan ── apply_seed ──> SeedResult
-
-A file is seeded whole or not at all. What goes wrong with one target (a budget, a file that no tool can read) is noted,
-and the others go on.
-"""
+"""Seeding on disk: plans for several targets at once."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Profile:
 class _OneReading(NamedTuple):
     """What an operation has read of profiles: profiles by folder and name, by folder the layers by name, and homes."""
 
-    profiles: dict[tuple[Path, str], Profile]
+    profiles: dict[tuple[Path, str, str], Profile]
     layers: dict[Path, dict[str, _Layer]]
     homes: dict[tuple[Path, str, str | None], Path]
 
@@ -193,9 +193,10 @@ def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str,
 
 def find_profile(config: Config, name: str) -> Profile:
     """The profile of that name in the root's folder of profiles."""
-    folder, known = config.profiles_dir, _read_now.get() or _OneReading({}, {}, {})
-    if (folder, name) in known.profiles:
-        return known.profiles[folder, name]
+    known, key = _read_now.get() or _OneReading({}, {}, {}), (config.root, config.profiles, name)
+    if key in known.profiles:
+        return known.profiles[key]
+    folder = config.profiles_dir
     file = _file_of(folder, name) if is_name(name) else None
     if file is None:
         raise UnknownNameError(
@@ -204,7 +205,7 @@ def find_profile(config: Config, name: str) -> Profile:
             hint=suggestion(name, profile_names(folder), "profiles"),
         )
     layers = _layers(file, folder, known.layers.setdefault(folder, {}))
-    profile = known.profiles[folder, name] = _profile(layers, config, {})
+    profile = known.profiles[key] = _profile(layers, config, {})
     return profile
 
 

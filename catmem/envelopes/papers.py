@@ -25,7 +25,8 @@ from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.entry_write import Write
 from catmem.writing.operation import asked_by
-from catmem.writing.write import Request, write
+from catmem.writing.request import Request
+from catmem.writing.write import write
 from catmem.writing.written import Written
 
 _LARGEST = 10**18

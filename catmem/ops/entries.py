@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from typing import Annotated, Any, Unpack
 
 from catmem.jsonable import jsonable
@@ -43,9 +42,9 @@ def write(
 def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
-    from catmem.writing.entry_write import found_target
+    from catmem.writing.entry_write import found_terms
     from catmem.writing.operation import asked_by
-    from catmem.writing.terms import terms_of
+    from catmem.writing.request import Request
 
     profile, is_open = str(call.actor), target is None and expected is None
     with gate.checks(
@@ -54,8 +53,8 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
         if expected is not None and is_digest(str(expected)):
             _refuse_digest(call)
         if is_open:
-            in_file = partial(terms_of, call.root, profile, actor=call.root.profile(profile))
-            target = found_target(call.root, operations, in_file, call.values.get("op_id"))
+            asked = Request(profile, tuple(operations), profile=profile, op_id=call.values.get("op_id"))
+            target = found_terms(call.root, asked, call.root.profile(profile)).target
     call.values["target"] = target or "user"
     return target or "user"
 

@@ -22,8 +22,8 @@ from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.gate import Attempt
 from catmem.writing.matching import checked_expected
-from catmem.writing.write import Request
-from catmem.writing.written import Asked, FileUsage, Written, crowded_out, on_adoption, on_restoration
+from catmem.writing.request import Request
+from catmem.writing.written import Asking, FileUsage, Written, crowded_out, on_adoption, on_restoration
 
 
 def entity_of(workspace: Root, name: str) -> str:
@@ -81,7 +81,7 @@ def restore(
     *,
     op_id: str | None = None,
     store: Store | None = None,
-    **how: Unpack[Asked],
+    **how: Unpack[Asking],
 ) -> Written:
     """Write the bytes of an old revision again, as a new one; what is there now stays in the history."""
     return _restored(workspace, Request(entity, revision, op_id=op_id, **how), store)
@@ -111,7 +111,7 @@ def _checked(workspace: Root, asked: Request) -> str | None:
     return seen
 
 
-def undo(workspace: Root, entity: str | None = None, *, store: Store | None = None, **how: Unpack[Asked]) -> Written:
+def undo(workspace: Root, entity: str | None = None, *, store: Store | None = None, **how: Unpack[Asking]) -> Written:
     """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before."""
     asked = Request(entity or "*", None, **how)
     with gate.checks(workspace, asked.entity, op="restore", agent=asked.agent, recorded=not asked.dry_run):

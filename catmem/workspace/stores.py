@@ -206,7 +206,7 @@ def memory_files(config: Config, profile: Profile) -> Mapping[str, Path]:
 
 def hermes_edits(config: Config, profile: Profile) -> bool:
     """Whether stock Hermes Agent may edit the files of a profile: their folder is called as its own are."""
-    return any(path.parent.name == HERMES_FOLDER for path in memory_files(config, profile).values())
+    return backend_of(config).has_files and memory_dir(profile, config).name == HERMES_FOLDER
 
 
 def places(config: Config, profile: Profile) -> Mapping[str, Path]:

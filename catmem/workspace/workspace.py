@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.store.envelope import Envelope
     from catmem.workspace.everywhere import Survey
     from catmem.workspace.seen_entry import SeenEntry
-    from catmem.writing.written import Asked, How, Written
+    from catmem.writing.written import Asking, How, Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,8 @@ class Workspace(Root):
         (``bad_content``, ``threat``), ``TooLargeError``, ``RefusedError`` and its kinds.
         """
         from catmem.entities.content_write import ContentWrite
-        from catmem.writing.write import Request, write
+        from catmem.writing.request import Request
+        from catmem.writing.write import write
 
         return write(self, Request(entity, content, merges=tuple(merges), kind=ContentWrite, **how))
 
@@ -223,7 +224,7 @@ class Workspace(Root):
 
         return blame(self, self.store, entity_of(self, entity))
 
-    def undo(self, entity: str | None = None, **how: Unpack[Asked]) -> Written:
+    def undo(self, entity: str | None = None, **how: Unpack[Asking]) -> Written:
         """Take back the newest revision of an entity, or without one the last that the caller wrote.
 
         The text before it becomes a new revision. A second ``undo`` goes further back, and the answer's ``notes`` say

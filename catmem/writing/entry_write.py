@@ -8,9 +8,8 @@ declared entities (``entities/content_editor.py``) have editors of their own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import targets_read
@@ -44,8 +43,16 @@ from catmem.writing.matching import (
     no_match,
     refuse_empty,
 )
-from catmem.writing.operation import Operation, asked_by, op_of, refuse_surrogates, request_digest
+from catmem.writing.operation import (
+    Operation,
+    asked_by,
+    finds_its_file,
+    op_of,
+    refuse_surrogates,
+    request_digest,
+)
 from catmem.writing.planning import Plan, plan_operations
+from catmem.writing.request import Request
 from catmem.writing.terms import Terms, check_beforehand, checked_reason, terms_of
 
 if TYPE_CHECKING:
@@ -53,7 +60,6 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
     from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
-    from catmem.writing.write import Request
 
 _MOST_OPERATIONS = 1_000
 
@@ -169,6 +175,7 @@ class OperationsWrite(Write):
     view: WriterView | None = None
     document: Document | None = None
     fault: CatmemError | None = None
+    reason: str | None = None
 
     @property
     def operations(self) -> tuple[Operation, ...]:
@@ -183,12 +190,10 @@ class OperationsWrite(Write):
     def found_terms(self) -> Terms:
         """The terms of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
         asked = self.asked
-        target = asked.target
-        in_file = partial(terms_of, self.workspace, asked.profile, actor=self.acting, allow_secret=asked.allow_secret)
-        if target is None:
-            is_open = asked.expected is None
-            target = found_target(self.workspace, self.operations, in_file, asked.op_id) if is_open else TARGETS[0]
-        return in_file(known_target(target))
+        if asked.target is None and asked.expected is None:
+            return found_terms(self.workspace, asked, self.acting)
+        target = known_target(asked.target or TARGETS[0])
+        return terms_of(self.workspace, asked.profile, target, self.acting, allow_secret=asked.allow_secret)
 
     def check(self) -> None:
         self.terms = self.found_terms()
@@ -213,8 +218,8 @@ class OperationsWrite(Write):
 
     def check_reason(self) -> None:
         """Keep the reason as it is recorded."""
-        reason = checked_reason(self.asked.reason, self.terms.config, to_agent=self.acting is not None)
-        self.asked = replace(self.asked, reason=reason)
+        said = self.asked.reason
+        self.reason = said and checked_reason(said, self.terms.config, to_agent=self.acting is not None)
 
     def make(self) -> None:
         current = self.current
@@ -328,8 +333,7 @@ class OperationsWrite(Write):
         return said
 
     def own_note(self) -> dict[str, Any]:
-        reason = self.asked.reason
-        return {"target": self.terms.target} | ({"reason": reason} if reason else {})
+        return {"target": self.terms.target} | ({"reason": self.reason} if self.reason else {})
 
     # --- texts -----------------------------------------------------------------------------------------------------
 
@@ -360,86 +364,60 @@ class OperationsWrite(Write):
 # --- which of its two files the operations of a profile mean that name none ----------------------------------------
 
 
-def finds_its_file(operations: Sequence[Operation]) -> bool:
-    """Whether the entries that operations mean say which file of a profile is meant: an addition means none."""
-    return bool(operations) and all(isinstance(each.old_text, str) for each in operations)
+def found_terms(root: Root, asked: Request, acting: Profile | None) -> Terms:
+    """The terms of the file that operations without a target mean: that of their entry, or of the category to add to.
 
-
-def found_target(
-    workspace: Root, operations: Sequence[Operation], in_file: Callable[[str], Terms], op_id: str | None
-) -> str:
-    """The file that operations without a target mean: that of their entry, and of an addition that of its category.
-
-    ``in_file`` gives the terms for a target. Raises what refuses the write to both files, ``AmbiguousError`` for an
+    Of a retry it is the file of the first try. Raises what refuses the write to both files, ``AmbiguousError`` for an
     entry in both, and ``NoMatchError``.
     """
-    find = _target_that_holds if finds_its_file(operations) else _target_to_add_to
-    return find(workspace, operations, in_file, op_id)
+    every = [terms_of(root, asked.profile, each, acting, allow_secret=asked.allow_secret) for each in TARGETS]
+    made = asked.op_id, PERSON if acting is None else acting.name  # that of another writer tells nothing
+    for terms in every if asked.op_id else ():
+        if any((each.op_id, each.agent) == made for each in root.store.log(terms.entity)):
+            return terms
+    return (_terms_that_hold if finds_its_file(asked.content) else _terms_to_add_to)(root, asked.content, every)
 
 
-def _target_to_add_to(
-    workspace: Root, operations: Sequence[Operation], in_file: Callable[[str], Terms], op_id: str | None
-) -> str:
+def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequence[Terms]) -> Terms:
     """The only file in which the profile reads the category of additions; else the only one that has entries of it.
 
-    These are entries that the actor sees. Of a retry (``op_id``) it is the file of the first try. Where none of that
-    decides it is USER.md.
+    These are entries that the actor sees. Where none of that decides it is USER.md.
     """
-    every = [in_file(target) for target in TARGETS]
-    first, rights, taxonomy = every[0], every[0].rights, workspace.config.taxonomy
+    first, rights, taxonomy = every[0], every[0].rights, root.config.taxonomy
     named = {each.category or rights.only_category() for each in operations if each.action == "add"}
     if len(named) != 1 or None in named:
-        return first.target
+        return first
     category, holding = taxonomy.category(str(*named)), []
-    for terms in every:
-        if _is_retry(workspace, terms, op_id):
-            return terms.target
     reading = targets_read(category, first.owner, taxonomy)
     if len(reading) == 1:
-        return reading[0]
+        return next(terms for terms in every if terms.target in reading)
     for terms in every:
         try:
-            document = read_document(workspace, terms.owner, terms.target)
+            document = read_document(root, terms.owner, terms.target)
         except UnreadableError:
-            return first.target  # the file that cannot be read may have it
-        holding += [terms.target] if terms.rights.among(last_entries(document, category, 1)) else []
-    return holding[0] if len(holding) == 1 else first.target
+            return first  # the file that cannot be read may have it
+        holding += [terms] if terms.rights.among(last_entries(document, category, 1)) else []
+    return holding[0] if len(holding) == 1 else first
 
 
-def _is_retry(workspace: Root, terms: Terms, op_id: str | None) -> bool:
-    """Whether the actor wrote to the file under an ``op_id``; that of another writer tells nothing."""
-    agent = PERSON if terms.rights.actor is None else terms.rights.actor.name
-    if op_id is None:
-        return False
-    return any((each.op_id, each.agent) == (op_id, agent) for each in workspace.store.log(terms.entity))
-
-
-def _target_that_holds(
-    workspace: Root, operations: Sequence[Operation], in_file: Callable[[str], Terms], op_id: str | None
-) -> str:
-    """The one file of a profile that holds the entry of the first operation, as far as the actor sees.
-
-    Of a retry (``op_id``) it is the file that the first try wrote to.
-    """
+def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequence[Terms]) -> Terms:
+    """The one file of a profile that holds the entry of the first operation, as far as the actor sees."""
     refused: list[CatmemError] = []
     holding: list[tuple[Terms, Document, list[Entry]]] = []
     illegible: list[Terms] = []
     there: list[Entry] = []
     wanted = operations[0].old_text or ""
     refuse_empty(wanted)
-    for target in TARGETS:
-        terms = in_file(target)
+    for terms in every:
         try:
             check_beforehand(operations, terms)
-            document = read_document(workspace, terms.owner, target)
+            document = read_document(root, terms.owner, terms.target)
         except UnreadableError:
             illegible.append(terms)  # what is wrong with it is said if the other file does not hold the entry
             continue
         except CatmemError as error:
             refused.append(error)
             continue
-        if _is_retry(workspace, terms, op_id):
-            return target
         category = operations[0].category
         slug = None if category is None else terms.category(category)
         seen = [each for each in terms.rights.in_sight(document) if slug in {None, each.category}]
@@ -454,14 +432,13 @@ def _target_that_holds(
         raise _in_both(wanted, meant)
     # Rows may have held it that another program changed since: the write to them says so.
     if not (meant or illegible):
-        changed = {name for name, (known, now) in workspace.store.generations().items() if known != now}
-        illegible = [terms for terms in map(in_file, TARGETS) if terms.entity in changed]
+        changed = {name for name, (known, now) in root.store.generations().items() if known != now}
+        illegible = [terms for terms in every if terms.entity in changed]
     if meant or illegible:
-        return (meant[0][0] if meant else illegible[0]).target
-    if len(refused) == len(TARGETS):
+        return meant[0][0] if meant else illegible[0]
+    if len(refused) == len(every):
         raise refused[0]
-    terms = in_file(TARGETS[0])
-    raise no_match(wanted, there, terms.owner.name, to_agent=terms.to_agent)
+    raise no_match(wanted, there, every[0].owner.name, to_agent=every[0].to_agent)
 
 
 def _in_both(wanted: str, holding: Sequence[tuple[Terms, Document, Sequence[Entry]]]) -> AmbiguousError:

@@ -26,12 +26,10 @@ from typing import NamedTuple, Self
 
 from catmem import clock
 from catmem.audit.recording import record
-from catmem.audit.rollout import SOFT, current_bypass, enforces
 from catmem.clock import read_date
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.model.document import Entry
 from catmem.names import is_declared
-from catmem.staleness.lineage import differing
 from catmem.store.audit_log import AuditLine, bounded
 from catmem.store.contract import (
     EXTERNAL,
@@ -105,6 +103,8 @@ class Attempt:
         self.passed.append(error)
 
     def _lets_pass(self, error: CatmemError) -> bool:
+        from catmem.audit.rollout import SOFT, current_bypass, enforces
+
         if error.code not in SOFT:
             return False
         if not enforces(self.workspace.config.rollout, self.entity):
@@ -345,6 +345,8 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     closes = policy.agents != "off" and _closes_unmerged(workspace, entity, change, writer)
     if closes or before == after or policy.agents == "all":
         return closes or before != after
+    from catmem.staleness.lineage import differing, histories_of
+
     try:
         changed = differing(workspace.parse(before), workspace.parse(after))
     except CatmemError:  # what is no text cannot be changed by an agent; another check says so
@@ -356,8 +358,6 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     taken = _taken(gone, come)
     if policy.agents == "off" or not taken:
         return False
-    from catmem.staleness.lineage import histories_of
-
     (history,) = histories_of(workspace, entity, [workspace.profile(writer)])
     return any(history.writers(each.body) != {writer} for each in taken)
 

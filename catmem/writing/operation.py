@@ -28,7 +28,7 @@ _FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 """What each action needs, and what it takes besides."""
 
-_TEXTS = ("content", "old_text", "category", "to_category", "evidence")
+_TEXTS = ("content", "old_text", "category", "to_category", "evidence", "action", "expected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Operation:
 
     def __post_init__(self) -> None:
         """Raises ``TypeError`` for what is no text, no date or no tags."""
-        refuse_no_text(action=self.action, expected=self.expected, **{name: getattr(self, name) for name in _TEXTS})
+        refuse_no_text(self, _TEXTS)
         if isinstance(self.as_of, datetime) or not isinstance(self.as_of, date | None):
             message = f"as_of must be a datetime.date, not {type(self.as_of).__name__}"
             raise TypeError(message)
@@ -112,9 +112,10 @@ class Operation:
             refuse_surrogates([key, *(part for part in parts if isinstance(part, str))])
 
 
-def refuse_no_text(**values: object) -> None:
-    """Raise ``TypeError`` for the first value that is neither a text nor ``None``."""
-    for name, value in values.items():
+def refuse_no_text(asked: object, names: Iterable[str]) -> None:
+    """Raise ``TypeError`` for the first of its fields that is neither a text nor ``None``."""
+    for name in names:
+        value = getattr(asked, name)
         if not isinstance(value, str | None):
             message = f"{name} must be a text, not {type(value).__name__}"
             raise TypeError(message)
@@ -200,3 +201,8 @@ def asked_by(operations: Sequence[Operation]) -> str:
 def request_digest(operations: Sequence[Operation], actor: str | None, target: str) -> str:
     """The digest of what is asked: a retry has the same one."""
     return content_digest([[jsonable(operation) for operation in operations], actor, target])
+
+
+def finds_its_file(operations: Sequence[Operation]) -> bool:
+    """Whether the entries that operations mean say which file of a profile is meant: an addition means none."""
+    return bool(operations) and all(isinstance(each.old_text, str) for each in operations)

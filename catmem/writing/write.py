@@ -12,94 +12,28 @@ after it are asked under the lock of the store, on the text that is there.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import one_reading
 from catmem.errors import ApprovalError, CatmemError, EditError
-from catmem.names import TARGETS
 from catmem.registry import at, bad_plugin, registry
-from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, OnStale, Snapshot, is_branch
+from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, is_branch
 from catmem.text import size_of
-from catmem.writing.entry_write import OperationsWrite, Write, finds_its_file
-from catmem.writing.operation import Operation, placed_expected, refuse_no_text
+from catmem.writing.entry_write import OperationsWrite, Write
+from catmem.writing.operation import Operation
+from catmem.writing.request import Request
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration, on_waiting
 
 if TYPE_CHECKING:
-    from catmem.envelopes.papers import Papers
     from catmem.model.document import Entry
     from catmem.proposals.proposing import NewProposal
     from catmem.workspace.root import Root
-    from catmem.writing.drift_guard import ToolSession
     from catmem.writing.planning import Plan
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 """What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One write, as it is asked for: what, to which entity, on which view, by whom.
-
-    ``entity`` is ``PROFILE/TARGET``, or the name of a declared entity; ``content`` is what the ``editor`` takes, by
-    default a tuple of operations. ``How`` (``writing/written.py``) says what the rest are. ``papers`` are the envelope
-    that it came in: what that says is filled in when it is read.
-    """
-
-    entity: str
-    content: Any
-    actor: str | None = None
-    expected: str | int | None = None
-    dry_run: bool = False
-    on_drift: OnDrift | None = None
-    """``None`` for what the root says; rows that another program changed refuse an agent once (docs/sql.md)."""
-    on_stale: OnStale | None = None
-    op_id: str | None = None
-    merges: tuple[str, ...] = ()
-    """Branches that the content brings together with what was there."""
-    allow_secret: bool = False
-    confirm: bool = False
-    """Whether it may have little in common with what is there."""
-    reason: str | None = None
-    proposes: bool = False
-    on_behalf: str | None = None
-    """The profile that proposes it, where a person brings it up."""
-    session: ToolSession | None = None
-    """What an agent knows who writes in a conversation."""
-    profile: str = ""
-    target: str | None = None
-    """The file that operations name. Without a target and a view it is found by what they say."""
-    papers: Papers | None = None
-    kind: type[Write] = OperationsWrite
-
-    def __post_init__(self) -> None:
-        """Raises ``TypeError`` for what a program gives in the place of a text."""
-        expected = None if isinstance(self.expected, int) else self.expected
-        refuse_no_text(entity=self.entity, profile=self.profile, target=self.target, expected=expected)
-        refuse_no_text(actor=self.actor, op_id=self.op_id, reason=self.reason)
-
-    @property
-    def agent(self) -> str:
-        """Who asks, as the record says it where no envelope says more."""
-        return self.actor or PERSON
-
-    @classmethod
-    def of_operations(
-        cls,
-        name: str,
-        operations: Sequence[Operation],
-        **how: Any,  # noqa: ANN401 - fields of a request
-    ) -> Request:
-        """What operations ask of a file of the profile ``name``; without a target and a view it is to be found."""
-        if not (isinstance(operations, list | tuple) and all(isinstance(each, Operation) for each in operations)):
-            message = "operations are a list of catmem.Operation, such as [Operation('add', content=...)]"
-            raise TypeError(message)
-        placed, how["expected"] = placed_expected(operations, how.get("expected"))
-        target = how.get("target")
-        is_open = target is None and how["expected"] is None
-        named = "*" if is_open and finds_its_file(placed) else TARGETS[0] if target is None else target
-        return cls(f"{name}/{named}", placed, profile=name, **how)
 
 
 # --- the steps -----------------------------------------------------------------------------------------------------
@@ -247,16 +181,14 @@ def run(a: Write, when: When) -> None:
 
 def write(root: Root, asked: Request) -> Written:
     """Make a write, or say what it would do. Raises what the first step refuses it with."""
-    a = asked.kind(root, asked)
+    a = (asked.kind or OperationsWrite)(root, asked)
     with one_reading():
         with a:
             run(a, "before")
             written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
-            written = replace(written, notes=(*a.notes(), *written.notes))
         # After the attempt, whose time is that of the write.
-        if a.terms is None:
-            return written
-        return replace(written, crowded=crowded_out(root, written, a.actor, a.terms.today))
+        crowded = None if a.terms is None else crowded_out(root, written, a.actor, a.terms.today)
+        return replace(written, notes=(*a.notes(), *written.notes), crowded=crowded)
 
 
 def write_operations(

@@ -38,7 +38,7 @@ _MOST = 10
 """Entries that an answer names at most."""
 
 
-class Asked(TypedDict, total=False):
+class Asking(TypedDict, total=False):
     """Who asks, on which view, and whether it is only tried; see ``How``."""
 
     expected: str | int | None
@@ -46,7 +46,7 @@ class Asked(TypedDict, total=False):
     dry_run: bool
 
 
-class How(Asked, total=False):
+class How(Asking, total=False):
     """How a write is made; each may be left out.
 
     ``target`` is the file of the profile, ``user`` or ``memory``. ``expected`` is what the caller saw last, a revision

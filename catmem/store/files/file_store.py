@@ -218,7 +218,8 @@ class FileStore(LastingStore):
             with self._writing(entity) as (folder, name, restored):
                 self._written.add(entity)
                 making = FileCommit(self, folder, name, entity, change)
-                return replace(making.run(expected, update), restored=restored)
+                made = making.run(expected, update)
+                return made if restored is None else replace(made, restored=restored)
         except StoreError as error:
             error.hint = _hint_of(error, making)
             raise

@@ -20,7 +20,7 @@ from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS, text_diff
 from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
-from catmem.writing.written import Asked, Written
+from catmem.writing.written import Asking, Written
 
 _NOTHING = "0"
 """The revision of a file that was never written."""
@@ -361,7 +361,7 @@ def restore(
 
     workspace, entity, store = found_file(call, entity, actor)
     own = None if store is workspace.store else store
-    how: Asked = {"expected": expected, "dry_run": dry_run, "actor": actor}
+    how: Asking = {"expected": expected, "dry_run": dry_run, "actor": actor}
     return _outcome(history.restore(workspace, entity, revision, store=own, **how), dry_run)
 
 
@@ -392,7 +392,7 @@ def undo(
     else:
         workspace, entity, found = found_file(call, entity, actor)
         store = None if found is workspace.store else found
-    how: Asked = {"expected": expected, "dry_run": dry_run, "actor": actor}
+    how: Asking = {"expected": expected, "dry_run": dry_run, "actor": actor}
     return _outcome(history.undo(workspace, entity, store=store, **how), dry_run)
 
 

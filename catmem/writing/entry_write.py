@@ -192,7 +192,7 @@ class OperationsWrite(Write):
         asked = self.asked
         if asked.target is None and asked.expected is None:
             return found_terms(self.workspace, asked, self.acting)
-        target = known_target(asked.target or TARGETS[0])
+        target = known_target(TARGETS[0] if asked.target is None else asked.target)
         return terms_of(self.workspace, asked.profile, target, self.acting, allow_secret=asked.allow_secret)
 
     def check(self) -> None:

@@ -91,8 +91,9 @@ def init(
 ) -> Outcome:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
-    On a terminal, and without an option, it asks what you have: nothing yet, flat files, Hermes Agent, or the memory of
-    another program. Where it cannot ask, and DIR has a USER.md or MEMORY.md, it writes nothing until you add --start.
+    On a terminal, and without an option, it asks what you have (nothing yet, flat files, Hermes Agent, or the memory of
+    another program), and for the name of the first specialist. Where it cannot ask, and DIR has a USER.md or MEMORY.md,
+    it writes nothing until you add --start.
     It ends with the commands to type next.
 
     A new specialist is of a kind if its name has a usual word for it, such as "tax" for finance. The kinds are coder,
@@ -114,7 +115,7 @@ def init(
     folder = Path(named or ".")
     if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
         if not (profiles or with_git or dry_run or call.for_program) and sys.stdin.isatty():
-            start, from_hermes, source = call.dialogue("init")(folder)
+            start, profiles, from_hermes, source = call.dialogue("init")(folder)
         else:
             _refuse_flat(folder)
     skipped: Mapping[str, CatmemError] = {}

@@ -27,7 +27,7 @@ def contents(folder):
 def do_next(result, place, monkeypatch):
     """Type the commands that a run proposes; the outputs of all but ``cd``."""
     _, _, steps = result.stdout.partition("\nNext:\n")
-    first, *others = [shlex.split(step) for step in steps.splitlines()]
+    first, *others = [shlex.split(step) for step in steps.partition("\n\n")[0].splitlines()]
     assert first[0] == "cd"
     monkeypatch.chdir(place / first[1])
     return [command(*step[1:], *(["--yes"] if "sort" in step else [])).stdout for step in others]

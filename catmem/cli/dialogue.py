@@ -225,10 +225,7 @@ class ConflictDialogue(Dialogue):
         return None
 
     def _own_words(self, answer: Reply, conflict: Conflict) -> Version | None:
-        """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back.
-
-        Off a terminal a secret that may not be stored is an ``EditError`` (``secret``).
-        """
+        """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back."""
         from catmem.cli.interface import asking_about_secrets
         from catmem.merging.decisions import in_words
         from catmem.writing.terms import check_threats

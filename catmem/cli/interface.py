@@ -137,11 +137,7 @@ def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN4
 
 
 def show(asked: Call, done: Outcome) -> None:
-    """Print what was done: its JSON, or its text for people, for which ``TEXTS`` has a renderer by type.
-
-    That of ``catmem.ops.GROUP`` is in ``catmem.cli.texts.GROUP``, that of a plugin's module beside it in ``texts``.
-    What no renderer knows is printed name by name.
-    """
+    """Print what was done: its JSON, or its text for people, for which ``TEXTS`` has a renderer by type."""
     if asked.for_program and done.data is not STREAMED:
         if done.to_json() is not None:
             emit_json(done.to_json())

@@ -168,10 +168,7 @@ def shown_moment(timestamp: str) -> str:
 
 
 def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
-    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row.
-
-    ``right`` are the columns of numbers, which stand at the right of theirs.
-    """
+    """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row."""
     cells = [[cell.replace("\n", "\\n") for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
     lines = []
@@ -187,11 +184,7 @@ TOOK_BACK = "took back a revision"
 
 
 def show_written(written: Written, done: str, how: How) -> None:
-    """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run.
-
-    A dry run of a profile (``actor``) shows the entries that it touches and no lines around them, which may be none of
-    the profile's business. Where the write has an entry left out of the prompt for its budget, stderr says so.
-    """
+    """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run."""
     dry_run = bool(how.get("dry_run"))
     if in_json():
         emit_json({**jsonable(written), "dry_run": dry_run})
@@ -275,10 +268,7 @@ CONFLICT_REASONS = {
 
 
 def conflict_lines(conflicts: Sequence[Mapping[str, Any]], first: int = 1) -> Iterator[str]:
-    """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides.
-
-    One that was decided has ``taken``, which is shown too.
-    """
+    """Conflicts, as JSON-ready data, numbered from ``first`` on, with the whole texts of their sides."""
     for number, found in enumerate(conflicts, first):
         where = f" in {found['category']}" if found["category"] else ""
         yield f"{number}. branch {found['branch']}{where}: {CONFLICT_REASONS[found['reason']]}"
@@ -312,11 +302,7 @@ _CLEAR = "\r\x1b[K"
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """Give what takes the name of each step, and show the last one with the seconds so far on standard error.
-
-    It stands on a line by itself, which is gone when the command goes on. Nothing is shown where that is no terminal,
-    or one that cannot clear a line.
-    """
+    """Give what takes the name of each step, and show the last one with the seconds so far on standard error."""
     stderr = sys.stderr
     if stderr is None or not stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield lambda _: None

@@ -119,10 +119,7 @@ def _settings(
 
 
 def _tokens(config: "Config", given: str | None, *, without: bool) -> Path | None:
-    """The file of tokens; ``None`` for a root that has none and wants none, or is served ``without``.
-
-    Raises ``ConfigError`` (``no_tokens``, and those of the file) and ``UnreadableError``.
-    """
+    """The file of tokens; ``None`` for a root that has none and wants none, or is served ``without``."""
     from catmem.envelopes.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
 
     if without:
@@ -242,11 +239,7 @@ def _serve_stdio(call: Call, profile: str) -> None:
 
 
 def _take_stdout() -> int:
-    """Take standard output from everything else in this process, for good; returns the client's end of it.
-
-    What prints from now on prints to standard error: libraries, C code, other threads, handlers at exit. So nothing is
-    given back: a buffer that is emptied when the process ends would reach the client.
-    """
+    """Take standard output from everything else in this process, for good; returns the client's end of it."""
     client = fcntl.fcntl(_STDOUT, fcntl.F_DUPFD_CLOEXEC, _STDERR + 1)
     elsewhere = os.open(os.devnull, os.O_WRONLY) if sys.stderr is None else os.dup(_STDERR)
     os.dup2(elsewhere, _STDOUT)

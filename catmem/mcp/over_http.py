@@ -38,10 +38,7 @@ _SECONDS_TO_END = 2
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens on a loopback address; port 0 takes any that is free.
-
-    Raises ``ConfigError``: ``not_loopback``, ``cannot_listen``.
-    """
+    """A socket that listens on a loopback address; port 0 takes any that is free."""
     refusal = ConfigError(
         f"{host} is not an address of this machine alone, and every caller of the server reads and writes memory",
         code="not_loopback",
@@ -56,10 +53,7 @@ def url_of(listening: socket.socket) -> str:
 
 
 def serve_http(server: Server[Any], listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve on the socket until SIGINT or SIGTERM, and finish the calls that are under way.
-
-    ``ready`` is called once when requests are answered.
-    """
+    """Serve on the socket until SIGINT or SIGTERM, and finish the calls that are under way."""
     port = listening.getsockname()[1]
     hosts = {
         serving.url_of(listening).removeprefix("http://"),
@@ -112,11 +106,7 @@ def with_room(server: Server[Any], security: TransportSecuritySettings | None, l
 
 
 def _refusal(headers: Headers, security: TransportSecuritySettings) -> Response | None:
-    """The answer to a request that was led here.
-
-    The SDK refuses such a one too, but after its body is read and room is made for its session, and prints as it is
-    what the request says.
-    """
+    """The answer to a request that was led here."""
     host, origin = headers.get("host", ""), headers.get("origin")
     if host not in security.allowed_hosts:
         _log.warning("refused a request for the host %.100r", host)

@@ -143,10 +143,7 @@ class _Memory:
         return await call_next(ctx)
 
     def _session(self, ctx: _Context) -> ToolSession:
-        """The conversation of a request: that of its pipe or session, or else of its caller.
-
-        From 2026-07-28 on, the protocol has no sessions over HTTP: there a caller's calls count refusals one by one.
-        """
+        """The conversation of a request: that of its pipe or session, or else of its caller."""
         named = ctx.session._connection.session_id  # noqa: SLF001 - the SDK tells of it in no other way
         if ctx.request is None or named is not None:
             return self._sessions.session(named, self.profile)
@@ -308,12 +305,7 @@ def _slice(arguments: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _category(workspace: Workspace, profile: str, uri: str, session: ToolSession) -> str | None:
-    """The entries of a category as Markdown, a part for each file; ``None`` where there is nothing to see.
-
-    The conversation knows them then.
-
-    That is the same for a category that is hidden and for one that is not there.
-    """
+    """The entries of a category as Markdown, a part for each file; ``None`` where there is nothing to see."""
     if not uri.startswith(_SCHEME):
         return None
     category = unquote(uri.removeprefix(_SCHEME))

@@ -89,10 +89,7 @@ def all_tools() -> list[Tool]:
 
 
 def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
-    """The tools that a profile may use, as ``tools/list`` gives them, with the categories that it may write.
-
-    Raises ``UnknownNameError`` and ``ConfigError``.
-    """
+    """The tools that a profile may use, as ``tools/list`` gives them, with the categories that it may write."""
     acting, taxonomy = workspace.profile(profile), workspace.config.taxonomy
     rights = [Rights(acting, target, taxonomy) for target in TARGETS]
     names = rights[0].writable_names()
@@ -128,11 +125,7 @@ def _writable(rights: Rights) -> dict[str, Any]:
 def call_tool(
     workspace: Workspace, profile: str, name: str, arguments: Mapping[str, Any], session: ToolSession
 ) -> dict[str, Any]:
-    """The answer of the tool ``name`` (one of ``all_tools``): for an action of the memory tool, what that answers.
-
-    An argument that the tool does not take is refused here, also one that another action would have a use for: what is
-    quietly left out may be what the caller meant most.
-    """
+    """The answer of the tool ``name`` (one of ``all_tools``): for an action of the memory tool, what that answers."""
     row, offer = _rows()[name]
     takes = [each.called for each in _takes(row, offer)]
     unknown = [argument for argument in arguments if argument not in takes]

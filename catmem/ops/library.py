@@ -12,10 +12,7 @@ from catmem.workspace.workspace import Workspace
 
 
 def ask(root: Workspace, operation: str, actor: str | None = None, /, **values: Any) -> Any:  # noqa: ANN401 - JSON-ready data
-    """What an operation gives the profile ``actor``, or a person: as the API or a tool does, or ``--format json``.
-
-    Raises ``UsageError`` for values that do not go together, ``KeyError`` for no such operation, and what it raises.
-    """
+    """What an operation gives the profile ``actor``, or a person: as the API or a tool does, or ``--format json``."""
     if operation not in OPERATIONS:
         load_all()
     row = OPERATIONS[operation]

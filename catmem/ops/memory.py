@@ -33,10 +33,7 @@ def asking(call: Call) -> "Profile | None":
 
 
 def entity_for(call: Call, name: str) -> str:
-    """The entity of a name, if the one who asks may know of it.
-
-    Another profile's file is refused in the same words whether it is there or not.
-    """
+    """The entity of a name, if the one who asks may know of it."""
     from catmem.config.access import Rights
     from catmem.workspace.history import declared_of, entity_of
 
@@ -194,10 +191,7 @@ def read(
 
 @contextmanager
 def with_head(call: Call, value: Any) -> Iterator[None]:  # noqa: ANN401 - any JSON value
-    """Have a refusal for what is there now say what is at the head of the entity that a body names.
-
-    An agent hears no digest of a whole file, of which it may not see all; of a declared entity it reads all.
-    """
+    """Have a refusal for what is there now say what is at the head of the entity that a body names."""
     try:
         yield
     except RefusedError as error:

@@ -161,11 +161,7 @@ def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -
 
 
 def _refuse_others(call: Call, profile: str, source: str | None) -> None:
-    """Raise ``ForbiddenError`` and ``UnknownNameError`` for what the caller is not given.
-
-    A profile is given its own prompt, one of tier 1 only its own as well: what others see is none of its business. The
-    files of another profile (``source``) are for a person and for tier 1.
-    """
+    """Raise ``ForbiddenError`` and ``UnknownNameError`` for what the caller is not given."""
     from catmem.config.access import Rights
     from catmem.errors import ForbiddenError
 

@@ -207,12 +207,7 @@ def shown_entries(
     *,
     whole: bool = False,
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Entries from the one at ``offset`` on as JSON-ready data, as many as an answer takes.
-
-    And what the answer says of those after them that are left out, if any. With ``age`` each entry tells its state
-    and the date of that, and ``entries`` are what a list counts. A long body is cut, and says so; with ``whole`` not
-    the first.
-    """
+    """Entries from the one at ``offset`` on as JSON-ready data, as many as an answer takes."""
     rows = (
         _cut(entry_dict(entry, to_agent=True), _LONGEST_WHOLE if whole and not index else _LONGEST_BODY)
         | ({} if age is None else jsonable(age(entry)))
@@ -224,10 +219,7 @@ def shown_entries(
 
 
 def shown_found(found: Sequence["SeenEntry"], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What a search found, ``total`` in all, from the one at ``offset`` on, as ``shown_entries`` shows it.
-
-    Each tells its target, and its state by all clocks. The search has left out what a prompt would withhold.
-    """
+    """What a search found, ``total`` in all, from the one at ``offset`` on, as ``shown_entries`` shows it."""
     shown = _fitting(
         {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **jsonable(each.freshness)}
         for each in found

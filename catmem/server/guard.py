@@ -96,10 +96,7 @@ class Guard:
         await self._app(scope, receive, send)
 
     def _refuse_other_site(self, scope: Scope) -> None:
-        """Raise ``RequestError`` for a foreign name that points here (400), and for another site's form (403).
-
-        A browser that follows such a name gives it as the host; a page of another site gives its own as the origin.
-        """
+        """Raise ``RequestError`` for a foreign name that points here (400), and for another site's form (403)."""
         hosts = [value for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_own(hosts[0].decode("latin-1")):
             raise RequestError(
@@ -194,10 +191,7 @@ _CLOSE = {"Connection": "close"}
 
 
 def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive:
-    """What a client sends, of ``max_body`` bytes at most.
-
-    Raises ``RequestError``, now or when the body is read: 413 ``too_large``, 400 ``two_lengths``.
-    """
+    """What a client sends, of ``max_body`` bytes at most."""
     length = header(scope, b"content-length")
     if length is not None and header(scope, b"transfer-encoding") is not None:
         # A proxy may have taken the other one for the end of the body: what comes next has no certain sender.
@@ -246,10 +240,7 @@ class Workers:
         self.pool = ThreadPoolExecutor(threads, thread_name_prefix="catmem")
 
     async def call(self, function: Callable[[], T], *, deadline: float, writes: bool) -> T:
-        """What ``function`` gives, until the loop's clock says ``deadline``.
-
-        Raises ``RequestError`` 503: ``timeout``, ``still_writing``, ``stopping``.
-        """
+        """What ``function`` gives, until the loop's clock says ``deadline``."""
         try:
             job = self.pool.submit(copy_context().run, function)  # it knows the caller's name
         except RuntimeError:
@@ -280,10 +271,7 @@ class Workers:
 
 
 async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a synchronous call of the library gives, made in a worker thread within the time of the request.
-
-    Whether it may write, the method of the request says: only those that read are left alone when time is up.
-    """
+    """What a synchronous call of the library gives, made in a worker thread within the time of the request."""
     workers: Workers = request.app.state.workers
     writes = request.scope["method"] not in _READS
     operation = partial(_one_operation, function, *args, **kwargs)

@@ -227,10 +227,7 @@ class Meter:
         self._next_survey = self._next_verify = time.monotonic()
 
     def catch_up(self) -> None:
-        """Count what is new in the audit log, and have a survey made if it is time for one.
-
-        Raises nothing for what is wrong with the root: the numbers say so, and the log of the server why.
-        """
+        """Count what is new in the audit log, and have a survey made if it is time for one."""
         try:
             self.log.catch_up()
         except CatmemError as error:

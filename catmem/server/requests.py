@@ -67,10 +67,7 @@ class Field:
 
 
 def read_values(parameters: Sequence[Field], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The values of parameters as a request gives them. Raises ``RequestError`` 400 (``bad_parameter``).
-
-    What is unknown, and what is given twice, is refused: what is quietly left out may be what the caller meant most.
-    """
+    """The values of parameters as a request gives them. Raises ``RequestError`` 400 (``bad_parameter``)."""
     known = {each.name: each for each in parameters if each.place != "header"}
     values: dict[str, Any] = {}
     for name, text in given:
@@ -172,10 +169,7 @@ def tag_of(body: bytes, base: str | None = None) -> str:
 
 
 def read_match(headers: Sequence[str]) -> IfMatch | None:
-    """What ``If-Match`` says, which may stand in several headers.
-
-    Raises ``RequestError`` 400 (``bad_precondition``) for more than one tag, and for ``*``.
-    """
+    """What ``If-Match`` says, which may stand in several headers."""
     if not headers:
         return None
     header = ", ".join(headers)
@@ -233,12 +227,7 @@ _FROM_INTERNAL = 500
 
 
 def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = None) -> tuple[int, dict[str, Any]]:
-    """The status and the JSON of an answer: ``jsonable(error)``, and ``head`` where a write was refused for it.
-
-    ``status`` is that of the error where it is asked for, if it is another one there than everywhere. For a ``bounded``
-    caller (an agent, or unknown) without what it says of this machine: places of files, and what is wrong with
-    them.
-    """
+    """The status and the JSON of an answer: ``jsonable(error)``, and ``head`` where a write was refused for it."""
     status = error.http_status if status is None else status
     data = {name: value for name, value in jsonable(error).items() if value is not None}
     if isinstance(error, RefusedError) and error.head is not None:

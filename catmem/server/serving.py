@@ -30,10 +30,7 @@ _LONGEST_TURN = 0.001
 
 
 def listen(host: str, port: int, *, has_tokens: bool) -> socket.socket:
-    """A socket that listens; port 0 takes any that is free.
-
-    Raises ``ConfigError``: ``no_tokens`` for an address that others reach, if there are none; ``cannot_listen``.
-    """
+    """A socket that listens; port 0 takes any that is free."""
     refusal = ConfigError(
         f"{host} can be reached by others, and without tokens every caller reads and writes memory",
         code="no_tokens",
@@ -49,10 +46,7 @@ def url_of(listening: socket.socket) -> str:
 
 
 def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -> None:
-    """Serve on the socket until SIGINT or SIGTERM, and finish what is under way. The store is left open.
-
-    ``ready`` is called once when requests are answered.
-    """
+    """Serve on the socket until SIGINT or SIGTERM, and finish what is under way. The store is left open."""
     config = uvicorn.Config(
         app,
         http="h11",

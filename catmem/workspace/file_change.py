@@ -44,11 +44,7 @@ class FileChange:
 def write_file(
     workspace: Root, file: FileChange, change: Change, *, expected: str | None = None, keeps_copy: bool = False
 ) -> FileChange:
-    """Write the new text of a file, if it is another one; ``expected`` is what was read, by default the text before.
-
-    With ``keeps_copy`` a copy of a file that is no entity is kept. Raises ``RefusedError`` and
-    ``ChangedMeanwhileError`` where the file is another by now, ``StoreError`` and ``UnreadableError``.
-    """
+    """Write the new text of a file, if it is another one; ``expected`` is what was read, by default the text before."""
     if not file.changes:
         return file
     old, new = file.before.encode(), file.after.encode()

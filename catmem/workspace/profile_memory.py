@@ -107,12 +107,7 @@ class ProfileMemory:
         )
 
     def narrowed(self, categories: Sequence[str], budget: int | None = None) -> ProfileMemory:
-        """Of what the profile may see, only these categories; all of it if there are none.
-
-        Each is a selector as in a profile (``style``, ``finance-*``, ``!finance-payroll``), and they order the prompt.
-        ``budget``, in characters of the whole prompt, replaces that of the profile. Raises ``ConfigError``
-        (``selector``).
-        """
+        """Of what the profile may see, only these categories; all of it if there are none."""
         for selector in categories:
             if fault := selector_fault(selector):
                 raise ConfigError(fault[0], code="selector", hint=fault[1])
@@ -201,10 +196,7 @@ class Session:
 
 
 def read_memory(workspace: Root, name: str, *, source: str | None = None) -> ProfileMemory:
-    """What the profile ``name`` may be shown of its own files, or of those of ``source``, as they are now.
-
-    Raises ``ConfigError`` and ``UnreadableError``.
-    """
+    """What the profile ``name`` may be shown of its own files, or of those of ``source``, as they are now."""
     with one_reading():
         profile = workspace.profile(name)
         owner = workspace.profile(source) if source is not None else profile

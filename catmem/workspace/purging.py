@@ -79,14 +79,7 @@ class PurgeReport:
 
 
 def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, dry_run: bool = False) -> PurgeReport:
-    """Forget an entry for good: from the file, its history, retired files and backups, and wherever else it stands.
-
-    Every entry of the entity that holds ``old_text``, now or at any revision, is forgotten; for an id, those with the
-    body of that entry. Entries with the same bodies in the files of other profiles (a seeded copy) go too. What could
-    not be reached is named. Raises ``NoMatchError``, and, without ``every``, ``AmbiguousError`` if entries of several
-    bodies hold the text now. Of a declared entity ``old_text`` is words that are forgotten: raises ``EditError``
-    (``in_key``, ``in_mark``).
-    """
+    """Forget an entry for good: from the file, its history, retired files and backups, and wherever else it stands."""
     # A refusal is on record under the entity too.
     named = entity if "/" in entity or ":" in entity else f"{entity}/user"
     with gate.checks(workspace, named, op="purge", agent=PERSON, recorded=not dry_run):
@@ -242,10 +235,7 @@ class _Purging:
         return self.redaction if entity == self.name else self._elsewhere
 
     def forget_if_held(self, entity: str, *, unsure: bool = False) -> None:
-        """Forget the entries in another entity's file and history, if they are there. What fails is noted.
-
-        With ``unsure`` for what lies beside and is of an unknown entity, so that it is looked at last.
-        """
+        """Forget the entries in another entity's file and history, if they are there. What fails is noted."""
         if entity in self.entities:
             return
         try:
@@ -351,11 +341,7 @@ class _Purging:
     # --- the lock of seeds --------------------------------------------------------------------------------------
 
     def forget_in_lock(self) -> None:
-        """Take the entries that are forgotten out of the lock of the root, and remove the copies of it.
-
-        An entry goes if its body is one of those; of what was seeded from or to the entity also if it holds the text by
-        which they were chosen. A lock that is not whole cannot be taken apart: it is left, and named.
-        """
+        """Take the entries that are forgotten out of the lock of the root, and remove the copies of it."""
         root, file = self.workspace.root, SeedFile(self.workspace.root)
         try:
             if self._without_texts(file):

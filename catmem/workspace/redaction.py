@@ -60,10 +60,7 @@ def is_purged(entry: Entry) -> bool:
 
 
 def needle_of(text: str) -> bytes:
-    """Bytes that stand in every file with an entry that says ``text``: its longest line, however it is stored.
-
-    Tags, list markers and escapes stand in front of a line, and newlines behind it.
-    """
+    """Bytes that stand in every file with an entry that says ``text``: its longest line, however it is stored."""
     lines = unify_newlines(text).strip().split("\n")
     lines[0] = _MARKER.sub("", lines[0], count=1)
     return max((line.strip().encode(errors="replace") for line in lines), key=len)
@@ -81,10 +78,7 @@ class Redaction:
         text: str | None = None,
         is_own: bool = True,
     ) -> None:
-        """``needle`` stands in all bytes that may hold one of the bodies.
-
-        ``text`` is what all of them hold, if they were chosen by that; in files of others it stays in other words.
-        """
+        """``needle`` stands in all bytes that may hold one of the bodies."""
         self.bodies = frozenset(bodies)
         self.text = text
         self._parse = parse
@@ -103,10 +97,7 @@ class Redaction:
         return [entry for entry in entries_near(found, self.needle) if self._is_one(entry)] if found else []
 
     def __call__(self, data: bytes) -> bytes:
-        """The bytes with a mark in the place of each such entry, or of all if they cannot be parsed and hold one.
-
-        The same bytes if there is none.
-        """
+        """The bytes with a mark in the place of each such entry, or of all if they cannot be parsed and hold one."""
         if self.needle not in data:
             return data
         document = read(self._parse, data)
@@ -148,10 +139,7 @@ class Redaction:
         return known
 
     def without(self, data: bytes) -> bytes:
-        """The bytes without such entries, as if each had been removed by an edit.
-
-        Raises ``NotUtf8Error`` and ``TooLargeError`` for what holds one and cannot be parsed.
-        """
+        """The bytes without such entries, as if each had been removed by an edit."""
         if not self.holds(data):
             return data
         document = self._parse(data)

@@ -74,11 +74,7 @@ def texts_of(entry: Entry | Version) -> list[str]:
 
 
 def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:
-    """An entry as JSON-ready data: category, body, tags, id.
-
-    ``to_agent``: a text in which the scan finds something is replaced by a line that names the rules, and ``threats``
-    lists them; the id still names the entry, so that it can be replaced or removed.
-    """
+    """An entry as JSON-ready data: category, body, tags, id."""
     shown: dict[str, Any] = jsonable(entry)
     threats = rules_in(texts_of(entry)) if to_agent else ()
     if threats:

@@ -28,10 +28,7 @@ class SeedDialogue(ConflictDialogue):
         self._workspace = workspace
 
     def plan(self, planned: Callable[..., SeedPlan]) -> SeedPlan:
-        """The plan by the answers. Own words are written to the source, and the target takes them from there.
-
-        Raises what a write to the source raises; nothing is seeded then.
-        """
+        """The plan by the answers. Own words are written to the source, and the target takes them from there."""
         plan = planned()
         answers: dict[str, Choice | Version | None] = {}
         own: dict[str, Version] = {}

@@ -84,10 +84,7 @@ def _flags(left: list[tuple[str, str]], names: Sequence[str], marks: list[list[s
 def _lines(
     fleet: Fleet, names: Sequence[str], categories: Sequence[str], target: str | None, width: int | None
 ) -> Iterator[str]:
-    """A line for each category: how many read it and may write it, and as many of their names as there is room for.
-
-    Without a ``width`` these are all.
-    """
+    """A line for each category: how many read it and may write it, and as many of their names as there is room for."""
     rows = [("category", "entries", "readers", "writers", "names")]
     for category in categories:
         marks = {name: fleet.cells[category][name].mark(target) for name in names}

@@ -120,10 +120,7 @@ def conflict_lines(plan: FilePlan) -> str:
 
 
 def conflict_text(plan: FilePlan, conflict: Conflict, newline: str = "\\n") -> str:
-    """One conflict, with the whole texts of what both come from, of the target and of the source.
-
-    A ``newline`` is written out, since a line in the log of a CI run can be a command.
-    """
+    """One conflict, with the whole texts of what both come from, of the target and of the source."""
     sides = (("base", conflict.base), ("target", conflict.ours), ("source", conflict.theirs))
     either = conflict.ours or conflict.theirs
     where = f" in {either.category}" if either is not None and either.category else ""

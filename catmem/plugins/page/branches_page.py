@@ -87,12 +87,7 @@ def one_branch(
     *,
     otherwise: bool = False,
 ) -> Page:
-    """A branch beside the head: each conflict with what both come from, and what a merge writes.
-
-    ``said`` are the fields of the form: what was chosen of each conflict; ``refusal`` tells why they were not written.
-    ``otherwise``: they were changed since the result was shown. Raises ``UnknownNameError``, ``UnknownRevisionError``,
-    and ``EditError`` (``bad_answer``) for what cannot be chosen.
-    """
+    """A branch beside the head: each conflict with what both come from, and what a merge writes."""
     workspace, entity, branch, given = asked.workspace, asked.named, asked.path["branch"], said or {}
     found, possible = branch_of(workspace, entity, branch), True
     try:
@@ -165,10 +160,7 @@ def _decided(asked: PageRequest, said: Mapping[str, str]) -> MergePlan:
 
 
 def _asking(said: Mapping[str, str]) -> Ask:
-    """What a form says of conflicts, as a merge asks for it; what was not chosen stays open.
-
-    Asking raises ``EditError`` (``bad_answer``) for what cannot be chosen of a conflict.
-    """
+    """What a form says of conflicts, as a merge asks for it; what was not chosen stays open."""
 
     def ask(found: Disagreement) -> Answer:
         conflict, key = found.conflict, _key_of(found)
@@ -244,10 +236,7 @@ def preview(sent: SentForm) -> Page:
 
 
 def merge(sent: SentForm) -> Redirect | Page:
-    """Merge a branch as it was decided, if the head is still the one that was shown.
-
-    Where the result was shown and the decisions are others by now, the new result is shown first.
-    """
+    """Merge a branch as it was decided, if the head is still the one that was shown."""
     if "result" in sent.fields and _is_otherwise(sent):
         return one_branch(sent, sent.fields, otherwise=True)
     try:

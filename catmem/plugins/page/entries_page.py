@@ -125,10 +125,7 @@ def _form(
 
 
 def choices(workspace: Workspace, entity: str, document: Document, draft: EntryDraft) -> Choices:
-    """The categories that an entry of this file can go to, as far as they are known, and the domains.
-
-    That of the draft is always among them: a browser chooses the first where it finds none that is chosen.
-    """
+    """The categories that an entry of this file can go to, as far as they are known, and the domains."""
     owner, _, target = entity.partition("/")
     taxonomy = workspace.config.taxonomy
     there = [section.category for section in document.sections]
@@ -295,10 +292,7 @@ def undo(sent: SentForm) -> Redirect:
 
 
 def _meant(sent: SentForm) -> Entry:
-    """The entry that a form is on, as it was shown.
-
-    Raises ``StaleError`` where that is no longer known, and ``RequestError`` for a form that names none.
-    """
+    """The entry that a form is on, as it was shown."""
     return entry_meant(seen_document(sent), sent.get("entry"), sent.get("where"))
 
 
@@ -365,10 +359,7 @@ class Tick(NamedTuple):
 
 
 def action(name: str) -> Action:
-    """What makes the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``.
-
-    Raises ``RequestError`` 422 where nothing is ticked.
-    """
+    """What makes the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``."""
     return partial(_answer, name)
 
 

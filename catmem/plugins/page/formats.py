@@ -164,10 +164,7 @@ def is_own_address(address: str) -> bool:
 
 
 def with_query(address: str, **said: str | None) -> str:
-    """An address whose query also says this, in the place of what it said of ``did`` and the same names.
-
-    ``None`` takes a name away.
-    """
+    """An address whose query also says this, in the place of what it said of ``did`` and the same names."""
     parts = urlsplit(address)
     kept = [(name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if name not in {DID, *said}]
     added = [(name, value) for name, value in said.items() if value is not None]

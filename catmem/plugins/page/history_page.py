@@ -70,10 +70,7 @@ def _change(revision: Revision, sizes: Mapping[str, int]) -> int | None:
 
 
 def revision(asked: PageRequest) -> Page:
-    """What a revision changed; with ``since`` in the query, what changed from that one to it.
-
-    Of two that a person chose, the query names both.
-    """
+    """What a revision changed; with ``since`` in the query, what changed from that one to it."""
     name = asked.path["revision"]
     if name == CHOSEN:
         name = asked.query.get("to", NOW)

@@ -157,10 +157,7 @@ class Waiting(NamedTuple):
 
 
 def queue(asked: PageRequest) -> Page:
-    """What is due, in the order of a review; the query may name a ``profile``, a ``state`` and an ``entry``.
-
-    For one profile also its copies that are answered at their sources, with the way there.
-    """
+    """What is due, in the order of a review; the query may name a ``profile``, a ``state`` and an ``entry``."""
     profiles = agent_names(asked.workspace)
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     # What a round on the command line passed over is due all the same.

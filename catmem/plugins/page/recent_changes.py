@@ -155,10 +155,7 @@ class ChangedEntry(NamedTuple):
 
 
 def _became(workspace: Workspace, record: Revision) -> ChangedEntry | None:
-    """What became of the one entry that a revision was on; ``None`` where it was on several, or on none.
-
-    Raises what reading the store raises.
-    """
+    """What became of the one entry that a revision was on; ``None`` where it was on several, or on none."""
     last = only_action(record)
     if last is None:
         return None

@@ -95,11 +95,7 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
     refusal: FormRefusal | None = None,
     results: Sequence[SeedPlan] = (),
 ) -> Page:
-    """What a seed of ``name``, or of all that ``source`` seeds, would change by now.
-
-    ``resolve`` says how conflicts are settled (``_resolved``). ``results`` are those of a seed that did not write
-    everything, ``refusal`` is why none did.
-    """
+    """What a seed of ``name``, or of all that ``source`` seeds, would change by now."""
     is_one = name is not None
     targets = _targets(workspace, source, name)
     plan = workspace.plan_seed(source, targets, resolve=_resolved(resolve), every_entry=is_one)
@@ -128,10 +124,7 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
 
 
 def _resolved(said: str) -> Resolve | None:
-    """What an address or a form says of conflicts: a side for all, or ``ID-SIDE`` of some with ``.`` between.
-
-    Raises ``RequestError`` 400 for anything else.
-    """
+    """What an address or a form says of conflicts: a side for all, or ``ID-SIDE`` of some with ``.`` between."""
     sides: dict[str, Choice] = {each: each for each in SIDES}
     if not said or said in sides:
         return sides.get(said)

@@ -203,10 +203,7 @@ def _key(*parts: object) -> str:
 
 
 def _chosen(sent: SentForm, prefix: str, now: Mapping[str, T]) -> list[tuple[T, str]]:
-    """The rows of the list ``now`` for which the form says that something is to be done, and what.
-
-    Raises ``RequestError``: 422 where it says nothing, 409 where a row is on the list no more.
-    """
+    """The rows of the list ``now`` for which the form says that something is to be done, and what."""
     if not _said(sent, prefix):
         raise nothing_ticked("nothing is chosen")
     said = {key: value for key, value in _said(sent, prefix).items() if value != _BOTH}

@@ -1,7 +1,5 @@
 """docs/running.md: a backup that ordinary tools take, also while something writes; the unit, and the container's file."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

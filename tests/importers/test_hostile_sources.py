@@ -1,7 +1,5 @@
 """Files of other programs as somebody hostile would make them: no hang, no traceback, nothing half read, a clear error."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -61,12 +61,9 @@ class Repository:
         assert done.returncode == 0, done.stderr.decode()
         return done.stdout.decode()
 
-    def set_up(self, *attributes: str) -> None:
-        """With ``attributes`` git merges as they say; without, as catmem does."""
-        if attributes:
-            (self.folder / ".gitattributes").write_text("".join(f"{line}\n" for line in attributes))
-        else:
-            self.catmem("init", "--git")
+    def set_up(self) -> None:
+        """Have git merge as catmem does."""
+        self.catmem("init", "--git")
         self.commit({}, "set up")
 
     def commit(self, files: dict[str, bytes], message: str) -> None:

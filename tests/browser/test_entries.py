@@ -237,27 +237,12 @@ def test_who_typed_and_leaves_is_asked(window, server):
     assert server.requests("POST") == []
 
 
-def test_who_typed_and_sends_another_form_is_asked(window):
-    window.open(FILE)
-    window.click(window.button("Add an entry"))
-    typed(window, content="Half a thought")
-    assert was_asked(window, window.button("Verify", window.opened("Signs mail")))
-
-
 def test_who_sends_is_not_asked(window):
     window.open(FILE)
     do(window, "Edit", "Signs mail")
     typed(window, content="A whole thought.")
     assert not was_asked(window, window.button("Save"))
     assert told(window)
-
-
-def test_a_text_that_was_refused_is_asked_after_as_well(window):
-    window.open(FILE)
-    do(window, "Edit", "Signs mail")
-    typed(window, domain="No Slug")
-    send(window, "Save", 422)
-    assert was_asked(window, window.find(".brand"))
 
 
 # --- hostile, and without JavaScript ---------------------------------------------------------------------------------

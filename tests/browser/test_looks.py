@@ -36,33 +36,6 @@ def test_the_first_stop_of_the_tab_key_skips_to_the_content(calm):
     assert calm.focused.get_attribute("id") == "main"
 
 
-def test_who_sees_what_is_in_sight_on_a_telephone(calm):
-    calm.look(390)
-    calm.open("/page/access")
-    marks = calm.run(
-        "return [...document.querySelectorAll('.matrix td:has(.mark)')].map((cell) =>"
-        " [getComputedStyle(cell, '::before').content, cell.getBoundingClientRect().right])"
-    )
-    assert {name for name, _ in marks} >= {'"boss"', '"neo"', '"pupil"'}
-    assert all(0 < right <= 390 for _, right in marks)
-    assert calm.run("const it = document.querySelector('.scroll'); return it.scrollWidth - it.clientWidth") == 0
-
-
-MIDDLES = """
-return [...document.querySelectorAll('.top-inside > *')].map((each) => each.getBoundingClientRect())
-  .filter((place) => place.width).map((place) => Math.round((place.top + place.bottom) / 2));
-"""
-
-
-@pytest.mark.parametrize("width", [320, 390, 800, 1280])
-def test_the_head_of_the_page_is_one_row(calm, width):
-    calm.look(width)
-    calm.open("/")
-    middles = calm.run(MIDDLES)
-    assert len(middles) == 3  # the name, the pages or the button that lists them, the search
-    assert max(middles) - min(middles) <= 1
-
-
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_button_lists_the_pages_on_a_telephone(calm, scripts):
     calm.look(390, "dark")

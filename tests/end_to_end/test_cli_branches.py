@@ -1,10 +1,8 @@
 """``catmem branches`` and ``catmem merge`` on files, and what ``log`` and ``diff`` show of branches."""
 
-import re
-
 import pytest
 
-from tests.end_to_end.terminal import begun, copied, error_of, run, run_json
+from tests.end_to_end.terminal import begun, copied, run, run_json
 from tests.together import together
 
 ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")
@@ -34,16 +32,6 @@ def test_a_stale_write_says_that_it_is_a_branch(user):
     assert run_json(*ADD, "Less.", "--expected", "2")["branch"] is True
 
 
-def test_branches_lists_what_is_not_merged(user):
-    rows = [re.split(r"  +", line) for line in run("branches").stdout.splitlines()]
-    assert [(*row[:4], *row[5:]) for row in rows] == [
-        ("neo/user", "3b", "from 2", "boss", "put", "1 entry", "1 conflict"),
-        ("neo/user", "3a", "from 2", "neo", "put", "1 entry", "merges by itself"),
-    ]
-    assert {row[4] for row in rows} == {"< 1 h"}
-    assert run("branches", "boss").stderr == "No branch is left to merge.\n"
-
-
 def test_a_branch_that_merges_by_itself(user):
     assert run("merge", "neo", "3a").stdout == "merged 3a in neo/user (revision 4)\n"
     assert "Vendor for print is Ink." in user.read_text()
@@ -57,21 +45,6 @@ def test_what_was_dropped_is_told_apart_from_what_was_merged(user):
     said = "3b was dropped in revision 4; what it says is in the history (catmem diff neo/user 2 3b)\n"
     assert run("merge", "neo", "3b").stderr == f"{said}Nothing was written.\n"
     assert run("merge", "neo", "3b", "--drop").stderr == f"{said}Nothing was written.\n"
-
-
-def test_a_conflict_is_shown_and_nothing_is_written(user):
-    before = user.read_bytes()
-    result = run("merge", "neo", status=3)
-    assert result.stderr.splitlines()[:5] == [
-        "error[merge_conflict]: 1 entry was changed on both sides: in neo/user, and in 3a, 3b",
-        "  1. branch 3b in rules: both sides reworded this entry",
-        "     base:          [created: 2026-01-02] Invoices are due on the 15th.",
-        "     ours (person): [created: 2026-01-02] Invoices are due on the 20th.",
-        "     theirs (boss): [created: 2026-01-02] Invoices are due on the 30th.",
-    ]
-    error = error_of("merge", "neo", status=3)
-    assert (error["code"], [each["theirs_by"] for each in error["conflicts"]]) == ("merge_conflict", ["boss"])
-    assert user.read_bytes() == before
 
 
 def test_a_dry_run_shows_the_text_and_the_conflicts(user):
@@ -150,19 +123,6 @@ def users(user):
     for words in ("It comes late.", "It comes in full."):
         run("add", "-p", "boss", "-c", "pay", words, "--expected", "0")
     return user
-
-
-def test_all_that_merges_by_itself_is_merged_and_the_rest_is_left(users):
-    result = run("merge", "--all", status=3)
-    assert result.stdout.splitlines() == [
-        "merged 1a, 1b in boss/user (revision 2)",
-        "merged 3a in neo/user (revision 4)",
-        "left 3b in neo/user: 1 conflict",
-    ]
-    assert "1 branch left. 'catmem merge neo/user 3b --interactive' asks who wins" in result.stderr
-    assert [(each["entity"], each["revision"]) for each in run_json("branches")["branches"]] == [("neo/user", "3b")]
-    assert "Vendor for print is Ink." in users.read_text()
-    assert run("merge", "--all", status=3).stdout == "left 3b in neo/user: 1 conflict\n"
 
 
 def test_all_are_merged_where_somebody_says_who_wins(users):

@@ -82,12 +82,6 @@ def test_log_of_a_file_that_cannot_be_read_shows_its_history_all_the_same(user):
 # --- diff ----------------------------------------------------------------------------------------------------------
 
 
-def test_diff_of_two_revisions(user):
-    result = run("diff", "neo", "1", "2")
-    assert result.stdout.startswith("--- a/neo/user\trevision 1\n+++ b/neo/user\trevision 2\n@@ ")
-    assert patched(USER, result.stdout) == user.read_text().replace("§\n[created: 2026-11-21] Vendor is Beta.\n", "")
-
-
 def test_diff_with_what_is_there_now_and_without_revisions_with_what_changed_last(user):
     result = run("diff", "neo", "1")
     assert "+++ b/neo/user\tnow\n" in result.stdout

@@ -53,16 +53,6 @@ CONFLICT = """\
 """
 
 
-def test_a_seed_says_what_it_did_to_each_file(place, neo):
-    result = run("seed", "boss", "neo", "ann", *AS_OF)
-    assert result.stdout == "neo/user: 3 added (revision 1)\nann/user: 2 added (revision 1)\n"
-    assert result.stderr == "2 files written, 0 unchanged.\n"
-    assert neo.read_text(encoding="utf-8") == NEO
-    again = run("seed", "boss", "neo", "ann", *AS_OF)
-    assert again.stdout == "neo/user: in sync\nann/user: in sync\n"
-    assert again.stderr == "0 files written, 2 unchanged.\n"
-
-
 def test_in_sync_says_what_the_target_changed_or_removed(place, neo):
     run("seed", "boss", "neo", *AS_OF)
     neo.write_text(NEO.replace("Likes tea.\n§\n", "").replace("Acme", "Core"), encoding="utf-8")

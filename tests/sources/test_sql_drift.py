@@ -282,15 +282,6 @@ def test_over_mcp_an_agent_gets_the_generations_and_the_snapshot(agent):
 # --- on demand -------------------------------------------------------------------------------------------------------
 
 
-def test_export_and_import_of_a_snapshot(agent):
-    agent.run("export", "--snapshot", "before.json")
-    sql(agent, INSERT, UPDATE, DELETE)
-    agent.run("import", "--snapshot", "before.json")
-    assert texts(agent) == set(FOUR)
-    agent.run("import", "--snapshot", "before.json")
-    assert len(agent.data("log", ENTITY)["revisions"]) == 6
-
-
 def test_the_snapshot_of_a_drift_can_be_brought_back(agent):
     sql(agent, INSERT)
     agent.tool("orchestrator", **ADD)
@@ -298,17 +289,3 @@ def test_the_snapshot_of_a_drift_can_be_brought_back(agent):
     sql(agent, "DELETE FROM user_memories")
     agent.run("import", "--snapshot", snapshot)
     assert texts(agent) == {*FOUR, "By SQL."}
-
-
-@pytest.mark.parametrize("edited", ["content", "generation_actual"])
-def test_an_edited_snapshot_is_refused(agent, edited):
-    agent.run("export", "--snapshot", "before.json")
-    path = agent.folder / "before.json"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    if edited == "content":
-        said["entries"][0]["content"] = "Never said."
-    else:
-        said["generation_actual"] = 99
-    path.write_text(json.dumps(said), encoding="utf-8")
-    assert agent.data("import", "--snapshot", "before.json", status=2)["code"] == "edited"
-    assert len(rows(agent)) == 4

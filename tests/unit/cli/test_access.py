@@ -1,49 +1,9 @@
 """``catmem access``."""
 
-import json
-
 import pytest
 
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
-
-EXAMPLE = """\
-category                    entries  orchestrator  morpheus  neo  trinity  scout
-communication-style               3  rw            r         r    r        r
-cognitive-patterns                2  rw            r         .    .        .
-working-relationship              3  rw            rw        .    .        .
-workflow-rules-development        4  rw            .         rw   .        .
-workflow-rules-finance            5  rw            .         .    rw       .
-approval-conventions              2  rw            .         .    r        .
-finance-vendors                   2  rw            .         .    r        .
-finance-budgets                   1  rw            .         .    r        .
-finance-payroll                   1  rw            .         .    .        .
-projects                          2  rw            .         .    .        .
-notes                             3  rw            rw        rw   .        .
-__uncategorized__                 2  rw            .         .    .        .
-
-r reads   rw reads and may write   . neither
-Tier 1 (orchestrator) may write in the files of all profiles, every other profile in its own.
-
-Read by the most of 5 profiles:
-  communication-style         5  3 entries
-  notes                       3  3 entries
-  cognitive-patterns          2  2 entries
-  working-relationship        2  3 entries
-  workflow-rules-development  2  4 entries
-
-Read by tier 1 only:
-  finance-payroll    1 entry
-  projects           2 entries
-  __uncategorized__  2 entries in MEMORY.md
-A profile reads what its user_memory_categories and memory_categories name.
-"""
-
-
-@pytest.fixture
-def example(tmp_path):
-    run("init", "--example", tmp_path / "demo")
-    return tmp_path / "demo"
 
 
 @pytest.fixture
@@ -54,11 +14,6 @@ def place(tmp_path):
     put(tmp_path / "profiles" / "trin.yaml", "user_memory_categories: ['!pay', '*']\ninclude_uncategorized: false\n")
     put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Tlak\ntwo\n")
     return tmp_path
-
-
-def test_the_example(example):
-    result = run("access", "--root", example)
-    assert (result.stdout, result.stderr) == (EXAMPLE, "")
 
 
 def test_names_that_fit_stand_over_their_columns(place):
@@ -96,27 +51,6 @@ def test_a_part(place, choices, lines):
     assert len(table) == 2, "what is read by the most and by nobody is told of the whole root only"
 
 
-def test_declared_entities_stand_below_with_who_writes_and_reads_them(place):
-    with (place / "catmem.yaml").open("a") as config:
-        config.write(
-            "entities:\n"
-            '  "project:alpha": {content: json, writers: [neo, trin], readers: [mouse]}\n'
-            '  "notes:alpha": {content: text}\n'
-        )
-    table = (
-        "\nDeclared entities (tier 1 may read and write all of them):\n"
-        "  entity         writers    readers\n"
-        "  project:alpha  neo, trin  mouse\n"
-        "  notes:alpha    .          .\n"
-    )
-    assert run("access", "--root", place).stdout.endswith(table)
-    assert "Declared entities" not in run("access", "--root", place, "-p", "neo").stdout
-    assert json.loads(run("access", "--root", place, "--format", "json").stdout)["entities"] == [
-        {"name": "project:alpha", "content": "json", "writers": ["neo", "trin"], "readers": ["mouse"]},
-        {"name": "notes:alpha", "content": "text", "writers": [], "readers": []},
-    ]
-
-
 def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_names(tmp_path):
     names = [f"agent-{number:03}" for number in range(100)]
     for number, name in enumerate(names):
@@ -135,17 +69,6 @@ def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_name
         line for line in run("access", "--root", tmp_path, "-c", "common").stdout.splitlines() if "agent" in line
     )
     assert [name for name in names if f"{name} r" in line] == names
-
-
-def test_why(example):
-    result = run("access", "--root", example, "--why", "trinity", "payroll")
-    assert result.stdout.startswith("trinity and finance-payroll\n\nreads it in USER.md: no\n")
-    assert (
-        "reads it in MEMORY.md: no\n"
-        "  '!finance-payroll' of memory_categories takes it away, after 'finance-*' has selected it\n"
-    ) in result.stdout
-    assert "profiles/trinity.yaml:14\n" in result.stdout
-    assert "profiles/specialist.yaml:17, which trinity extends\n" in result.stdout
 
 
 def test_an_empty_root(tmp_path):

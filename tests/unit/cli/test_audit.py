@@ -49,19 +49,6 @@ def test_a_write_to_an_entity_that_there_is_not_is_on_record(place):
     assert line.split()[2:] == ["refused", "project:alpha", "write", "person", "-", "->", "-", "unknown_entity"]
 
 
-def test_the_lines_are_told_the_newest_last(unchanged):
-    result = run("audit", "--root", unchanged)
-    assert result.stderr == ""
-    assert [line.split()[2:] for line in result.stdout.splitlines()] == [
-        ["ok", "neo/user", "add", "person", "0", "->", "1"],
-        ["ok", "neo/user", "add", "person", "1", "->", "2"],
-        ["conflict", "neo/user", "add", "person", "1", "->", "-", "stale_prev"],
-    ]
-    assert len(run("audit", "--root", unchanged, "--status", "ok", "--since", "1d", "-n", "1").stdout.splitlines()) == 1
-    result = run("audit", "--root", unchanged, "--entity", "neo/memory")
-    assert (result.stdout, result.stderr) == ("", "No operation was recorded that fits.\n")
-
-
 @together(
     ("arguments", "said"),
     [

@@ -26,17 +26,6 @@ def text(place):
     return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
 
 
-def test_from_one_command_to_the_other(place):
-    made = run(*ADD)
-    assert made.stdout.count("\n") == 1
-    adopted = "what the file held before is kept as revision 1 of its history, on which this envelope is made\n"
-    assert made.stderr == adopted
-    assert run(*ADD).stderr == ""
-    written = run("write", "--envelope", "-", input=made.stdout)
-    assert written.stdout == "written to talk in neo/user (revision 2), 225 of 900 characters\n"
-    assert "tea, not coffee" in text(place)
-
-
 def test_a_whole_text_from_a_person(place):
     made = run("envelope", "-p", "neo", "--text", "-", "--alert", input="## Talk\nnothing else\n")
     assert "error[semantic_collision]" in run("write", "--envelope", "-", input=made.stdout, status=3).stderr

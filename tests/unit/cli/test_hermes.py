@@ -1,7 +1,6 @@
 """``catmem hermes`` and ``catmem init --from-hermes`` as a person calls them."""
 
 import json
-import re
 import sys
 import venv
 
@@ -33,17 +32,6 @@ def rooted(hermes):
     return hermes
 
 
-def test_a_root_is_made_over_hermes(hermes):
-    assert run("init", "--from-hermes").stdout == (
-        "wrote .hermes/catmem.yaml\nwrote .hermes/catmem-profiles/default.yaml\nwrote .hermes/catmem-profiles/coder.yaml\n"
-        "\nNext:\n  cd .hermes\n  catmem sort -p NAME    # and name in its profile what it may read\n"
-        "  catmem hermes install --all --dry-run\n"
-    )
-    assert run("init", "--from-hermes", str(hermes)).stdout == "nothing to do\n"
-    put(hermes / "profiles" / "coder" / "memories" / "USER.md", "Tea.\n§\nNo sugar.")
-    assert "Tea." in run("prompt", "coder", "--root", str(hermes)).stdout
-
-
 @pytest.mark.parametrize("other", ["--example", "--git"])
 def test_a_root_over_hermes_is_nothing_else(hermes, other):
     before = snapshot(hermes)
@@ -60,25 +48,6 @@ def test_what_would_change_is_shown_first_and_nothing_is_written_unasked(rooted)
     unasked = run("hermes", "install", "--all", status=2)
     assert unasked.stdout == dry.stdout
     assert "Give --yes to do it." in unasked.stderr
-    assert snapshot(rooted) == before
-
-
-def test_install_status_and_uninstall(rooted):
-    before = snapshot(rooted)
-    done = run("hermes", "install", "--all", "--yes")
-    assert "installed in .hermes\ninstalled in .hermes/profiles/coder\n" in done.stdout
-    assert "hermes memory status" in done.stderr
-    assert (
-        run("hermes", "install", "--all", "--yes").stdout
-        == ".hermes: nothing to do\n.hermes/profiles/coder: nothing to do\n"
-    )
-    shown = run("hermes", "status", "--all").stdout.splitlines()
-    assert [line.split() for line in shown] == [
-        ["profile", "catmem", "root", "as", "own", "tool"],
-        ["default", "installed", ".hermes", "default", "off"],
-        ["coder", "installed", ".hermes", "coder", "off"],
-    ]
-    run("hermes", "uninstall", "--all", "--yes")
     assert snapshot(rooted) == before
 
 
@@ -114,11 +83,6 @@ def test_a_broken_profile_of_hermes_does_not_block_the_others(hermes):
     assert json.loads(run("init", "--from-hermes", "--format", "json", status=2).stdout)["skipped"] == ["aide"]
     put(config, CONFIG)
     assert "wrote .hermes/catmem-profiles/aide.yaml\n" in run("init", "--from-hermes").stdout
-
-
-def test_hints_name_what_the_command_has(hermes):
-    assert "catmem init --from-hermes DIR" in run("init", "--from-hermes", "nope", status=2).stderr
-    assert "catmem init --from-hermes .hermes" in run("hermes", "install", "--home", str(hermes), status=2).stderr
 
 
 def test_a_root_elsewhere_and_a_profile_of_another_name(hermes, tmp_path):
@@ -179,50 +143,3 @@ def test_a_home_that_is_not_understood_stops_all_of_them(rooted, config, code):
     before = snapshot(rooted)
     assert f"error[{code}]" in run("hermes", "install", "--all", "--yes", status=2).stderr
     assert snapshot(rooted) == before
-
-
-def test_a_sync_tells_of_each_file(rooted):
-    put(rooted / "memories" / "USER.md", "## Tastes\nTea.\n§\n## Payroll\nSecret.\n")
-    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
-    dry = run("hermes", "sync", "--all", "--dry-run")
-    assert "+Tea.\n" in dry.stdout
-    assert "Secret" not in dry.stdout
-    file = rooted / "profiles" / "coder" / "memories" / "USER.md"
-    assert not file.exists()
-    assert run("hermes", "sync", "default", "--all").stdout == "coder/user: 1 added (revision 1)\n"
-    assert file.read_text(encoding="utf-8") == "## Tastes\n§\nTea.\n§\n## __uncategorized__"
-    assert run("hermes", "sync", "default", "coder").stdout == "coder/user: in sync\n"
-    said = json.loads(run("hermes", "sync", "--all", "--format", "json").stdout)
-    assert said["syncs"][0]["files"][0]["target"] == "coder/user"
-
-
-def test_a_sync_over_the_limit_says_which_file_and_why(rooted):
-    put(rooted / "memories" / "USER.md", f"## Tastes\n{'Tea. ' * 200}\n")
-    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
-    put(rooted / "profiles" / "coder" / "config.yaml", CONFIG.replace("1375", "500"))
-    said = run("hermes", "sync", "--all", status=1).stderr
-    assert "coder/user: refused" in said
-    assert "error[over_budget]" in said
-    assert not (rooted / "profiles" / "coder" / "memories" / "USER.md").exists()
-
-
-@pytest.mark.parametrize(("side", "asks"), [("target", True), ("source", False)], ids=["asks", "is told"])
-def test_a_conflict_is_shown_with_both_sides_and_the_next_step_and_settled(rooted, side, asks):
-    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at four.\n")
-    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
-    run("hermes", "sync", "--all")
-    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at five.\n")
-    file = rooted / "profiles" / "coder" / "memories" / "USER.md"
-    put(file, file.read_text(encoding="utf-8").replace("four", "six"))
-    for more in (["--dry-run"], []):
-        done = run("hermes", "sync", "--all", *more, status=3)
-        assert re.search(r"conflict [0-9a-f]{10} in tastes: both sides reworded this entry", done.stdout)
-        assert all(said in done.stdout for said in ("Tea with milk at six.", "Tea with milk at five."))
-        assert "in sync" not in done.stdout
-        assert "'catmem hermes sync default coder --interactive' asks who wins" in done.stderr
-    if asks:
-        run("hermes", "sync", "default", "coder", "--interactive", input=f"{side[0]}\n")
-    else:
-        run("hermes", "sync", "default", "coder", "--resolve", side)
-    assert f"Tea with milk at {'five' if side == 'source' else 'six'}." in file.read_text(encoding="utf-8")
-    assert "in sync" in run("hermes", "sync", "--all", "--dry-run").stdout

@@ -111,17 +111,6 @@ def flat(tmp_path):
     return tmp_path / "old"
 
 
-def test_flat_files_start_the_memory_as_they_are_and_what_it_proposes_next_works(flat, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run("new", "--profile", "neo", "--start", flat)
-    home = tmp_path / "new" / "homes" / "orchestrator"
-    assert {name: (home / name).read_text() for name in FLAT} == FLAT
-    assert {name: (flat / name).read_text() for name in FLAT} == FLAT
-    *_, prompt = do_next(result, tmp_path, monkeypatch)
-    assert "Prefers short answers." in prompt
-    assert "Acme" not in prompt
-
-
 def test_entries_without_a_category_are_counted(flat, tmp_path):
     put(flat / "USER.md", "Loose.\n\n## Talk\nPrefers short answers.\n")
     put(flat / "MEMORY.md", "## Notes\nSorted.\n")

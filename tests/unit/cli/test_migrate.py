@@ -25,27 +25,6 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_dry_run_shows_the_diff_and_a_table_and_writes_nothing(place):
-    result = run("homes/neo/USER.md", "--dry-run")
-    assert result.stdout == (
-        "--- a/homes/neo/USER.md\n+++ b/homes/neo/USER.md\n@@ -1,5 +1,6 @@\n"
-        " # About\n-§\n-[COMM] Short.\n-§\n+\n [OPS] Plain.\n+\n+## Communication Style\n+Short.\n"
-        "line  category             entry          why\n"
-        "   3  communication-style  [COMM] Short.  [COMM] is an alias of communication-style\n"
-        "   5  -                    [OPS] Plain.   [OPS] names no declared category\n"
-        "homes/neo/USER.md: would be migrated: of 2 entries without a category 1 moved to 1 category, 0 tagged, "
-        "1 as before\n"
-    )
-    assert result.stderr == (
-        "the heading '# About' would be the title of the file\n"
-        "labels that name no category; --declare would declare these in catmem.yaml:\n"
-        "  ops: {title: Ops}  1 entry  [OPS]\n"
-        "  Or give the labels there as aliases of another category, and run this again.\n"
-    )
-    assert (place / "homes" / "neo" / "USER.md").read_text() == FLAT
-    assert [path.name for path in (place / "homes" / "neo").iterdir()] == ["USER.md"]
-
-
 def test_a_run_says_how_to_take_it_back_and_that_works(place):
     user = place / "homes" / "neo" / "USER.md"
     result = run(user)

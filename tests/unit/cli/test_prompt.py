@@ -36,16 +36,6 @@ def ask(place, *arguments, **choices):
     return run(*arguments, "--root", place, "--as-of", "2026-11-21", **choices)
 
 
-def test_the_text(place):
-    result = ask(place, "neo")
-    assert result.stderr == ""
-    assert result.stdout == (
-        "# About the user\n\n## Talk\n- (stale: verified 2026-01-01) one\n"
-        "- [BLOCKED: instruction-override]\n"
-        "\n# Notes\n\n## Uncategorized\n- note\n"
-    )
-
-
 def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_said(place):
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
     result = ask(place, "neo")
@@ -54,26 +44,6 @@ def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_
     assert result.stderr.startswith(f"warning: {place / 'homes' / 'neo' / 'MEMORY.md'}:1: {said}")
     manifest = json.loads(ask(place, "neo", "--format", "json").stdout)["manifest"]
     assert (manifest["warnings"], manifest["hidden_uncategorized"]) == ([said], {"user": 0, "memory": 1})
-
-
-def test_an_explanation(place):
-    result = ask(place, "neo", "--explain")
-    lines = result.stdout.splitlines()
-    assert lines[0] == "neo, as of 2026-11-21, style markdown"
-    assert [line.split() for line in lines if line.startswith("  + ")] == [
-        ["+", "line", "2", "talk", "stale", "2026-01-01", "one"],
-        ["+", "line", "1", "__uncategorized__", "unverified", "note"],
-    ]
-    assert [line.split() for line in lines if line.startswith("  - ")] == [
-        ["-", "line", "4", "talk", "out:", "expired", "2026-01-01", "gone"]
-    ]
-    assert [line.split() for line in lines if line.startswith("  ! ")] == [
-        ["!", "line", "6", "talk", "blocked:", "instruction-override"]
-    ]
-    assert "  1 entry of other categories left out" in lines
-    assert f"total: {len(ask(place, 'neo').stdout)} of 900 characters" in lines
-    assert "secret" not in result.output
-    assert "pay" not in result.output
 
 
 @pytest.mark.parametrize("output_format", ["text", "json"])
@@ -110,13 +80,6 @@ def test_a_day_that_is_none(place, day):
     result = run("neo", "--root", place, "--as-of", day, status=2)
     assert result.stdout == ""
     assert "is not a day" in result.stderr
-
-
-def test_a_slice_of_what_a_profile_sees(place):
-    whole = ask(place, "neo").stdout
-    assert ask(place, "neo", "-c", "t*").stdout + "\n" + ask(place, "neo", "-c", "__uncategorized__").stdout == whole
-    assert "- from the boss" in ask(place, "--from", "boss", "-c", "talk").output
-    assert ask(place, "--from", "boss", "-c", "talk", "--budget", "20").stdout == ""
 
 
 def test_categories_stand_in_the_order_that_the_caller_gives(place):

@@ -54,15 +54,6 @@ def text(place):
 # --- a write that waits --------------------------------------------------------------------------------------------
 
 
-def test_a_write_that_waits_names_its_proposal_and_what_to_type(place):
-    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.")
-    name = re.search(r"p-[0-9a-f]{10}", result.stdout)[0]
-    assert result.stdout.startswith(f"waiting in neo/user as {name}: ")
-    assert f"catmem proposals {name} --root {place}" in result.stderr
-    assert "undo" not in result.stderr
-    assert text(place) == USER
-
-
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [
@@ -87,23 +78,6 @@ def test_every_verb_can_propose_with_a_reason(place, arguments, lines):
 
 
 # --- looking -------------------------------------------------------------------------------------------------------
-
-
-def test_a_list(place):
-    name = propose(place, "tabs", "Uses spaces.", "--reason", "The formatter says so.")
-    result = proposals(place)
-    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
-    assert re.fullmatch(
-        rf"{name}  neo/user  neo  {moment}, until 2026-12-21\n"
-        r"  why: The formatter says so\.\n"
-        r"  rules\n"
-        r"  - \[verified_date: 2026-11-01\] Uses tabs\.\n"
-        r"  \+ \[verified_date: 2026-11-21\] Uses spaces\.\n\n",
-        result.stdout,
-    )
-    assert "catmem proposals --interactive" in result.stderr
-    assert proposals(place, "neo").stdout == proposals(place, "neo/user").stdout == result.stdout
-    assert proposals(place, "neo/memory").stdout == ""
 
 
 @pytest.mark.parametrize("by", ["a person", "an editor"])

@@ -8,14 +8,6 @@ from tests.commands import catmem
 from tests.together import together
 
 
-def test_every_schema_has_a_line(tmp_path):
-    lines = catmem(tmp_path, ["schema"]).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == list(resources.SCHEMA_NAMES)
-    for line, name in zip(lines, resources.SCHEMA_NAMES, strict=True):
-        assert line.split()[1] == f"urn:catmem:schema:{name}:1"
-        assert line.split(maxsplit=2)[2] in resources.schema(name)["description"]
-
-
 @together("name", resources.SCHEMA_NAMES)
 def test_a_schema_is_printed_as_it_is_shipped_also_in_a_root_that_is_not_right(tmp_path, name):
     (tmp_path / "catmem.yaml").write_text("verion: [", encoding="utf-8")

@@ -43,21 +43,6 @@ def look(place):
     return looking
 
 
-def test_for_people(look):
-    result = look("tea")
-    assert result.stderr == f"{VERIFY_FIRST}\n"
-    assert result.stdout.splitlines() == [
-        "user:5  talk  fresh",
-        "    black Tea",
-        "",
-        "memory:2  notes  fresh",
-        f"    …{'much else ' * 7}and tea {'much else ' * 7}much…",
-        "",
-        "user:2  talk  stale: verified 2026-01-01",
-        "    Green tea in the morning",
-    ]
-
-
 def test_a_limit_says_what_it_leaves_out(look):
     result = look("tea", "--limit", "1")
     assert len(result.stdout.splitlines()) == 2

@@ -22,19 +22,6 @@ def place(tmp_path):
     return tmp_path
 
 
-def test_a_file_for_people(place):
-    assert run(place / "homes" / "neo" / "USER.md").stdout == (
-        "Title\n\n"
-        "talk (2)\n"
-        "   4  one\n      two\n      [verified_date: 2026-05-01, domain: a, b]\n"
-        "   7  ```\n      open\n"
-        "pay (1)\n"
-        "  11  secret\n"
-        "\nproblems\n"
-        "  line 7: unclosed-fence: this code fence is not closed before its entry ends, so it hides nothing\n"
-    )
-
-
 def test_what_a_profile_sees(place):
     for output_format in ("text", "json"):
         result = run("-p", "neo", "--root", place, "--format", output_format)

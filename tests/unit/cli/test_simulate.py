@@ -1,7 +1,6 @@
 """``catmem simulate``; the races themselves: tests/end_to_end/test_stale_story.py."""
 
 import json
-import tempfile
 from functools import partial
 
 from tests.end_to_end.terminal import run as command
@@ -11,18 +10,6 @@ SMALL = ["--agents", "3", "--writes", "12", "--entities", "2"]
 
 
 run = partial(command, "simulate")
-
-
-def test_both_races_stand_side_by_side(tmp_path, monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    result = run(*SMALL)
-    rows = {line[:31].strip(): line[31:].split() for line in result.stdout.splitlines()}
-    assert rows["writes acknowledged"] == ["12", "12"]
-    assert rows["silent overwrites"][1] == "0"
-    assert rows["the log gives the same heads"] == ["yes", "yes"]
-    assert rows["kappa between the agents"][1] == "1.000"
-    assert "3 agents, 12 writes, 2 files, in files" in result.stderr
-    assert list(tmp_path.iterdir()) == []  # nothing of it stays
 
 
 def test_one_of_each_is_told_as_one():

@@ -45,28 +45,6 @@ def answering(place, *verdicts):
     return "--ask", f"{sys.executable} model.py"
 
 
-def test_it_prints_two_lists_and_writes_nothing(place):
-    before = snapshot(place)
-    done = run("tidy")
-    assert (
-        done.stdout
-        == """\
-Say the same:
-boss/user: they have the same words, in another order
-  keep   line 2  2026-05-01 talk | Prefers short answers in chat.
-  remove line 4  talk | In chat, prefers short answers
-Look at these together:
-boss/memory: both speak of standup: 10:00 or 9:30?
-         line 2  2026-10-12 calendar | Standup is at 10:00.
-         boss/user line 8  2026-02-03 talk | The standup is at 9:30.
-"""
-    )
-    assert "2 pairs; nothing was written" in done.stderr
-    assert "2 entries with a secret or hostile text left out" in done.stderr
-    assert TOKEN not in done.output
-    assert snapshot(place) == before
-
-
 def test_it_is_of_one_profile(place):
     assert run_json("tidy", "-p", "neo")["suggestions"] == []
     found = run_json("tidy", "-p", "boss")

@@ -168,7 +168,6 @@ def ask(
     approve: bool | None = ...,
     reject: bool | None = ...,
     edit: bool | None = ...,
-    expire: bool | None = ...,
     ended: bool | None = ...,
     reason: str | None = ...,
 ) -> Any: ...

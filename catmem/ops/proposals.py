@@ -63,7 +63,6 @@ def proposals(
     approve: Annotated[bool, P("Make the changes that these IDs propose.", at=ONLY_COMMAND)] = False,
     reject: Annotated[bool, P("Close these IDs; the proposer is shown the --reason.", at=ONLY_COMMAND)] = False,
     edit: Annotated[bool, P("Approve the ID, but its entry says the words behind it.", at=ONLY_COMMAND)] = False,
-    expire: Annotated[bool, P("Close all whose day is over, and all that are done.", at=ONLY_COMMAND)] = False,
     ended: Annotated[bool, P("List those that wait no more, too.", "--all", at=ONLY_COMMAND)] = False,
     reason: Annotated[
         str | None, P("Why you --reject; the proposer is shown it.", metavar="TEXT", at=ONLY_COMMAND)
@@ -81,12 +80,10 @@ def proposals(
 
     Exit status 3: a decision was refused, and the others were made; 1: --interactive left some.
     """
-    from catmem.proposals.deciding import expire as close_late
-
     if call.interface == "http":
         return _as_known(call)
     ways = {
-        "interactive": interactive, "approve": approve, "reject": reject, "edit": edit, "expire": expire, "all": ended,
+        "interactive": interactive, "approve": approve, "reject": reject, "edit": edit, "all": ended,
     }  # fmt: skip
     names = which or []
     how = _how(call, [name for name, given in ways.items() if given], names)
@@ -94,8 +91,6 @@ def proposals(
         case "interactive":
             asked: Outcome = call.dialogue("proposals")(call.root, names[0] if names else None, actor).run()
             return asked
-        case "expire":
-            return Outcome(Decisions(close_late(call.root)))
         case "approve" | "reject" | "edit":
             ids, words = (names[:1], " ".join(names[1:])) if how == "edit" else (names, reason)
             return _decide_each(call, how, ids, words, actor)
@@ -107,16 +102,15 @@ def _how(call: Call, ways: Sequence[str], which: Sequence[str]) -> str:
     """The one thing that is asked for. Raises ``UsageError``."""
     how, *others = [*ways] or ["list"]
     has_ids, on_ids = _are_ids(which), how in {"approve", "reject", "edit"}
-    most = len(which) if on_ids or (how == "list" and has_ids) else 0 if how == "expire" else 1
-    reason, actor = call.values["reason"], call.values["actor"]
+    most = len(which) if on_ids or (how == "list" and has_ids) else 1
+    reason = call.values["reason"]
     faults = {
         f"--{how} and --{''.join(others[:1])} exclude each other.": bool(others),
         "--reason goes with --reject.": reason is not None and how != "reject",
-        f"--{how} is for a person, without --as.": actor is not None and how == "expire",
         "--interactive is for people; programs decide with --approve and --reject.": how == "interactive"
         and call.for_program,
         f"Say which: catmem proposals --{how} ID{' WORDS' * (how == 'edit')}.": len(which) < on_ids + (how == "edit"),
-        f"--{how} takes no ENTITY." if most == 0 else "Give one ENTITY, or only IDs.": len(which) > most,
+        "Give one ENTITY, or only IDs.": len(which) > most,
     }
     for said in (fault for fault, is_so in faults.items() if is_so):
         raise UsageError(said)
@@ -158,12 +152,11 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
 
 def _next(found: Sequence["Proposal"], actor: str | None) -> list[str]:
     """What to do with a list."""
-    states = {each.state for each in found if each.is_open and each.agent != actor}
-    if not any(each.is_open for each in found):
+    waiting = [each for each in found if each.is_open]
+    if not waiting:
         return ["No proposal waits."]
-    late = ["'catmem proposals --expire' closes those that expired."]
-    some = ["'catmem proposals --interactive' goes through them."]
-    return [*(some if states - {"expired"} else []), *(late if "expired" in states and actor is None else [])]
+    others = any(each.agent != actor for each in waiting)
+    return ["'catmem proposals --interactive' goes through them."] if others else []
 
 
 def decide(workspace: "Workspace", how: str, name: str, words: str | None, actor: str | None) -> "Decided":

@@ -3,6 +3,5 @@
 ::
 
     a write that waits ── propose ──> a branch, pinned to its base ──┬── approve ──> merged, if no pinned entry changed
-                                                                     ├── reject ───> closed, with a reason
-                                                                     └── expire ───> closed, when its day is over
+                                                                     └── reject ───> closed, with a reason
 """

@@ -8,7 +8,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import date
 from typing import Any
 
 from catmem.config.profile import profile_names
@@ -26,7 +25,6 @@ from catmem.proposals.proposal import (
     changes_of,
     may_decide,
     proposal,
-    proposals,
 )
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change, Current
@@ -89,23 +87,6 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
     return replace(done, notes=() if actor else tuple(_still_said(workspace, found)))
 
 
-def expire(workspace: Root, *, as_of: date | None = None) -> list[Decided]:
-    """Close every proposal that is done, or whose day is over; each becomes a record."""
-    done: list[Decided] = []
-    failed: list[CatmemError] = []
-    for each in proposals(workspace, as_of=as_of, ended=True).proposals:
-        if each.decision is None and each.state in {"done", "expired"}:
-            try:
-                done.append(_decide(workspace, each, each.state, None))
-            except ProposalError:
-                continue  # another decision came first
-            except CatmemError as error:
-                failed.append(error)
-    if failed:
-        raise failed[0]
-    return done
-
-
 def _still_said(workspace: Root, found: Proposal) -> Iterator[str]:
     """How each specialist that goes on with rejected words takes those of the source."""
     for entity, entry, change in _copies(workspace, found)[0]:
@@ -166,7 +147,7 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
     if found.state == "done":
         raise ProposalError(
             f"{found.id} is done: {found.entity} says by now what it proposes",
-            hint="Nothing was written. 'catmem proposals --expire' closes it.",
+            hint="Nothing was written, and nothing is left to do.",
         )
     if found.state == "expired" and verb == "approve":
         raise ProposalError(

@@ -130,8 +130,8 @@ class Proposal:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be decided still; an expired one can only be closed."""
-        return self.state in {"waiting", "stale", "expired"}
+        """Whether it can be decided still."""
+        return self.state in {"waiting", "stale"}
 
     @property
     def who(self) -> str:
@@ -171,7 +171,7 @@ def proposals(
             reader = ProposalReader(workspace, name, as_of)
             there = [*reader.open(), *(reader.past() if ended else ())]
             # To a profile "done" may tell what it does not see, so that is said of one by one (``disclosure``).
-            there = [each for each in there if each.state != "done" or ended or acting]
+            there = [each for each in there if each.state not in {"done", "expired"} or ended or acting]
             found += [each for each in there if _is_shown(workspace, each, acting)]
         except CatmemError as error:
             if name.partition("/")[0] == actor:

@@ -75,7 +75,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     _refuse_titles(old, new, entity)
     would = changes_of(old, new, None, names)
     own = [each for each in reader.open() if each.agent == agent]
-    older = [each for each in own if each.state == "done" or _overlap(each.changes, would)]
+    older = [each for each in own if each.state in {"done", "expired"} or _overlap(each.changes, would)]
     for same in (each for each in own if is_same(each.changes, would)):
         if same.state in {"waiting", "stale"}:
             attempt.op = "propose"
@@ -102,7 +102,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     note = {**change.note, PROPOSAL: said}
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(current.revision, update, waits)
-    return NewProposal(said["id"], tuple(each.id for each in older if each.state != "done"))
+    return NewProposal(said["id"], tuple(each.id for each in older if each.state not in {"done", "expired"}))
 
 
 def _refuse_titles(old: Document, new: Document, entity: str) -> None:

@@ -398,7 +398,6 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
         ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
         ("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
         ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive"),
-        ("expired", states["expired"], "proposal", "whose day is over", "catmem proposals --expire"),
         ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all"),
         ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt"),
         ("due", due.total(), "fact", f"due for review ({states_due})", "catmem review"),

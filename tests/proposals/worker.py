@@ -13,9 +13,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from catmem import Workspace
-from catmem.clock import today
 from catmem.errors import CatmemError
-from catmem.proposals.deciding import expire
 
 FACTS = 12
 OWNERS = ("boss", "neo")
@@ -37,7 +35,7 @@ class ProposalWorker:
     def step(self) -> None:
         """Do one thing; a refusal is an answer too."""
         ways = (
-            [self.write, self.write, self.decide, self.withdraw] if self.actor else [self.write, self.decide, self.late]
+            [self.write, self.write, self.decide, self.withdraw] if self.actor else [self.write, self.decide]
         )
         way = self.random.choice([*ways, self.decide] if self.actor is None else ways)
         try:
@@ -75,12 +73,6 @@ class ProposalWorker:
         if own:
             one = self.random.choice(own)
             self.note("decided", one.id, self.ws.reject(one.id, actor=self.actor).verdict)
-
-    def late(self) -> None:
-        """Close what has expired, as of a day on which some have."""
-        if self.random.random() < 0.2:
-            for done in expire(self.ws, as_of=today().replace(year=today().year + 1)):
-                self.note("decided", done.proposal.id, done.verdict)
 
 
 def main() -> None:

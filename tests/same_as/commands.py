@@ -275,7 +275,6 @@ proposals -i < "y\\nn It is wrong.\\ns\\n"
 proposals --interactive < "?\\ne Other words.\\nq\\n"
 proposals --reject {proposal} --reason "No." --as neo
 proposals --approve {proposal} --as trinity
-proposals --expire
 proposals --all neo
 search tabs office -p orchestrator -t user -c rules --tag "source=call on 2026-11-01" --state fresh --state unverified --limit 3 --as-of 2026-11-21
 search pay -p orchestrator --tag domain=finance

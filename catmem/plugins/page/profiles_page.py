@@ -44,7 +44,6 @@ SCREENS = {
     "branch_conflicts": "/page/branches",
     "branches": "/page/branches",
     "proposals": "/proposals",
-    "expired": "/proposals",
     "learned": "/page/promote",
     "due": "/page/queue",
 }

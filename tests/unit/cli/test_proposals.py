@@ -91,8 +91,6 @@ def test_what_was_made_by_hand_meanwhile_is_done_and_waits_no_more(place, by):
     assert "No proposal waits." in proposals(place).stderr
     assert "proposal" not in run("status", "--root", place).stdout
     assert error_of("proposals", "--approve", name, "--root", place, status=3)["code"] == "decided"
-    assert proposals(place, "--expire").stdout.startswith(f"done {name} of neo in neo/user")
-    assert proposals(place, "--expire").stdout == ""
 
 
 def test_a_stale_one_shows_three_texts(place):
@@ -155,14 +153,15 @@ def test_other_words_are_written_and_the_files_named_that_could_not_be_given_the
     assert re.search("not looked at, so it may have other words: .*tri/USER.md", result.stderr)
 
 
-def test_what_expired_is_closed(place, monkeypatch):
+def test_what_expired_waits_no_more(place, monkeypatch):
     name = propose(place, "tabs", "Uses spaces.")
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
-    listed = proposals(place)
-    assert "  expired: its day is over\n" in listed.stdout
-    assert listed.stderr.startswith("'catmem proposals --expire' closes those that expired.")
-    assert proposals(place, "--expire").stdout.startswith(f"expired {name} of neo in neo/user")
-    assert proposals(place, "--expire").stdout == ""
+    assert proposals(place).stderr == "No proposal waits.\n"
+    assert "  expired: its day is over\n" in proposals(place, "--all").stdout
+    assert error_of("proposals", "--approve", name, "--root", place, status=3)["code"] == "expired_proposal"
+    again = propose(place, "tabs", "Uses spaces.")
+    assert again != name
+    assert name not in proposals(place).stdout
 
 
 @together(
@@ -173,8 +172,6 @@ def test_what_expired_is_closed(place, monkeypatch):
         ["--edit", "p-0000000000"],
         ["--approve", "--reject", "p-0000000000"],
         ["--approve", "p-0000000000", "--reason", "Yes."],
-        ["--expire", "neo"],
-        ["--expire", "--as", "neo"],
         ["neo", "trinity"],
         ["--interactive", "--format", "json"],
     ],

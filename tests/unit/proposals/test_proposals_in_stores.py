@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from contextlib import closing
 from dataclasses import replace
-from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
 from catmem.audit.rebuilding import replay
-from catmem.clock import today
 from catmem.errors import ProposalError
 from catmem.jsonable import jsonable
-from catmem.proposals.deciding import expire
-from catmem.proposals.proposal import proposals
 from catmem.workspace.copying import copy_root
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
@@ -126,15 +122,3 @@ def test_a_proposal_of_a_person_waits_as_any_other(ws):
     assert ws.proposal(done.waiting).agent == "person"
     ws.approve(done.waiting)
     assert ws.list("neo") == []
-
-
-@in_files
-def test_one_whose_day_is_over_cannot_be_approved_and_is_closed(ws):
-    name = propose(ws)
-    late = today() + timedelta(days=31)
-    assert [each.state for each in proposals(ws, as_of=late).proposals] == ["expired"]
-    assert [each.verdict for each in expire(ws, as_of=late)] == ["expired"]
-    assert ws.proposals() == []
-    with pytest.raises(ProposalError) as caught:
-        ws.approve(name)
-    assert caught.value.code == "decided"

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import threading
-from datetime import date
 
 import pytest
 
-from catmem.errors import ApprovalError, CatmemError, ConfigError, DriftError, EditError, ForbiddenError, ProposalError
-from catmem.proposals import deciding, proposing
+from catmem.errors import ApprovalError, CatmemError, ConfigError, EditError, ForbiddenError, ProposalError
+from catmem.proposals import proposing
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -126,20 +125,6 @@ def test_a_limit_holds_among_threads(tmp_path, store):
     assert 1 <= len(found) == len({each.changes[0].after.body for each in found}) <= 3
 
 
-def test_one_that_cannot_be_closed_keeps_no_other_open(tmp_path, monkeypatch):
-    ws = root(tmp_path, "all")
-    names = [ws.add("neo", words, category="rules", actor="neo").waiting for words in ("One.", "Two.")]
-    decide = deciding._decide
-
-    def after_another(workspace, found, *arguments):
-        if found.id == names[0]:
-            decide(workspace, found, "rejected", None)
-        return decide(workspace, found, *arguments)
-
-    monkeypatch.setattr(deciding, "_decide", after_another)
-    assert [each.proposal.id for each in deciding.expire(ws, as_of=date(2100, 1, 1))] == names[1:]
-
-
 def test_an_op_id_tells_nothing_of_what_others_have_waiting(tmp_path):
     ws = root(tmp_path, "all")
     name = ws.add("neo", "Of the boss.", category="rules", actor="boss", op_id="op-1").waiting
@@ -182,22 +167,6 @@ def test_a_new_section_without_entries_cannot_ride_along(tmp_path):
         ws.submit(ws.envelope("boss", text, agent="boss"))
     text += "An entry shows it.\n"
     assert ws.submit(ws.envelope("boss", text, agent="boss")).waiting
-
-
-def test_a_file_that_cannot_be_written_keeps_no_other_open(tmp_path):
-    put(tmp_path / "catmem.yaml", "approval: all\non_drift: refuse\n")
-    for name, text in PROFILES.items():
-        put(tmp_path / "profiles" / f"{name}.yaml", text)
-    ws = Workspace.open(tmp_path)
-    for each in PROFILES:
-        ws.add(each, "Is there.", category="rules")
-    names = {each: ws.add(each, "Waits.", category="rules", actor=each).waiting for each in PROFILES}
-    path = tmp_path / "homes" / "boss" / "USER.md"
-    path.write_text(path.read_text(encoding="utf-8") + "§\nExternal.\n", encoding="utf-8")
-    with pytest.raises(DriftError):
-        deciding.expire(ws, as_of=date(2100, 1, 1))
-    assert {each: ws.proposal(name).decision is None for each, name in names.items()} == {"boss": True, "neo": False}
-    ws.store.close()
 
 
 def test_a_retry_says_what_became_of_it(tmp_path):

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from catmem.audit.rebuilding import Replay
 from catmem.digest import bytes_digest
@@ -41,14 +41,22 @@ def both_files(entity: str) -> list[str]:
     return [f"{entity.partition('/')[0]}/{target}" for target in TARGETS]
 
 
-def found_file(call: Call, name: str, actor: str | None = None) -> tuple["Workspace", str, "Store"]:
+class HistoryFile(NamedTuple):
+    """A file with a history: the root that reads it, its entity, and the store that has it."""
+
+    workspace: "Workspace"
+    entity: str
+    store: "Store"
+
+
+def found_file(call: Call, name: str, actor: str | None = None) -> HistoryFile:
     """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file."""
     from catmem.workspace import history
 
     path = Path(name)
     if path.suffix != SUFFIX:
         workspace = call.open("store")
-        return workspace, name if actor is not None else history.entity_of(workspace, name), workspace.store
+        return HistoryFile(workspace, name if actor else history.entity_of(workspace, name), workspace.store)
     from catmem.workspace.file_change import has_journal
     from catmem.workspace.formatting import entity_at
     from catmem.workspace.stores import store_of_file
@@ -60,15 +68,15 @@ def found_file(call: Call, name: str, actor: str | None = None) -> tuple["Worksp
     entity = entity_at(workspace, path)
     store = store_of_file(workspace.config, path) if entity is None else workspace.store
     call.on_close(store.close)
-    return workspace, entity or name, store
+    return HistoryFile(workspace, entity or name, store)
 
 
-def _files_of(call: Call, name: str) -> list[tuple["Workspace", str, "Store"]]:
+def _files_of(call: Call, name: str) -> list[HistoryFile]:
     """What ``found_file`` finds, but both files for the name of a profile."""
-    workspace, entity, store = found_file(call, name)
-    if entity == name or Path(name).suffix == SUFFIX:
-        return [(workspace, entity, store)]
-    return [(workspace, each, store) for each in both_files(entity)]
+    found = found_file(call, name)
+    if found.entity == name or Path(name).suffix == SUFFIX:
+        return [found]
+    return [found._replace(entity=each) for each in both_files(found.entity)]
 
 
 # --- log and blame ---------------------------------------------------------------------------------------------------
@@ -196,12 +204,11 @@ def log(
         return RevisionLog(named, call.root.store.log(named), limit or 100)
     files = _files_of(call, entity)
     chosen = None if wanted is None else _of_entry(entity, files, wanted)
-    return Logged(
-        entity, [_logged(call, *each, limit, None if chosen is None else chosen.get(each[1], set())) for each in files]
-    )
+    of_each = ((each, None if chosen is None else chosen.get(each.entity, set())) for each in files)
+    return Logged(entity, [_logged(call, each, limit, some) for each, some in of_each])
 
 
-def _of_entry(name: str, files: Sequence[tuple["Workspace", str, "Store"]], wanted: str) -> dict[str, set[str]]:
+def _of_entry(name: str, files: Sequence[HistoryFile], wanted: str) -> dict[str, set[str]]:
     """The revisions of the entries that hold a text, by entity. Raises ``NoMatchError`` if there are none at all."""
     from catmem.config.json_schema import shown
     from catmem.staleness.lineage import revisions_of
@@ -216,12 +223,11 @@ def _of_entry(name: str, files: Sequence[tuple["Workspace", str, "Store"]], want
     return found
 
 
-def _logged(  # noqa: PLR0917 - a file, and which revisions of it
-    call: Call, workspace: "Workspace", entity: str, store: "Store", limit: int | None, chosen: set[str] | None
-) -> LoggedFile:
+def _logged(call: Call, file: HistoryFile, limit: int | None, chosen: set[str] | None) -> LoggedFile:
     """The newest revisions, at most ``limit``; of those that are ``chosen``, if some are."""
     from catmem.workspace.changed_entries import words_of
 
+    workspace, entity, store = file
     if chosen is None:
         known = list(islice(store.log(entity), None if limit is None else limit + 1))
         shown = known[:limit]

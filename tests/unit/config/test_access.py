@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from datetime import date
-from pathlib import Path
 
 import pytest
 
 from catmem.config.access import visible
-from catmem.config.config import Category, Config, Taxonomy
+from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
 from catmem.model.document import Entry, parse
-from catmem.prompt.prompt import build_prompt
 from tests.together import together
 
 TEXT = """# Title of the file
@@ -41,25 +38,6 @@ def see(text=TEXT, *, target="user", taxonomy=None, **settings):
 
 def bodies(view):
     return [entry.body for entry in view.entries]
-
-
-def test_only_the_named_categories():
-    view = see(user_memory_categories=("talk",))
-    assert view.categories == ("talk",)
-    assert bodies(view) == ["one", "two"]
-    assert view.hidden == 4
-    assert view.form()["problems"] == []  # one of a header is nobody's
-
-
-def test_a_profile_that_names_nothing_sees_what_has_no_category():
-    view = see()
-    assert (view.categories, bodies(view), view.hidden) == (("__uncategorized__",), ["Loose."], 5)
-
-
-def test_each_target_has_its_own_selectors():
-    settings = {"user_memory_categories": ("talk",), "memory_categories": ("finance-rules",)}
-    assert bodies(see(target="user", **settings)) == ["one", "two"]
-    assert bodies(see(target="memory", **settings)) == ["rules", "more rules"]
 
 
 def test_categories_stand_in_the_order_of_the_profile_and_entries_in_that_of_the_file():
@@ -126,12 +104,6 @@ CLOSED = Taxonomy(
 )
 
 
-def test_a_pattern_reaches_declared_categories_only_in_a_closed_taxonomy():
-    text = "## Talk\na\n\n## Finanse\nb\n\n## Pay\nc\n"
-    assert see(text, user_memory_categories=("*",), taxonomy=CLOSED).categories == ("pay", "talk")
-    assert see(text, user_memory_categories=("*",)).categories == ("finanse", "pay", "talk")
-
-
 @together("selectors", [("*", "!pay"), ("talk",)])
 @together("closed", [True, False])
 def test_an_alias_is_its_category_even_in_a_document_that_was_parsed_without_aliases(selectors, closed):
@@ -149,17 +121,6 @@ def test_the_json_form_holds_nothing_else():
     assert list(form["categories"]) == ["talk"]
     assert {problem["line"] for problem in form["problems"]} == {10}
     assert not any(word in json.dumps(form) for word in ("hidden", "open", "Title of", "ecret"))
-
-
-def test_a_prompt_counts_what_it_hides():
-    profile = Profile("reader", user_memory_categories=("talk",))
-    config = Config(Path("/nowhere"), taxonomy=CLOSED)
-    manifest = build_prompt(
-        {"user": parse(TEXT), "memory": parse("## X\ny")}, profile, as_of=date(2026, 11, 21),
-        config=config,
-    ).manifest  # fmt: skip
-    assert manifest.hidden == {"user": 4, "memory": 1}
-    assert {row.category for row in manifest.rows} == {"talk"}
 
 
 @pytest.mark.parametrize("text", ["".join(f"## c{i}\nx\n" for i in range(400)), "\n§\n".join(["```"] * 400)])

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem import resources
 from catmem.config.json_schema import (
     as_error,
-    nearest,
     shown,
     suggestion,
     tag_faults,
     validate,
 )
 from catmem.config.yamlfile import key_text, parse_yaml
-from catmem.errors import ConfigError
 from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from tests.together import together
@@ -48,11 +45,6 @@ def test_a_file_that_is_something_else_is_not_quoted(text, name):
     said = f"{fault.message} {fault.hint}"
     assert "must be a mapping of keys to values" in said
     assert not any(word in said for word in ("hidden", "47"))
-
-
-def test_all_faults_are_found_in_the_order_of_the_file():
-    faults = faults_of("teir: 1\nprompt: {style: 1, stael: note}\ntier: 9\nlimits: [1]\n")
-    assert [fault.line for fault in faults] == [1, 2, 2, 3, 4]
 
 
 @together(
@@ -109,11 +101,6 @@ def test_faults_of_a_configuration(text, message, key):
     assert key_text(fault.key) == key
 
 
-def test_a_pattern_holds_to_the_very_end_of_the_text():
-    (fault,) = validate({"stale_after": "90d\n"}, "profile")
-    assert fault.message == "'90d\\n' does not have the right form"
-
-
 def test_long_and_unprintable_values_stay_short_and_printable():
     (fault,) = validate({"domain": "\u202e\x1b[31m" + "x" * 200}, "profile")
     assert len(fault.message) < 150
@@ -127,11 +114,6 @@ def test_an_error_is_the_first_fault_and_counts_the_rest():
     error = as_error(validate(file.data, "profile", positions=file.positions, path="x.yaml"))
     assert (error.code, error.path, error.line, error.key) == ("schema", "x.yaml", 2, "tier")
     assert error.message.endswith("(and 2 more in this file)")
-
-
-def test_a_schema_that_does_not_exist():
-    with pytest.raises(ConfigError):
-        validate({}, "profiles")
 
 
 # --- the schemas themselves ---
@@ -248,11 +230,6 @@ def test_tags_that_do_not_fit(tags, message):
     assert message in found[0][1]
 
 
-def test_tag_faults_are_in_the_order_of_the_tags():
-    tags = {"source": ["x"], "created": "soon", "domain": "finance", "expires": "later"}
-    assert [tag for tag, _ in tag_faults(tags)] == ["source", "created", "expires"]
-
-
 VALUES = st.sampled_from(
     ["2026-05-01", "2026-02-30", "finance", "Human Resources", "", "-", "x" * 300, "é", "\uff12026-05-01"]
 )
@@ -271,12 +248,6 @@ def test_tags_one_by_one_give_the_faults_of_all_at_once(tags):
 
 
 # --- words ---
-
-
-def test_nearest():
-    assert nearest("finanse", ["finance", "design"]) == "finance"
-    assert nearest("zzz", ["finance", "design"]) is None
-    assert nearest("finance" * 10_000, ["finance"]) is None
 
 
 @together(

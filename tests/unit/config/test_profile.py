@@ -12,7 +12,6 @@ from catmem.config import profile as profile_module
 from catmem.config.config import Config, Taxonomy, load_config
 from catmem.config.profile import (
     Profile,
-    PromptSettings,
     SettingPlace,
     check_profile,
     find_profile,
@@ -107,24 +106,6 @@ def test_the_shipped_profiles_are_the_worked_example(shipped):
     assert {profile.seed_from for name, profile in shipped.items() if name != "orchestrator"} == {"orchestrator"}
 
 
-def test_trinity(shipped):
-    trinity = shipped["trinity"]
-    assert trinity.prompt == PromptSettings(budget={"user": 1375})
-    assert trinity.selectors("memory").matches("finance-tools")
-    assert not trinity.selectors("memory").matches("finance-payroll")
-    assert trinity.writable().matches("workflow-rules-finance")
-    assert not trinity.writable().matches("communication-style")
-    assert trinity.domain == "finance"
-
-
-def test_every_shipped_writable_category_is_readable(shipped):
-    for profile in shipped.values():
-        readable = profile.selectors("user"), profile.selectors("memory")
-        for category in ("a", *profile.writable_categories):
-            if profile.writable().matches(category):
-                assert any(selectors.matches(category) for selectors in readable), (profile.name, category)
-
-
 # --- settings ---
 
 
@@ -184,10 +165,6 @@ def test_load_profiles_gives_all_by_name(write):
     assert profile_names(root) == ["a", "b"]
 
 
-def test_a_folder_that_is_not_there_has_no_profiles(tmp_path):
-    assert load_profiles(tmp_path / "nothing") == {}
-
-
 def test_a_folder_that_is_a_file_is_an_error(write):
     root = write({"profiles": ""})
     with pytest.raises(UnreadableError):
@@ -199,13 +176,6 @@ def test_parents_may_be_in_another_folder(write):
     assert load_profile(root / "mine/neo.yaml", profiles_dir=root / "theirs").tier == 3
     with pytest.raises(UnknownNameError):
         load_profile(root / "mine/neo.yaml")
-
-
-def test_a_circle_names_the_chain(write):
-    root = write({"x.yaml": "extends: a\n", "a.yaml": "extends: b\n", "b.yaml": "extends: a\n"})
-    with pytest.raises(ConfigError, match="a -> b -> a") as caught:
-        load_profile(root / "x.yaml")
-    assert "x ->" not in caught.value.message
 
 
 def test_an_unknown_profile_names_the_nearest(write):
@@ -223,14 +193,6 @@ def test_no_path_is_made_of_a_bad_name(write, monkeypatch):
     for name in ("../secret", "", ".", "Neo", "neo\n", "neo/../neo", "/etc/passwd", "neo.yaml"):
         with pytest.raises(UnknownNameError):
             find_profile(config, name)
-
-
-def test_find_profile_sees_two_files_for_one_name(write):
-    config = Config(write({"profiles/neo.yaml": "", "profiles/neo.yml": ""}))
-    for call in (lambda: find_profile(config, "neo"), lambda: load_profiles(config.profiles_dir)):
-        with pytest.raises(ConfigError) as caught:
-            call()
-        assert caught.value.code == "two_files"
 
 
 # --- the memory folder ---
@@ -302,10 +264,6 @@ def chain(length):
     return {
         f"p{number:03}.yaml": f"extends: p{number + 1:03}\n" if number < length - 1 else "" for number in range(length)
     }
-
-
-def test_eight_profiles_may_extend_each_other(write):
-    assert set(load_profiles(write(chain(8)))) == {f"p00{number}" for number in range(8)}
 
 
 def test_a_longer_chain_is_an_error_with_its_place(write):

@@ -7,7 +7,7 @@ import pytest
 from catmem.config.access import Rights
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
-from catmem.errors import ForbiddenError, UnknownNameError
+from catmem.errors import ForbiddenError
 from catmem.model.document import parse
 from tests.together import together
 
@@ -31,27 +31,6 @@ def bodies(entries):
     return [entry.body for entry in entries]
 
 
-@together("actor", [None, Profile("boss", tier=1)])
-def test_a_person_and_a_tier_1_profile_may_do_anything(actor):
-    anything = Rights(actor, "user", CLOSED)
-    anything.refuse_other_owner("neo")
-    anything.refuse_unwritable("pay")
-    anything.refuse_unverified()
-    anything.refuse_without_any_category()
-    assert actor or bodies(anything.in_sight(DOCUMENT)) == ["loose", "short", "secret"]
-
-
-@together("tier", [1, 2, 3])
-def test_a_profile_of_any_tier_sees_what_its_selectors_pick(tier):
-    profile = rights(tier=tier, user_memory_categories=("*", "!pay"), writable_categories=("*",))
-    assert bodies(profile.in_sight(DOCUMENT)) == ["short"]
-
-
-def test_it_sees_uncategorized_entries_if_it_names_no_category_and_does_not_say_otherwise():
-    assert bodies(rights().in_sight(parse("loose\n"))) == ["loose"]
-    assert rights(include_uncategorized=False).in_sight(parse("loose\n")) == ()
-
-
 @together(
     ("selectors", "category", "may"),
     [
@@ -65,26 +44,6 @@ def test_it_sees_uncategorized_entries_if_it_names_no_category_and_does_not_say_
 def test_what_it_may_see_whatever_is_there(selectors, category, may):
     assert rights(user_memory_categories=selectors).may_see(category) is may
     assert Rights(None, "user", OPEN).may_see(category)
-
-
-@together(("writable", "refused"), [((), True), (("talk", "!talk"), True), (("talk",), False), (("t*",), False)])
-def test_who_may_write_to_no_category_changes_nothing(writable, refused):
-    bounded = rights(writable_categories=writable)
-    if not refused:
-        bounded.refuse_without_any_category()
-        return
-    with pytest.raises(ForbiddenError) as caught:
-        bounded.refuse_without_any_category()
-    assert caught.value.hint == "It may write to no category."
-
-
-@together("owner", ["boss", "nobody", "../x", ""])
-def test_another_profile_looks_as_if_there_were_none(owner):
-    rights().refuse_other_owner("neo")
-    with pytest.raises(UnknownNameError) as caught:
-        rights().refuse_other_owner(owner)
-    assert caught.value.message == f"there is no profile {owner!r}"
-    assert caught.value.hint == "neo acts on its own files only: use the name 'neo'."
 
 
 @together(
@@ -111,23 +70,6 @@ def test_writable_categories(taxonomy, writable, category, may):
             bounded.refuse_unwritable(category)
     else:
         bounded.refuse_unwritable(category)
-
-
-def test_reading_a_category_is_no_right_to_write_it():
-    with pytest.raises(ForbiddenError) as caught:
-        rights(user_memory_categories=("talk",), writable_categories=("notes",)).refuse_unwritable("talk")
-    assert caught.value.hint == "It may write to notes."
-    with pytest.raises(ForbiddenError) as caught:
-        rights(writable_categories=("workflow-rules",)).refuse_unwritable("worklow-rules")
-    assert caught.value.hint == "Did you mean 'workflow-rules'? It may write to workflow-rules."
-
-
-@together("category", ["pay", "pay-old", "never-heard-of"])
-def test_a_hidden_category_is_refused_in_the_same_words_whether_it_exists_or_not(category):
-    with pytest.raises(ForbiddenError) as caught:
-        rights(CLOSED, writable_categories=("talk",)).refuse_unwritable(category)
-    assert caught.value.message == f"neo may not write to the category {category!r}"
-    assert caught.value.hint == "It may write to talk."
 
 
 def test_an_alias_is_named_as_the_caller_named_it():

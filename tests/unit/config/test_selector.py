@@ -38,33 +38,14 @@ def test_the_last_selector_that_matches_wins(patterns, expected):
     assert selected(*patterns) == expected
 
 
-def test_a_pattern_never_selects_what_has_no_category():
-    assert not Selectors(("*",)).matches("__uncategorized__")
-    assert not Selectors(("__*__",)).matches("__uncategorized__")
-    assert Selectors(("__uncategorized__",)).matches("__uncategorized__")
-
-
 def test_a_pattern_takes_away_without_a_limit():
     assert not Selectors(("__uncategorized__", "!*")).matches("__uncategorized__")
     assert not Selectors(("typo", "!t*"), frozenset(("other",))).matches("typo")
 
 
-def test_in_a_closed_taxonomy_a_pattern_selects_only_what_is_declared():
-    declared = frozenset(("finance-tools",))
-    assert selected("finance-*", declared=declared) == ["finance-tools"]
-    assert selected("finance-*", "finance-payroll", declared=declared) == ["finance-payroll", "finance-tools"]
-
-
 def test_position_is_that_of_the_first_selector_that_names_it():
     selectors = Selectors(("working-relationship", "finance-*", "!finance-payroll", "finance-tools"))
     assert [selectors.position(category) for category in CATEGORIES] == [None, None, 1, 0]
-
-
-def test_position_skips_a_pattern_that_may_not_select():
-    selectors = Selectors(("*", "__uncategorized__", "typo"), frozenset(("a",)))
-    assert selectors.position("__uncategorized__") == 1
-    assert selectors.position("typo") == 2
-    assert selectors.position("a") == 0
 
 
 def test_unmatched_names_selectors_that_match_nothing():

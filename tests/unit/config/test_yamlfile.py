@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem.config.yamlfile import key_text, load_yaml, parse_yaml
-from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.errors import ConfigError, TooLargeError
 from tests.together import together
 
 
@@ -22,16 +20,6 @@ def refused(text):
     with pytest.raises(ConfigError) as caught:
         parse_yaml(text, "x.yaml")
     return caught.value
-
-
-def test_an_ordinary_file():
-    text = "name: neo\nprompt:\n  style: xml\ncategories: [a, 'b c']\nlong: >\n  one\n  two\n"
-    assert data_of(text) == {
-        "name": "neo",
-        "prompt": {"style": "xml"},
-        "categories": ["a", "b c"],
-        "long": "one two\n",
-    }
 
 
 @together(
@@ -76,10 +64,6 @@ def test_scalars_are_those_of_yaml_1_2(word, value):
 @together("text", ["", "\n", "# only a comment\n", "---\n", "\ufeff"])
 def test_an_empty_file_has_no_data(text):
     assert data_of(text) is None
-
-
-def test_keys_are_text_whatever_they_look_like():
-    assert data_of("2024: a\ntrue: b\n~: c\n<<: {a: 1}\n") == {"2024": "a", "true": "b", "~": "c", "<<": {"a": 1}}
 
 
 def test_positions_name_every_key_and_item():
@@ -149,12 +133,6 @@ def test_what_is_refused_names_its_place(text, code, line, column):
     assert error.hint
 
 
-def test_a_duplicate_key_names_the_key_and_the_first_line():
-    error = refused("a: 1\nb:\n  c: 2\n  c: 3\n")
-    assert error.key == "b.c"
-    assert "line 3" in error.message
-
-
 @together("opening", ["[", "{a: ", "- "])
 def test_thirty_two_levels_are_the_limit(opening):
     assert refused(opening * 33 + "x").code == "yaml_depth"
@@ -179,38 +157,11 @@ def test_an_alias_bomb_is_refused_before_anything_is_built_from_it(monkeypatch):
     assert len(taken) < 10
 
 
-def test_load_reads_a_file(tmp_path):
-    path = tmp_path / "x.yaml"
-    path.write_bytes("name: é\n".encode())
-    assert load_yaml(path).data == {"name": "é"}
-    path.write_text("a: *b\n", encoding="utf-8")
-    with pytest.raises(ConfigError) as caught:
-        load_yaml(path)
-    assert caught.value.path == str(path)
-
-
-def test_what_is_not_utf_8_names_the_byte(tmp_path):
-    path = tmp_path / "x.yaml"
-    path.write_bytes(b"name: caf\xe9\n")
-    with pytest.raises(NotUtf8Error) as caught:
-        load_yaml(path)
-    assert (caught.value.offset, caught.value.path) == (9, str(path))
-
-
 def test_a_file_over_one_mebibyte_is_refused_by_default(tmp_path):
     path = tmp_path / "x.yaml"
     path.write_bytes(b"#" * ((1 << 20) + 1))
     with pytest.raises(TooLargeError):
         load_yaml(path)
-
-
-def test_what_is_no_file_is_refused(tmp_path):
-    fifo = tmp_path / "fifo"
-    os.mkfifo(fifo)
-    for path, code in ((tmp_path, "not_a_file"), (tmp_path / "nothing", "missing"), (fifo, "not_a_file")):
-        with pytest.raises(UnreadableError) as caught:
-            load_yaml(path)
-        assert caught.value.code == code
 
 
 @together(

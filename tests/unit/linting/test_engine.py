@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from catmem.linting.diagnostic import Finding, Related
-from catmem.linting.engine import lint_file, lint_root, lint_store
-from catmem.linting.linted import LintedFile, LintedYaml, StoreFault
+from catmem.linting.engine import lint_file, lint_root
+from catmem.linting.linted import LintedFile, LintedYaml
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import LintSettings, rule
 from tests.together import together
@@ -78,15 +78,6 @@ def test_rules_across_files_speak_of_a_place_in_each():
 
 def faults(store, context):
     yield from (Finding(0, 0, fault.message, fault.hint, path=fault.path) for fault in store)
-
-
-def test_rules_of_the_store_have_a_path_and_no_place():
-    store = (StoreFault("damaged", "homes/neo/.catmem/journal", "is cut short", "Look."),)
-    with registered(making("CM998", "store", faults)):
-        found = [each for each in lint_store(store, CONTEXT, LintSettings()) if each.code == "CM998"]
-    assert [(each.path, each.line, each.message) for each in found] == [
-        ("homes/neo/.catmem/journal", 1, "is cut short")
-    ]
 
 
 @together(("kind", "scope"), [("config", "config"), ("schema", "config"), ("profile", "profile")])

@@ -5,12 +5,9 @@ from __future__ import annotations
 import unicodedata
 from datetime import date
 
-import pytest
-
-from catmem.errors import QueryError
 from catmem.model.document import parse
 from catmem.search.index import Index
-from catmem.search.query import MOST_CHARACTERS, MOST_WORDS, Term, fold, parse_query
+from catmem.search.query import MOST_CHARACTERS, Term, fold, parse_query
 from tests.together import together
 
 
@@ -99,30 +96,6 @@ def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():
     assert whole == Term(("喜欢喝茶",))
     assert [piece.words for piece in pieces] == [("喜欢",), ("欢喝",), ("喝茶",)]
     assert all(piece.weight < whole.weight for piece in pieces)
-
-
-@together("query", ["", "  ", "§", '""', '"§ !"', "___", "\ud800", "\x00", ".*+?()[]{}|^$\\"])
-def test_a_query_without_words_is_refused(query):
-    with pytest.raises(QueryError) as caught:
-        parse_query(query)
-    assert caught.value.code == "empty_query"
-
-
-@together(
-    "query",
-    [
-        "x" * (MOST_CHARACTERS + 1),
-        "x " * 500_000,
-        '"' * 1_000_000,
-        " ".join(f"w{number}" for number in range(MOST_WORDS + 1)),
-        '"' + "a " * (MOST_WORDS + 1) + '"',
-        "".join(chr(0x4E00 + number) for number in range(MOST_WORDS + 1)),
-    ],
-)
-def test_a_query_that_is_too_long_is_refused(query):
-    with pytest.raises(QueryError) as caught:
-        parse_query(query)
-    assert caught.value.code == "long_query"
 
 
 @together("query", ["x" * MOST_CHARACTERS, "a" * 999 + "b", "é" * MOST_CHARACTERS, "(a+)+b", "a?" * 30 + "b"])
@@ -246,14 +219,6 @@ def test_the_name_of_a_category_counts_a_little(query, names):
 
 def test_a_category_in_a_script_without_blanks():
     assert found("規則", "## 茶の規則\nx\n") == ["x"]
-
-
-def test_the_index_has_the_entries_of_the_document():
-    document = parse(TEXT)
-    index = Index(document)
-    text = document.text
-    entries = [index.facts(n).entry for n, (_, start, end) in enumerate(index.pieces) if text[start:end].strip()]
-    assert tuple(entries) == document.entries
 
 
 @together(

@@ -130,25 +130,12 @@ def test_what_cannot_be_searched(workspace, arguments, error, code):
     assert caught.value.code == code
 
 
-def test_an_edit_from_outside_is_seen_at_once(workspace):
-    assert bodies(workspace.search("neo", "zebra", as_of=DAY)) == []
-    put_bytes(workspace, "neo/user", USER.replace("cake", "zebra"))
-    assert bodies(workspace.search("neo", "zebra", as_of=DAY)) == ["tea and zebra"]
-    put_bytes(workspace, "neo/user", USER)
-    assert bodies(workspace.search("neo", "zebra", as_of=DAY)) == []
-
-
 def test_the_index_of_a_text_is_made_once(workspace, monkeypatch):
     made = []
     monkeypatch.setattr("catmem.search.index.Index", lambda document: made.append(document) or Index(document))
     for query in ("tea", "cake", "tea"):
         workspace.search("neo", query, as_of=DAY)
     assert len(made) == 2
-
-
-def test_lines_are_the_same_at_the_first_and_the_second_time(workspace):
-    first, second = ([each.line for each in workspace.search("neo", "tea", as_of=DAY)] for _ in range(2))
-    assert first == second == [4, 2, 8, 6]
 
 
 def test_recency_is_configurable(tmp_path):
@@ -222,21 +209,6 @@ def test_an_agent_is_shown_the_same_in_the_same_order(workspace, narrowing, offs
         (),
     )
     assert search(workspace, "neo", "tea", offset=offset, fit=lambda _: 1, **kept) == (found[:1], total, ())
-
-
-@together("below", [{"offset": -1}, {"limit": -1, "offset": 0}])
-def test_there_is_nothing_before_the_first(workspace, below):
-    with pytest.raises(QueryError, match="cannot be -1") as refused:
-        search(workspace, "neo", "tea", as_of=DAY, **below)
-    assert refused.value.code == "bad_limit"
-
-
-def test_who_changes_the_tags_of_what_was_found_changes_nothing_else(workspace):
-    (before,) = search(workspace, "neo", "cake", as_of=DAY).found
-    before.entry.tags["domain"].append("mine")
-    before.entry.tags["more"] = "mine"
-    (after,) = search(workspace, "neo", "cake", as_of=DAY).found
-    assert after.entry.tags == {"verified_date": "2026-01-01", "domain": ["home", "food"]}
 
 
 @pytest.mark.parametrize("shared", ["", "§\n"])

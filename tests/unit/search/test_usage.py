@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -95,14 +94,6 @@ def test_new_tags_and_another_category_keep_the_count_and_new_words_do_not(works
     assert used(workspace) == {}
 
 
-def test_the_entities_are_counted_apart(workspace):
-    workspace.add("neo", BODY, target="memory", category="talk")
-    search(workspace, target="memory")
-    assert (used(workspace), used(workspace, "neo/memory")) == ({}, {BODY: 1})
-    search(workspace)
-    assert (used(workspace), used(workspace, "neo/memory")) == ({BODY: 1}, {BODY: 2})
-
-
 @in_each_store
 def test_it_holds_no_text_and_is_closed_to_others(workspace, kept):
     search(workspace)
@@ -117,17 +108,6 @@ def test_it_holds_the_entries_that_were_shown_last(workspace, monkeypatch):
     for body in (BODY, "Calls are bad", BODY, "Tea is green"):
         count(workspace, body)
     assert used(workspace) == {BODY: 2, "Tea is green": 1}
-
-
-def test_the_most_entries_fit_into_the_file(workspace, kept):
-    count(workspace)
-    (row,) = json.loads(kept.read_bytes())
-    kept.write_text(
-        json.dumps([[f"{'p' * 64}/memory", f"{row[1]}{number}", *row[2:]] for number in range(3_000)]), encoding="utf-8"
-    )
-    count(workspace)
-    assert len(json.loads(kept.read_bytes())) == 2_000
-    assert used(workspace) == {BODY: 1}
 
 
 @together(

@@ -59,11 +59,6 @@ def test_only_the_login_of_a_link_is_shown():
     assert shown("see https://ana:Kx9-tulip@wiki.example.org/x") == [("basic-auth", "ana:Kx9-tulip")]
 
 
-def test_what_is_in_one_text_is_not_found_in_its_neighbours():
-    texts = ["The vendor is Acme.", f"CI uses {TOKEN}", "Invoices on the 15th."]
-    assert [[found.rule for found in each] for each in scan_each(BuiltinScanner(), texts)] == [[], ["github-token"], []]
-
-
 def test_a_token_cut_in_two_by_a_delimiter_is_two_harmless_halves():
     assert scan_each(BuiltinScanner(), [TOKEN[:20], TOKEN[20:]]) == [[], []]
 

@@ -1,4 +1,4 @@
-"""The head of docs/rules.md, made from the rules themselves: a table of all, and which find something in real files.
+"""The head of docs/rules.md, made from the rules themselves: lists of all, and which find something in real files.
 
 `python -m tests.docs.rules_page` writes it anew, and test_rules_page.py compares it. The rules' pages below it stay.
 """
@@ -26,7 +26,7 @@ PAGES_START = "## CM1xx "
 _INTRO = """\
 # Rules of lint
 
-<!-- This table is made by `python -m tests.docs.rules_page`. The pages of the rules, below it, are written by hand. -->
+<!-- These lists are made by `python -m tests.docs.rules_page`. The pages of the rules, below it, are written by hand. -->
 
 Every rule has a code that is never used for another one, a name, and a severity that
 `lint.severity` of `catmem.yaml` may change. `catmem rule CM203` prints a rule's page. Errors and warnings make
@@ -71,17 +71,24 @@ def page() -> str:
     """The whole page."""
     files, found = counts()
     most = [f"{code} in {count.files}" for code, count in found.items() if count.files]
-    head = "\n".join([_INTRO.format(files=files, frequent=", ".join(most)), *_table()])
+    head = "\n".join([_INTRO.format(files=files, frequent=", ".join(most)), *_lists()])
     return f"{head}\n{PAGES_START}{PAGE.read_text(encoding='utf-8').partition(PAGES_START)[2]}"
 
 
-def _table() -> list[str]:
-    rows = ["| rule | severity | fix |", "|---|---|---|"]
-    rows += [
-        f"| [{code} {rule.name}](#{_anchor(rule)}) | {rule.severity} | {rule.fixes} |"
-        for code, rule in all_rules().items()
+def _lists() -> list[str]:
+    """The rules by severity, and those with a fix."""
+    rules = all_rules().values()
+    lines = []
+    for severity in ("error", "warning", "hint"):
+        linked = ", ".join(
+            f"[{rule.code} {rule.name}](#{_anchor(rule)})" for rule in rules if rule.severity == severity
+        )
+        lines.append(f"- **{severity.capitalize()}s**: {linked}.")
+    lines += [
+        f"- **With {fixes} fixes**: {', '.join(rule.code for rule in rules if rule.fixes == fixes)}."
+        for fixes in ("safe", "unsafe")
     ]
-    return ["\n".join(rows) + "\n"]
+    return ["\n".join(lines) + "\n"]
 
 
 def _anchor(rule: Rule) -> str:

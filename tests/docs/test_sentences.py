@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PAGES = [
     "anthropic",
+    "approvals",
     "audit",
     "benchmarks",
     "branches",
@@ -50,6 +51,7 @@ PAGES = [
     "profiles",
     "prompt",
     "quickstart",
+    "running",
     "scaling",
     "schemas",
     "search",

@@ -6,15 +6,16 @@ import os
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit_json, say
-from catmem.config.config import Config
+from catmem.config.config import Config, expand_user, find_root
+from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnreadableError
-from catmem.ops.shared import Profile
 from catmem.ops.table import Call, P, UsageError, operation
 from catmem.resources import install_command
 from catmem.server.guard import ServerSettings
@@ -27,6 +28,7 @@ _MCP_LIBRARIES = _SHARED | {"mcp", "mcp_types"}
 _HOST = "127.0.0.1"
 _PORT = 8427
 _STDOUT, _STDERR = 1, 2
+_OF_USER = {"profile", "root"}
 
 
 @operation(
@@ -180,7 +182,14 @@ def _log_to_stderr(*, everything: bool) -> None:
 def mcp(
     call: Call,
     *,
-    profile: Profile,
+    profile: Annotated[
+        str | None,
+        P(
+            "The profile whose memory this is. By default that of ~/.config/catmem/mcp.yaml.",
+            "-p --profile",
+            metavar="NAME",
+        ),
+    ] = None,
     transport: Annotated[
         Literal["stdio", "http"],
         P("Standard input and output, for a client that starts this command; or streamable HTTP.", shows_default=True),
@@ -194,6 +203,8 @@ def mcp(
     """Serve the memory of one profile to an MCP client: tools, resources, and the prompt.
 
     The profile acts in every call, within its rights. Needs the extra: pip install '.[mcp]' in the folder of catmem.
+    A client that starts it without options needs ~/.config/catmem/mcp.yaml, with 'profile: NAME' and 'root: FOLDER'.
+    Its root counts where the working folder lies in none.
     The end of standard input, Ctrl-C and SIGTERM end it (exit status 0). Over http, with --format json, it first prints
     its url.
     """
@@ -201,6 +212,7 @@ def mcp(
         raise UsageError("--host and --port are for --transport http.")
     if config and transport == "http":
         raise UsageError("--config is for a client that starts this command, and not for --transport http.")
+    call, profile = _of_user(call, profile)
     if config:
         emit_json(_client_config(call.open("root"), profile))
         return
@@ -209,6 +221,33 @@ def mcp(
             _serve_stdio(call, profile)
         else:
             _serve_http(call, profile, host or _HOST, _PORT if port is None else port)
+
+
+def _of_user(call: Call, profile: str | None) -> tuple[Call, str]:
+    """The call with its root, and the profile: what is not said is that of the user's own file."""
+    home = os.environ.get("XDG_CONFIG_HOME") or expand_user("~/.config")
+    path = Path(home, "catmem", "mcp.yaml")
+    said = load_yaml(path).data if os.path.lexists(path) else {}
+    if (
+        not isinstance(said, dict)
+        or not all(isinstance(said.get(key, ""), str) for key in said)
+        or said.keys() - _OF_USER
+    ):
+        raise ConfigError(
+            "this file says something else than whose memory to serve",
+            code="bad_settings",
+            path=path,
+            hint="Write two lines: 'profile: NAME' and 'root: FOLDER'.",
+        )
+    name = profile or said.get("profile")
+    if name is None:
+        raise UsageError(f"Say whose memory to serve: -p NAME, or 'profile: NAME' in {path}.")
+    if "root" in said and call.named_root is None and find_root(".") is None:
+        root = path.parent / expand_user(said["root"])
+        workspace = Workspace.open(root, search=False)
+        call.on_close(workspace.store.close)
+        call = replace(call, opener=lambda _: workspace)
+    return call, name
 
 
 def _client_config(workspace: "Workspace", profile: str) -> dict[str, Any]:

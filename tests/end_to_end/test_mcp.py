@@ -327,3 +327,40 @@ def test_without_the_extra_it_says_how_to_get_it(root):
     error = json.loads(said)["error"]
     assert (server.returncode, out, error["code"]) == (2, b"", "missing_extra")
     assert error["hint"] == f"Run: {install_command('mcp')}"
+
+
+# --- without options -------------------------------------------------------------------------------------------------
+
+
+def bare(folder, settings):
+    """What a server says that is started in an empty folder, without options; with the settings of its user."""
+    home, place = folder / "config", folder / "elsewhere"
+    (home / "catmem").mkdir(parents=True)
+    place.mkdir()
+    (home / "catmem" / "mcp.yaml").write_text(settings, encoding="utf-8")
+    asked = b"".join(line(each) for each in (*HELLO, message("tools/list", 2)))
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(home)}
+    started = [*STARTS["the console script"], "mcp"]
+    return subprocess.run(
+        started, input=asked, capture_output=True, cwd=place, env=environment, timeout=SECONDS, check=False
+    )
+
+
+def test_a_client_that_starts_it_bare_gets_the_root_and_the_profile_of_its_user(root, tmp_path_factory):
+    done = bare(tmp_path_factory.mktemp("user"), f"profile: neo\nroot: {root}\n")
+    listed = next(said for said in map(json.loads, done.stdout.splitlines()) if said.get("id") == 2)
+    assert (done.returncode, len(listed["result"]["tools"])) == (0, OFFERED)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ("profile: [neo]\n", b"bad_settings"),
+        ("roots: /tmp\n", b"bad_settings"),
+        ("root: /tmp\n", b"Say whose memory to serve"),
+        ("profile: neo\nroot: /not/there\n", b"/not/there"),
+    ],
+)
+def test_settings_that_lead_nowhere_are_told(settings, said, tmp_path):
+    done = bare(tmp_path, settings)
+    assert (done.returncode, said in done.stderr, done.stdout) == (2, True, b"")

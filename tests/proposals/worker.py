@@ -34,9 +34,7 @@ class ProposalWorker:
 
     def step(self) -> None:
         """Do one thing; a refusal is an answer too."""
-        ways = (
-            [self.write, self.write, self.decide, self.withdraw] if self.actor else [self.write, self.decide]
-        )
+        ways = [self.write, self.write, self.decide, self.withdraw] if self.actor else [self.write, self.decide]
         way = self.random.choice([*ways, self.decide] if self.actor is None else ways)
         try:
             way()

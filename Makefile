@@ -34,7 +34,7 @@ TABLE ?=
 # A PYTHON that somebody named is taken at its word; else any Python that is new enough will do.
 PYTHONS := $(PYTHON) $(if $(IS_NAMED),,python3.14 python3.13 python3.12 python3.11)
 
-.PHONY: help check demo test browser-test api same-as hermes-test torture lint docs site bench build clean
+.PHONY: help check demo test browser-test api same-as hermes-test torture lint docs site packages bench build clean
 .DEFAULT_GOAL := help
 
 help:
@@ -51,6 +51,7 @@ help:
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
 	@echo "make docs         write docs/{cli,errors,rules,api}.md and the table of packages anew, from the code"
 	@echo "make site         the docs as a site, in build/site"
+	@echo "make packages     write anew what other programs install catmem by: plugins, server.json, llms.txt (docs/release.md)"
 	@echo "make bench        speed, against the limits that the project sets itself (a few minutes)"
 	@echo "make build        the source distribution and the wheel, in dist/"
 	@echo "make clean        remove what these made"
@@ -114,6 +115,9 @@ docs: $(VENV)/.dev
 site: $(VENV)/.site
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site
 	@echo "The site is in build/site: open build/site/index.html in a browser."
+
+packages: $(VENV)/.dev
+	@$(BIN)/python -m packages.make
 
 bench: $(VENV)/.dev $(VENV_HERMES)/.tried $(VENV_CHEETAHCLAWS)/.tried
 	@$(BIN)/python -m venv --clear $(VENV_DEFAULT)

@@ -6,8 +6,6 @@ but keys, time and the profile of the agent counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -24,12 +22,9 @@ from catmem.store.envelope import Envelope
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.entry_write import Write
-from catmem.writing.operation import asked_by
 from catmem.writing.request import Request
 from catmem.writing.write import write
 from catmem.writing.written import Written
-
-_LARGEST = 10**18
 
 
 class Sender(NamedTuple):
@@ -53,7 +48,10 @@ def submit(
             fields = fields_of(jsonable(given) if isinstance(given, Envelope) else given)
         else:
             fields = fields_in(given, size)
-    return _write(root, Papers(fields, sender), **how)
+    entity, agent = (said if isinstance(said := fields.get(name), str) else "?" for name in ("entity_id", "agent_id"))
+    with gate.checks(root, entity, op="write", agent=agent):
+        envelope = envelope_of(fields)
+    return submit_read(root, envelope, sender, **how)
 
 
 def submit_read(
@@ -62,67 +60,37 @@ def submit_read(
     sender: Sender | None = None,
     **how: Any,  # noqa: ANN401 - fields of a request
 ) -> Written:
-    """The same for an envelope that ``read_envelope`` or ``Workspace.envelope`` gave just now."""
-    return _write(root, Papers(envelope, sender), **how)
-
-
-def _write(root: Root, papers: Papers, **how: Any) -> Written:  # noqa: ANN401 - fields of a request
+    """The same for an envelope that was read already."""
     how.setdefault("allow_secret", how.get("confirm", False))
-    entity = papers.named("entity_id") or "?"
+    entity, content = envelope.entity_id, envelope.content
     kind: type[Write] = DocumentWrite
     if is_declared(entity):
         from catmem.entities.content_write import ContentWrite
 
         kind = ContentWrite
-    return write(root, Request(entity, None, expected=papers.prev, papers=papers, kind=kind, **how))
+    elif isinstance(content, list):
+        with gate.checks(root, entity, op="write", agent=envelope.agent_id):
+            content = operations_of(content)
+    how |= {"op_id": envelope.op_id, "merges": tuple(map(str, envelope.merges)), "expected": str(envelope.prev_rev)}
+    return write(root, Request(entity, content, papers=Papers(envelope, sender), kind=kind, **how))
 
 
-@dataclass(frozen=True, slots=True)
-class Papers:
-    """An envelope, or its fields as they came; and who is known to send it."""
+class Papers(NamedTuple):
+    """The envelope that a write came in, and who is known to send it."""
 
-    given: Envelope | Mapping[str, Any]
+    envelope: Envelope
     sender: Sender | None = None
 
-    def named(self, field: str) -> str | None:
-        """A name in it, for the record: also if it is not as it must be."""
-        said = getattr(self.given, field) if isinstance(self.given, Envelope) else self.given.get(field)
-        return said if isinstance(said, str) else None
-
-    @property
-    def agent(self) -> str:
-        """Its agent, for the record."""
-        return self.named("agent_id") or "?"
-
-    @property
-    def prev(self) -> str | None:
-        """What it says that it is made on, for the record."""
-        prev = self.given.prev_rev if isinstance(self.given, Envelope) else self.given.get("prev_rev")
-        return str(prev) if isinstance(prev, str) or (isinstance(prev, int) and abs(prev) < _LARGEST) else None
-
     def check(self, a: Write) -> Profile | None:
-        """The profile that its agent acts as, ``None`` for a person; what it asks goes into the request."""
-        envelope = self._read(a)
-        self._check_signature(a, envelope)
-        self._check_time(a, envelope)
-        return self._role(a, envelope)
-
-    def _read(self, a: Write) -> Envelope:
-        """Read it, and refuse an envelope of another agent than its sender, whether there is such an agent or not."""
-        a.envelope = envelope = self.given if isinstance(self.given, Envelope) else envelope_of(self.given)
-        content = envelope.content
-        if isinstance(content, list) and not is_declared(envelope.entity_id):
-            content = operations_of(content)
-        if self.sender is not None and envelope.agent_id != self.sender.agent:
+        """The profile that its agent acts as, ``None`` for a person, whether there is such an agent or not."""
+        if self.sender is not None and self.envelope.agent_id != self.sender.agent:
             raise ForbiddenError(
                 "the agent of this envelope is not the one that sends it",
                 hint=f"Nothing was written. This sender writes as agent_id {self.sender.agent!r} only.",
             )
-        a.op = asked_by(content) if isinstance(content, tuple) else "write"
-        a.expected = str(envelope.prev_rev)
-        merges = tuple(map(str, envelope.merges))
-        a.asked = replace(a.asked, content=content, op_id=envelope.op_id, merges=merges)
-        return envelope
+        self._check_signature(a, self.envelope)
+        self._check_time(a, self.envelope)
+        return self._role(a, self.envelope)
 
     def _check_signature(self, a: Write, envelope: Envelope) -> None:
         """Refuse a signature that is not by a key of the agent, in the same words where there is no such key."""

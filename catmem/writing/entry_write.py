@@ -77,14 +77,13 @@ class Write(Attempt, ABC):
     def __init__(self, root: Root, asked: Request) -> None:
         """Nothing is looked at yet."""
         op = asked_by(asked.content) if isinstance(asked.content, tuple) else "write"
-        agent = asked.agent if asked.papers is None else asked.papers.agent
+        self.envelope: Envelope | None = None if asked.papers is None else asked.papers.envelope
+        agent = asked.agent if self.envelope is None else self.envelope.agent_id
         super().__init__(root, asked.entity, op, agent, asked.expected, asked.dry_run)
         self.asked = asked
-        self.envelope: Envelope | None = None
-        """What its papers are, once they are read."""
         self.acting: Profile | None = None
         """The profile that acts; ``None`` is a person."""
-        self.expected: str | None = None
+        self.expected = None if asked.expected is None else str(asked.expected)
         """What the writer saw last, a revision or a digest; ``None`` for a writer without a view."""
         self.plan: Plan | None = None
         """What becomes of a memory file."""

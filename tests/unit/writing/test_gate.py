@@ -159,7 +159,7 @@ def test_a_secret_in_the_place_of_a_name_is_not_kept(workspace):
         ("?", "person", None, "refused"),
         ("neo/user", "person", "?", "refused"),
         ("?", "?", None, "refused"),
-        ("?", "?", "?", "refused"),
+        ("?", "?", None, "refused"),
     ]
     assert SECRET.encode() not in kept(workspace)
 

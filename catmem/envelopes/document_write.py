@@ -63,11 +63,11 @@ class DocumentWrite(OperationsWrite):
     def check(self) -> None:
         """Raise what is forbidden whatever the file holds; what else is wrong with the content comes later."""
         self.terms = self.found_terms()
-        actor, content, merges = self.terms.rights.actor, self.envelope.content, self.asked.merges
+        actor, content, merges = self.terms.actor, self.envelope.content, self.asked.merges
         self.begin_session()
         self.check_reason()
         refuse_out_of_scope(content, self.operations, self.terms)
-        if merges and actor is not None and not self.terms.rights.unbounded:
+        if merges and actor is not None and not self.terms.unbounded:
             raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
         for revision in self.workspace.store.log(self.entity) if merges else ():
             if revision.revision in merges and revision.is_proposal:
@@ -148,7 +148,7 @@ class DocumentWrite(OperationsWrite):
         sides = []
         for each in (self.document, plan.document):
             bodies: dict[str, list[str]] = {}
-            for entry in self.terms.rights.in_sight(each):
+            for entry in self.terms.in_sight(each):
                 bodies.setdefault(entry.category, []).append(entry.body)
             sides.append(bodies)
         was, now = sides
@@ -203,7 +203,7 @@ class DocumentWrite(OperationsWrite):
 
     def _tell(self, error: RefusedError) -> None:
         """Let a refusal say what is at the head, as far as the writer may know it."""
-        if not self.terms.rights.unbounded:
+        if not self.terms.unbounded:
             hide_digests(error)
         if error.found is None:
             error.found = head_of(self.workspace, self.terms.entity)
@@ -275,7 +275,6 @@ def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms
     """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
     # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
     # is equal to what is hidden; so would the whole of a category that it does not see.
-    rights = terms.rights
     if isinstance(content, list):
         for operation in operations:
             try:
@@ -285,8 +284,8 @@ def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms
             except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
                 continue
     elif isinstance(content, str) or not content.get("partial"):
-        if not _may_send_whole(rights):
-            name = "" if rights.actor is None else rights.actor.name
+        if not _may_send_whole(terms):
+            name = "" if terms.actor is None else terms.actor.name
             raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
     else:
         _refuse_partial(content, terms)
@@ -307,11 +306,10 @@ def _may_send_whole(rights: Rights) -> bool:
 
 
 def _refuse_partial(content: Mapping[str, Any], terms: Terms) -> None:
-    rights = terms.rights
-    name = "" if rights.actor is None else rights.actor.name
+    name = "" if terms.actor is None else terms.actor.name
     for named in content["categories"]:
         category = terms.category(named)
-        rights.refuse_unwritable(category, named)
-        refuse_unseen_category(terms, category, seen=rights.may_see(category))
-    if "title" in content and not rights.unbounded:
+        terms.refuse_unwritable(category, named)
+        refuse_unseen_category(terms, category, seen=terms.may_see(category))
+    if "title" in content and not terms.unbounded:
         raise ForbiddenError(f"{name} may not write the title of the document", hint="Leave title out.")

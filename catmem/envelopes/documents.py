@@ -101,7 +101,7 @@ def overlap(content: str | dict[str, Any], document: Document, terms: Terms) -> 
 
     Of those that are there only what the writer sees: or it could guess at the words of the others.
     """  # noqa: D205 - one sentence
-    now: Sequence[Entry] = terms.rights.in_sight(document)
+    now: Sequence[Entry] = terms.in_sight(document)
     if isinstance(content, str):
         new = [content]
     else:
@@ -161,7 +161,7 @@ def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Ter
 def _known_since(tags: Mapping[str, TagValue], body: str, terms: Terms) -> str | None:
     """The day that words which come back had, if their ``created`` is later and the actor may not verify."""
     created = read_date(tags.get("created"))
-    if created is None or terms.rights.may_verify:
+    if created is None or terms.may_verify:
         return None
     known = terms.known_since(body)
     return known.isoformat() if known is not None and known < created else None
@@ -187,7 +187,7 @@ def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int])
 
 def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms) -> None:
     """Raise ``ForbiddenError`` if the content is about entries that the writer does not see."""
-    actor = terms.rights.actor
+    actor = terms.actor
     if actor is None:
         return
     # Of named categories also those that are empty: or the answer would tell whether something hidden is there.
@@ -379,7 +379,7 @@ def _found(entries: Sequence[Entry], said: Collection[Said]) -> list[Entry]:
 
 def refuse_unseen_category(terms: Terms, category: str, *, seen: bool) -> None:
     """Raise ``ForbiddenError`` for the whole of a category that the writer does not see."""
-    actor = terms.rights.actor
+    actor = terms.actor
     if actor is not None and not seen:
         raise ForbiddenError(
             f"{actor.name} may not write the whole of the category {category!r}, which it does not see",

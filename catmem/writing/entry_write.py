@@ -213,7 +213,7 @@ class OperationsWrite(Write):
     def hide_proposal(self) -> None:
         """Have the branch of a proposal be a revision that is not there: a profile may not know that there is one."""
         expected = self.expected or "0"
-        self.is_hidden = not self.terms.rights.unbounded and self.is_proposal(expected)
+        self.is_hidden = not self.terms.unbounded and self.is_proposal(expected)
 
     def check_reason(self) -> None:
         """Keep the reason as it is recorded."""
@@ -293,7 +293,7 @@ class OperationsWrite(Write):
         if isinstance(error, NoMatchError):
             error.hint = self._other_file() or error.hint
         # An actor who does not see the whole file learns nothing that depends on all of it.
-        elif isinstance(error, RefusedError) and not self.terms.rights.unbounded:
+        elif isinstance(error, RefusedError) and not self.terms.unbounded:
             hide_digests(error)
         return error
 
@@ -311,7 +311,7 @@ class OperationsWrite(Write):
                 document = read_document(self.workspace, terms.owner, other)
             except UnreadableError:
                 continue  # the refusal is about this file
-            there = replace(terms.rights, target=other).in_sight(document)
+            there = replace(terms, target=other).in_sight(document)
             if any(entries_holding(text, there) for text in wanted):
                 how = f"give the target {other}" if terms.to_agent else f"give -t {other}"
                 return f"The {other} file of {terms.owner.name} holds it: {how}."
@@ -382,8 +382,8 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
 
     These are entries that the actor sees. Where none of that decides it is USER.md.
     """
-    first, rights, taxonomy = every[0], every[0].rights, root.config.taxonomy
-    named = {each.category or rights.only_category() for each in operations if each.action == "add"}
+    first, taxonomy = every[0], root.config.taxonomy
+    named = {each.category or first.only_category() for each in operations if each.action == "add"}
     if len(named) != 1 or None in named:
         return first
     category, holding = taxonomy.category(str(*named)), []
@@ -395,7 +395,7 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
             document = read_document(root, terms.owner, terms.target)
         except UnreadableError:
             return first  # the file that cannot be read may have it
-        holding += [terms] if terms.rights.among(last_entries(document, category, 1)) else []
+        holding += [terms] if terms.among(last_entries(document, category, 1)) else []
     return holding[0] if len(holding) == 1 else first
 
 
@@ -419,7 +419,7 @@ def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequenc
             continue
         category = operations[0].category
         slug = None if category is None else terms.category(category)
-        seen = [each for each in terms.rights.in_sight(document) if slug in {None, each.category}]
+        seen = [each for each in terms.in_sight(document) if slug in {None, each.category}]
         there += seen
         found = entries_holding(wanted, seen)
         if found:

@@ -117,7 +117,7 @@ class _Draft:
 
     def replace(self, operation: Operation) -> None:
         entry = self._entry(operation)
-        self.terms.rights.refuse_unwritable(entry.category)
+        self.terms.refuse_unwritable(entry.category)
         body = entry.body if operation.content is None else body_of(operation.content)
         old_tags, given = entry.tags, operation.tags or {}
         self.terms.check_tags(given, old_tags)
@@ -147,14 +147,14 @@ class _Draft:
 
     def remove(self, operation: Operation) -> None:
         entry = self._entry(operation)
-        self.terms.rights.refuse_unwritable(entry.category)
+        self.terms.refuse_unwritable(entry.category)
         self.document = remove_entry(self.document, entry).document
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
         category = self.terms.writable_category(operation.to_category or "")
         entry = self._entry(operation)
-        self.terms.rights.refuse_unwritable(entry.category)
+        self.terms.refuse_unwritable(entry.category)
         if entry.category == category:
             self._leave("move", entry, f"is already in {category}")
             return
@@ -183,7 +183,7 @@ class _Draft:
             found = document.text.find(line, start, end)
             if found >= 0:
                 within = [entry for entry in document.entries_between(found, end) if start <= entry.start < end]
-                seen = self.terms.rights.among(within)
+                seen = self.terms.among(within)
                 same = next((entry for entry in seen if entry.body == body), None)
                 if same is not None:
                     return same
@@ -191,7 +191,7 @@ class _Draft:
 
     def _nearly_same(self, category: str, body: str) -> Entry | None:
         """An entry of the category that looks like the same fact in other words, among the last ones."""
-        seen = self.terms.rights.among(last_entries(self.document, category, _LOOKED_AT))
+        seen = self.terms.among(last_entries(self.document, category, _LOOKED_AT))
         words = words_of(body)
         alike = (entry for entry in reversed(seen) if jaccard(_words_of(entry.raw, entry.tag_limit), words) >= _ALIKE)
         return next(alike, None)
@@ -199,7 +199,7 @@ class _Draft:
     # --- parts of them ---------------------------------------------------------------------------------------------
 
     def _entry(self, operation: Operation) -> Entry:
-        in_sight, narrowed = self.terms.rights.in_sight(self.document), operation.category
+        in_sight, narrowed = self.terms.in_sight(self.document), operation.category
         category = None if narrowed is None else self.terms.category(narrowed)
         entry, alike = find_entry(
             self.document,
@@ -262,24 +262,24 @@ class _Draft:
     def _category_to_add_to(self, named: str | None) -> str:
         if named is not None:
             return self.terms.writable_category(named)
-        rights = self.terms.rights
-        only = rights.only_category()
+        terms = self.terms
+        only = terms.only_category()
         if only is not None:
             return only
-        if not self.document.scan.headers and rights.may_write(UNCATEGORIZED):
+        if not self.document.scan.headers and terms.may_write(UNCATEGORIZED):
             return UNCATEGORIZED
-        if not rights.unbounded:
-            raise self.terms.no_category(rights.writable_names())
+        if not terms.unbounded:
+            raise terms.no_category(terms.writable_names())
         # A person is shown every section; a profile those that have something that it sees.
-        parts = self.document.sections if rights.actor is None else rights.in_sight(self.document)
-        raise self.terms.no_category([*self.terms.config.taxonomy.categories, *(part.category for part in parts)])
+        parts = self.document.sections if terms.actor is None else terms.in_sight(self.document)
+        raise terms.no_category([*terms.config.taxonomy.categories, *(part.category for part in parts)])
 
     def _dated(self, tags: dict[str, TagValue], body: str, operation: Operation) -> dict[str, TagValue]:
         """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags.
 
         Words that come back are as old as they were, unless they come from a writer who may verify them.
         """
-        undated = "created" in (operation.tags or {}) and self.terms.rights.may_verify  # null takes it away
+        undated = "created" in (operation.tags or {}) and self.terms.may_verify  # null takes it away
         if "created" not in tags and not undated and not is_shared(self.document):
             tags = {"created": self._day(operation), **tags}
         return self._no_younger(tags, body)
@@ -287,7 +287,7 @@ class _Draft:
     def _no_younger(self, tags: dict[str, TagValue], body: str) -> dict[str, TagValue]:
         """The tags with a ``created`` that is no later than the day which dated these words when the file had them."""
         created = read_date(tags.get("created"))
-        if created is None or self.terms.rights.may_verify:
+        if created is None or self.terms.may_verify:
             return tags
         known = self.terms.known_since(body)
         return tags if known is None or known >= created else {**tags, "created": known.isoformat()}
@@ -355,11 +355,11 @@ class _Draft:
 
     def _on_slip(self, category: str) -> str | None:
         """What to know of a new category that is nearly called as one that the actor knows; ``None`` for others."""
-        taxonomy, rights = self.terms.config.taxonomy, self.terms.rights
+        taxonomy, terms = self.terms.taxonomy, self.terms
         there = {header.category for header in self.original.scan.headers}
         if category in there or taxonomy.named(category):
             return None
-        known = [*filter(rights.may_write, taxonomy.categories), *filter(rights.may_see, there)]
+        known = [*filter(terms.may_write, taxonomy.categories), *filter(terms.may_see, there)]
         near = nearest(category, known)
         return f"{category} is a new category. Did you mean {near}?" if near else None
 

@@ -7,8 +7,9 @@ the refusal comes before a store is asked, and leaves no trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from catmem import clock
@@ -29,7 +30,7 @@ from catmem.writing.operation import Operation, refuse_surrogates
 
 if TYPE_CHECKING:
     from catmem.config.config import Config, Taxonomy
-    from catmem.model.document import Document, TagValue
+    from catmem.model.document import TagValue
     from catmem.workspace.root import Root
 
 _NAME_SHOWN = 80
@@ -37,27 +38,43 @@ MOST_REASON = 500
 """Characters of a reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+@dataclass(frozen=True)
+class Terms(Rights):
     """Whose file it is, who acts on it, and on which day."""
 
-    entity: str
-    target: str
+    root: Root
     owner: Profile
-    rights: Rights
-    config: Config
     today: date
     allow_secret: bool = False
     """Whether a person said yes to a secret in the text."""
-    known_since: Callable[[str], date | None] = field(default=lambda _: None, compare=False)
-    """The day that counts for words that the file had before; asked for an actor who may not verify."""
-    wrote: Callable[[str], bool] = field(default=lambda _: False, compare=False)
-    """Whether the actor, a profile, alone wrote these words in the file."""
+
+    @cached_property
+    def entity(self) -> str:
+        """The file."""
+        return f"{self.owner.name}/{self.target}"
+
+    @property
+    def config(self) -> Config:
+        """The configuration of the root."""
+        return self.root.config
 
     @property
     def to_agent(self) -> bool:
         """Whether answers go to a profile: then they leave out what its prompt would withhold."""
-        return self.rights.actor is not None
+        return self.actor is not None
+
+    def known_since(self, body: str) -> date | None:
+        """The day that counts for words that the file had before; asked for an actor who may not verify."""
+        from catmem.staleness.lineage import known_since
+
+        return known_since(self.root, self.owner.name, self.actor, body)
+
+    def wrote(self, body: str) -> bool:
+        """Whether the actor, a profile, alone wrote these words in the file."""
+        from catmem.staleness.lineage import histories_of
+
+        (history,) = histories_of(self.root, self.entity, [self.actor])
+        return self.actor is not None and history.writers(body) == {self.actor.name}
 
     @property
     def limit(self) -> int | None:
@@ -69,13 +86,9 @@ class Terms:
         """Whether stock Hermes Agent may edit the file too."""
         return hermes_edits(self.config, self.owner)
 
-    def unmerged(self, text: str, parse: Callable[[bytes], Document]) -> tuple[str, ...]:
-        """What the one who acts should know of git's conflict markers in the text of the file."""
-        return self.rights.unmerged(self.entity, text, parse)
-
     def category(self, name: str) -> str:
         """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""
-        category = self.config.taxonomy.category(name)
+        category = self.taxonomy.category(name)
         if not category:
             raise EditError(
                 f"{shown(name)} is not a category",
@@ -91,19 +104,19 @@ class Terms:
         ``UnknownNameError`` (``unknown_category``).
         """
         category = self.category(name)
-        self.rights.refuse_unwritable(category, name)
-        taxonomy = self.config.taxonomy
+        self.refuse_unwritable(category, name)
+        taxonomy = self.taxonomy
         if taxonomy.named(category) or not (taxonomy.closed or taxonomy.card_titles):
             return category
         raise UnknownNameError(
             f"the category {shown(name)} is not declared in catmem.yaml",
             code="unknown_category",
-            hint=category_hint(category, taxonomy, "categories to write to", self.rights.may_write),
+            hint=category_hint(category, taxonomy, "categories to write to", self.may_write),
         )
 
     def title(self, category: str) -> str | None:
         """The declared title of a category."""
-        declared = self.config.taxonomy.categories.get(category)
+        declared = self.taxonomy.categories.get(category)
         return declared.title if declared else None
 
     def no_category(self, names: Iterable[str]) -> EditError:
@@ -140,7 +153,7 @@ class Terms:
             return
         before, after = (stale_after_days(category, tags, self.owner, self.config) for tags in (old, new))
         if after > before:
-            self.rights.refuse_unverified("domain")
+            self.refuse_unverified("domain")
 
     def check_dates(self, changed: Iterable[str], old: Mapping[str, TagValue] | None) -> None:
         """Raise ``ForbiddenError`` where an actor who may not verify changes a tag that says how old a fact is.
@@ -149,7 +162,7 @@ class Terms:
         """
         for key in changed:
             if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
-                self.rights.refuse_unverified(key)
+                self.refuse_unverified(key)
 
     def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
         """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.
@@ -229,28 +242,14 @@ def secret_hint(config: Config, *, asks: bool) -> str:
     return hint
 
 
-def terms_of(workspace: Root, name: str, target: str, actor: Profile | None, *, allow_secret: bool = False) -> Terms:
+def terms_of(root: Root, name: str, target: str, actor: Profile | None, *, allow_secret: bool = False) -> Terms:
     """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today.
 
     Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.
     """
-    rights = Rights(actor, target, workspace.config.taxonomy)
-    rights.refuse_other_owner(name)
-    owner = workspace.profile(name)
-
-    def known(body: str) -> date | None:
-        from catmem.staleness.lineage import known_since
-
-        return known_since(workspace, owner.name, actor, body)
-
-    def wrote(body: str) -> bool:
-        from catmem.staleness.lineage import histories_of
-
-        (history,) = histories_of(workspace, entity, [actor])
-        return actor is not None and history.writers(body) == {actor.name}
-
-    entity, today = f"{owner.name}/{target}", clock.today()
-    return Terms(entity, target, owner, rights, workspace.config, today, allow_secret, known, wrote)
+    taxonomy = root.config.taxonomy
+    Rights(actor, target, taxonomy).refuse_other_owner(name)
+    return Terms(actor, target, taxonomy, root, root.profile(name), clock.today(), allow_secret)
 
 
 def category_hint(
@@ -308,30 +307,28 @@ def _check(operation: Operation, terms: Terms) -> None:
     if operation.action == "add":
         _check_addition(operation, terms)
         return
-    rights = terms.rights
     if operation.action == "verify":
-        rights.refuse_unverified()
+        terms.refuse_unverified()
         terms.refuse_future(operation.as_of, "verified")
         if operation.evidence is not None:
             terms.check_threats([operation.evidence])
     else:
-        rights.refuse_without_any_category()
+        terms.refuse_without_any_category()
     if operation.to_category is not None:
         terms.writable_category(operation.to_category)
     if operation.category is None:
         return
     category = terms.category(operation.category)
     if operation.action != "verify":
-        rights.refuse_unwritable(category, operation.category)
-    if not rights.may_see(category):
+        terms.refuse_unwritable(category, operation.category)
+    if not terms.may_see(category):
         raise no_match(operation.old_text or "", (), terms.entity, to_agent=terms.to_agent)
 
 
 def _check_addition(operation: Operation, terms: Terms) -> None:
-    rights = terms.rights
     if operation.category is not None:
         terms.writable_category(operation.category)
-    elif not (rights.unbounded or rights.only_category() or rights.may_write(UNCATEGORIZED)):
-        raise terms.no_category(rights.writable_names())
+    elif not (terms.unbounded or terms.only_category() or terms.may_write(UNCATEGORIZED)):
+        raise terms.no_category(terms.writable_names())
     terms.check_tags(operation.tags or {}, None)
     terms.refuse_future(operation.as_of, "written")

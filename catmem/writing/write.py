@@ -237,8 +237,8 @@ def _answer(a: Write) -> Written:
     return replace(
         written,
         usage=FileUsage(size_of(after), terms.limit),
-        warnings=(*written.warnings, *terms.unmerged(after, a.workspace.parse)),
-        bounded=not terms.rights.unbounded,
+        warnings=(*written.warnings, *terms.unmerged(a.entity, after, a.workspace.parse)),
+        bounded=not terms.unbounded,
     )
 
 
@@ -290,7 +290,7 @@ def _waiting(a: Write, made: NewProposal, entries: tuple[Entry, ...], warnings: 
         usage=FileUsage(size_of(text), terms.limit if terms is not None else None),
         notes=(on_waiting(waiting), *made.notes),
         warnings=warnings,
-        bounded=terms is not None and not terms.rights.unbounded,
+        bounded=terms is not None and not terms.unbounded,
         waiting=waiting,
         repeated=made.repeated,
     )

@@ -329,14 +329,14 @@ def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Call
 
     The entries that ``is_made`` tells of are what the write brings; the refusal names others that could go.
     """
-    before, size, limit, rights = size_of(old.text), size_of(new.text), terms.limit, terms.rights
+    before, size, limit = size_of(old.text), size_of(new.text), terms.limit
     # What shortens a file that is over its limit already is a step to the better.
     if limit is None or size <= max(limit, before):
         return
     # A person who looks at a fact brings no words: the day in its tags must not make that fail.
     if not terms.to_agent and [each.body for each in old.entries] == [each.body for each in new.entries]:
         return
-    there = [each for each in rights.in_sight(new) if rights.may_write(each.category) and not is_made(each)]
+    there = [each for each in terms.in_sight(new) if terms.may_write(each.category) and not is_made(each)]
     own = {each.id for each in there if terms.wrote(each.body)} if terms.to_agent else frozenset[str]()
     named = could_go(there, terms.owner, terms.config, terms.today, own, to_agent=terms.to_agent)
     raise over_budget(terms.entity, before, size, limit, named)

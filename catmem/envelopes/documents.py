@@ -37,19 +37,11 @@ _PASSED_OVER = frozenset({"bad-tag"})
 """Problems that were looked at with the tags, entry by entry."""
 
 
-class Said(NamedTuple):
-    """What an entry is to say."""
-
-    category: str
-    body: str
-    tags: dict[str, TagValue]
-
-
 class Part(NamedTuple):
     """What a content is about: the categories, ``None`` for all, what their entries are to say, and its title."""
 
     categories: frozenset[str] | None
-    entries: tuple[Said, ...]
+    entries: tuple[Version, ...]
     title: tuple[str | None, ...] = ()
 
     def covers(self, category: str) -> bool:
@@ -60,8 +52,8 @@ class Part(NamedTuple):
 class EntryChange(NamedTuple):
     """An entry before and after; one of the two is ``None`` for an addition or a removal."""
 
-    old: Said | None
-    new: Said | None
+    old: Version | None
+    new: Version | None
 
 
 def plan_document(
@@ -72,13 +64,13 @@ def plan_document(
     if isinstance(content, str):
         new = _parsed(content, parse)
         _refuse_unseen(document, None, terms)
-        part = Part(None, tuple(map(_said, new.entries)))
+        part = Part(None, tuple(map(Version.of, new.entries)))
     else:
         named = [terms.category(name) for name in content["categories"]] if content.get("partial") else None
         _refuse_unseen(document, named, terms)
         part = _part(content, terms)
     is_text = new is not None
-    old = [_said(entry) for entry in document.entries if part.covers(entry.category)]
+    old = [Version.of(entry) for entry in document.entries if part.covers(entry.category)]
     pairs = pair_entries(old, part.entries)
     changes = _changes(old, part.entries, pairs)
     fault = _first_fault(changes, terms, is_text=is_text)
@@ -127,7 +119,7 @@ def _parsed(text: str, parse: Callable[[bytes], Document]) -> Document:
 
 
 def _part(content: Mapping[str, Any], terms: Terms) -> Part:
-    grouped: dict[str, list[Said]] = {}
+    grouped: dict[str, list[Version]] = {}
     for name, given in content["categories"].items():
         category = terms.category(name)
         if category in grouped:
@@ -136,17 +128,19 @@ def _part(content: Mapping[str, Any], terms: Terms) -> Part:
                 code="structure",
                 hint="Name each category once.",
             )
-        grouped[category] = [Said(category, body_of(fields["body"]), dict(fields.get("tags", {}))) for fields in given]
+        grouped[category] = [
+            Version(category, body_of(fields["body"]), dict(fields.get("tags", {})), "") for fields in given
+        ]
     entries = tuple(entry for each in grouped.values() for entry in each)
     title = (content["title"],) if "title" in content else ()
     return Part(frozenset(grouped) if content.get("partial") else None, entries, title)
 
 
-def _dated(part: Part, old: Sequence[Said], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
+def _dated(part: Part, old: Sequence[Version], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
     """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
     # New words lose the `verified_date` of the old ones.
     before = {there: old[here] for here, there in pairs.items()}
-    entries: list[Said] = []
+    entries: list[Version] = []
     for index, entry in enumerate(part.entries):
         tags, was = entry.tags, before.get(index)
         if was is None and dated and "created" not in tags:
@@ -167,16 +161,12 @@ def _known_since(tags: Mapping[str, TagValue], body: str, terms: Terms) -> str |
     return known.isoformat() if known is not None and known < created else None
 
 
-def _said(entry: Entry) -> Said:
-    return Said(entry.category, entry.body, entry.tags)
-
-
-def _changes(old: Sequence[Said], new: Sequence[Said], pairs: Mapping[int, int]) -> list[EntryChange]:
+def _changes(old: Sequence[Version], new: Sequence[Version], pairs: Mapping[int, int]) -> list[EntryChange]:
     """What differs, in the order of the old entries; additions come last."""
     changed: list[EntryChange] = []
     for index, entry in enumerate(old):
         partner = new[pairs[index]] if index in pairs else None
-        if partner != entry:
+        if partner is None or not partner.says(entry):
             changed.append(EntryChange(entry, partner))
     added = sorted(set(range(len(new))) - set(pairs.values()))
     return changed + [EntryChange(None, new[index]) for index in added]
@@ -240,7 +230,7 @@ def _first_fault(changes: Iterable[EntryChange], terms: Terms, *, is_text: bool)
 
 def _laid_in(document: Document, part: Part, terms: Terms, parse: Callable[[bytes], Document]) -> Document:
     """The document with the entries of a JSON form in the places of its own."""
-    wanted: dict[str, list[Said]] = {}
+    wanted: dict[str, list[Version]] = {}
     for entry in part.entries:
         wanted.setdefault(entry.category, []).append(entry)
     for category in wanted:
@@ -256,7 +246,7 @@ def _laid_in(document: Document, part: Part, terms: Terms, parse: Callable[[byte
 
 
 def _slots(
-    document: Document, part: Part, wanted: Mapping[str, Sequence[Said]]
+    document: Document, part: Part, wanted: Mapping[str, Sequence[Version]]
 ) -> tuple[list[Slot], dict[str, list[Version]]]:
     """The places of all entries with what is to stand there, and what comes first in its category."""
     slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
@@ -272,12 +262,12 @@ def _slots(
     return slots, first
 
 
-def _fill(slots: Sequence[Slot], entries: Sequence[Said]) -> list[Version]:
+def _fill(slots: Sequence[Slot], entries: Sequence[Version]) -> list[Version]:
     """Give the slots of one category what is to stand there, in order; what comes before all of them is returned."""
     # Equal entries at both ends stay where they are, and the rest is filled in between.
     kept = {(version.body, str(version.tags)): version for slot in slots for version in slot.versions}
     versions = [
-        kept.get((entry.body, str(entry.tags))) or Version(*entry, tag_blocks.write(entry.tags, entry.body))
+        kept.get((entry.body, str(entry.tags))) or entry._replace(text=tag_blocks.write(entry.tags, entry.body))
         for entry in entries
     ]
     start = _same(slots, versions)
@@ -333,7 +323,7 @@ def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> 
     for change in changes:
         if change.new is None:
             continue
-        before = change.old or Said("", "", {})
+        before = change.old or Version("", "", {}, "")
         if change.new.body != before.body:
             texts.append(change.new.body)
         tags = {key: value for key, value in change.new.tags.items() if before.tags.get(key) != value}
@@ -366,7 +356,7 @@ def _plan(old: Document, new: Document, changes: Sequence[EntryChange], terms: T
     return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
 
 
-def _found(entries: Sequence[Entry], said: Collection[Said]) -> list[Entry]:
+def _found(entries: Sequence[Entry], said: Collection[Version]) -> list[Entry]:
     wanted = Counter((each.category, each.body, str(each.tags)) for each in said)
     found: list[Entry] = []
     for entry in entries if wanted else ():

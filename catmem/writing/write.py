@@ -203,7 +203,7 @@ def write_operations(
 
 def _answer(a: Write) -> Written:
     """What was done, or would be; to a retry what the first write with its ``op_id`` did."""
-    now, terms, plan = a.snapshot, a.terms, a.plan
+    now, plan = a.snapshot, a.plan
     if now is None:
         message = "a write that was not refused has a snapshot"
         raise AssertionError(message)
@@ -215,31 +215,22 @@ def _answer(a: Write) -> Written:
             return written
     else:
         changed = after != a.before or a.has_evidence
-        notes = [*on_restoration(now), *(plan.notes if plan is not None else ())]
-        notes += [on_adoption(now.adopted)] if now.adopted else []
-        written = Written(
-            entity=a.entity,
-            revision=now.revision,
-            digest=now.digest,
-            changed=changed,
-            before=a.before,
-            after=after,
-            entries=plan.entries if plan is not None else (),
-            usage=FileUsage(size_of(after), None),
-            notes=tuple(notes),
-            warnings=plan.warnings if plan is not None else (),
-            adopted=now.adopted,
-        )
+        entries, notes, warnings = ((), (), ()) if plan is None else (plan.entries, plan.notes, plan.warnings)
+        notes = (*on_restoration(now), *notes, *((on_adoption(now.adopted),) if now.adopted else ()))
+        more = {"notes": notes, "warnings": warnings, "adopted": now.adopted}
+        written = _written(a, now, a.before, after, entries=entries, changed=changed, **more)
     if now.branch and written.changed:
         written = replace(written, branch=True, notes=(*written.notes, on_branch(a.entity, now.revision)))
-    if terms is None:
-        return written
-    return replace(
-        written,
-        usage=FileUsage(size_of(after), terms.limit),
-        warnings=(*written.warnings, *terms.unmerged(a.entity, after, a.workspace.parse)),
-        bounded=not terms.unbounded,
-    )
+    unmerged = () if a.terms is None else a.terms.unmerged(a.entity, after, a.workspace.parse)
+    return replace(written, warnings=(*written.warnings, *unmerged)) if unmerged else written
+
+
+def _written(a: Write, now: Snapshot, before: str, after: str, **more: Any) -> Written:  # noqa: ANN401 - fields
+    """The answer of a write, to which ``more`` is said."""
+    usage = FileUsage(size_of(after), None if a.terms is None else a.terms.limit)
+    bounded = a.terms is not None and not a.terms.unbounded
+    more |= {"before": before, "after": after, "usage": usage, "bounded": bounded}
+    return Written(a.entity, now.revision, now.digest, **more)
 
 
 def _first_answer(a: Write, now: Snapshot, after: str) -> Written:
@@ -247,22 +238,13 @@ def _first_answer(a: Write, now: Snapshot, after: str) -> Written:
     store = a.workspace.store
     record = next((each for each in store.log(a.entity) if each.revision == now.revision), None)
     before = store.read(a.entity, record.parents[0] if record and record.parents else "0").data
+    entries = a.touched(record, before, now.data) if record else ()
     if record is not None and record.is_proposal:
         from catmem.proposals.proposing import proposed_before
 
-        return _waiting(a, proposed_before(a.workspace, record), a.touched(record, before, now.data))
-    return Written(
-        entity=a.entity,
-        revision=now.revision,
-        digest=now.digest,
-        changed=True,
-        before=a.text(before),
-        after=after,
-        entries=a.touched(record, before, now.data) if record else (),
-        usage=FileUsage(size_of(after), None),
-        notes=("this was done before, under the same op_id",),
-        repeated=True,
-    )
+        return _waiting(a, proposed_before(a.workspace, record), entries)
+    notes = ("this was done before, under the same op_id",)
+    return _written(a, now, a.text(before), after, entries=entries, changed=True, notes=notes, repeated=True)
 
 
 def _proposed(a: Write, plan: Plan) -> Written:
@@ -277,20 +259,7 @@ def _proposed(a: Write, plan: Plan) -> Written:
 def _waiting(a: Write, made: NewProposal, entries: tuple[Entry, ...], warnings: tuple[str, ...] = ()) -> Written:
     """What is in the file now, and the id to ask for."""
     waiting = None if a.dry_run and not made.repeated else made.id
-    now, terms = a.workspace.store.read(a.entity), a.terms
-    text = now.data.decode(errors="replace")
-    return Written(
-        entity=a.entity,
-        revision=now.revision,
-        digest=now.digest,
-        changed=False,
-        before=text,
-        after=text,
-        entries=entries,
-        usage=FileUsage(size_of(text), terms.limit if terms is not None else None),
-        notes=(on_waiting(waiting), *made.notes),
-        warnings=warnings,
-        bounded=terms is not None and not terms.unbounded,
-        waiting=waiting,
-        repeated=made.repeated,
-    )
+    now = a.workspace.store.read(a.entity)
+    text, notes = now.data.decode(errors="replace"), (on_waiting(waiting), *made.notes)
+    more = {"notes": notes, "warnings": warnings, "waiting": waiting, "repeated": made.repeated}
+    return _written(a, now, text, text, entries=entries, changed=False, **more)

@@ -11,7 +11,7 @@ only what differs from that was changed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
@@ -30,14 +30,13 @@ from catmem.plugins.page.recent_changes import can_be_undone, record_of
 from catmem.plugins.page.writing import (
     Action,
     Again,
-    Fate,
     FormRefusal,
     Redirect,
     SentForm,
     bad_form,
     done,
-    fates,
     nothing_ticked,
+    plainly,
     put,
     seen_text,
 )
@@ -89,19 +88,13 @@ def edit_form(asked: PageRequest) -> Page:
 
 
 def edit_again(sent: SentForm, refusal: FormRefusal) -> Page:
-    """The same with what the person typed; the rest is as it is now. One that is gone can be added with these words."""
-    file = seen_file(sent.workspace, *sent.named.split("/"))
-    since, where = refusal.since, sent.get("where")
-    entry = entry_in(file.document, sent.get("entry"), where) if since is None else since.entry
-    draft = EntryDraft.sent(sent.fields)
-    seen = None if since is None or entry is None else seen_text(sent.workspace, sent.named, sent.expected)
-    was = None if seen is None else entry_in(sent.workspace.parse(seen), sent.get("entry"), where)
-    if entry is not None and was is not None:
-        draft = draft.on(EntryDraft.of(was), EntryDraft.of(entry))
-    context = _form(sent.workspace, sent.named, file, draft, refusal)
-    context |= {"entry": entry, "where": where if entry is None else entry.category, "next": sent.get("next")}
-    # The words of one that is gone go to another address, so it is another write than the one that was refused.
-    return Page("add.html" if since is not None and since.fate == "gone" else "edit.html", context)
+    """The same with what the person typed; of an entry that is another one by now only the text, to be copied."""
+    file, where = seen_file(sent.workspace, *sent.named.split("/")), sent.get("where")
+    entry = entry_in(file.document, sent.get("entry"), where)
+    if entry is None:
+        return plainly("")(sent, refusal)
+    context = _form(sent.workspace, sent.named, file, EntryDraft.sent(sent.fields), refusal)
+    return Page("edit.html", {**context, "entry": entry, "where": where, "next": sent.get("next")})
 
 
 def add_again(sent: SentForm, refusal: FormRefusal) -> Page:
@@ -148,8 +141,6 @@ def choices(workspace: Workspace, entity: str, document: Document, draft: EntryD
 
 Tags: TypeAlias = dict[str, "str | list[str] | None"]
 
-_FIELDS = ("content", "expires", "domain")
-
 
 @dataclass(frozen=True, slots=True)
 class EntryDraft:
@@ -181,13 +172,6 @@ class EntryDraft:
             expires=_in_line(_listed(tags.get("expires"))),
             domain=_in_line(_listed(tags.get("domain"))),
         )
-
-    def on(self, was: EntryDraft, now: EntryDraft) -> EntryDraft:
-        """The same changes on ``now``, where the person saw ``was``: what they left alone is as it is now."""
-        texts = {name: getattr(now, name) for name in _FIELDS if getattr(self, name) == getattr(was, name)}
-        if not self.new_category.strip() and self.category == was.category:
-            texts["category"] = now.category
-        return replace(self, **texts)
 
     @property
     def has_date_field(self) -> bool:
@@ -346,18 +330,6 @@ SAYS = {"verify": "Verify", "expire": "Expire", "move": "Move", "remove": "Remov
 """What can be done with ticked entries, and what the button says."""
 
 
-class Tick(NamedTuple):
-    """A ticked entry, as it was shown or as it is ``now``; ``fate`` is ``None`` where nothing changed it."""
-
-    entry: Entry
-    fate: Fate | None = None
-
-    @property
-    def stays(self) -> bool:
-        """Whether it is still ticked: what another writer changed has to be looked at first."""
-        return self.fate in {None, "same"}
-
-
 def action(name: str) -> Action:
     """What makes the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``."""
     return partial(_answer, name)
@@ -373,7 +345,7 @@ def _answer(name: str, sent: SentForm) -> Redirect | Page:
     if not entries:
         raise nothing_ticked()
     if name == "move" and "category" not in sent.fields:
-        return _page(name, sent, [Tick(each) for each in entries])
+        return _page(name, sent, entries)
     made = [operation for each in entries if (operation := _operation(name, sent, each)) is not None]
     back = with_query(sent.back, entry=None)
     return done(sent, put(sent, [jsonable(each) for each in made]), back) if made else Redirect(back)
@@ -398,20 +370,16 @@ def _ticked(sent: SentForm) -> list[Entry]:
 
 
 def _refused(name: str, sent: SentForm, refusal: FormRefusal) -> Page:
-    entries = _ticked(sent)
-    ticks = [Tick(each) for each in entries]
-    gone: list[Entry] = []
+    """Those of the ticked entries that are as they were shown; the others are named."""
+    entries, gone = _ticked(sent), list[Entry]()
     if refusal.since is not None:
-        workspace = sent.workspace
-        seen, now = seen_text(workspace, sent.named, sent.expected), workspace.store.read(sent.named).data
-        became = list(zip(entries, fates(workspace, seen, now, [each.id for each in entries]), strict=True))
-        ticks = [Tick(now, fate) for _, (fate, now) in became if now is not None]
-        gone = [was for was, (_, now) in became if now is None]
-    return _page(name, sent, ticks, gone, refusal)
+        now = sent.workspace.parse(sent.workspace.store.read(sent.named).data)
+        gone = [each for each in entries if entry_in(now, each.id, each.category) is None]
+    return _page(name, sent, [each for each in entries if each not in gone], gone, refusal)
 
 
 def _page(
-    name: str, sent: SentForm, ticks: list[Tick], gone: list[Entry] | tuple[()] = (), refusal: FormRefusal | None = None
+    name: str, sent: SentForm, ticks: list[Entry], gone: Sequence[Entry] = (), refusal: FormRefusal | None = None
 ) -> Page:
     """The ticked entries, with a button that does what was asked; for a move, also where to."""
     workspace, draft = sent.workspace, EntryDraft.sent(sent.fields)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
 from starlette.responses import RedirectResponse, Response
@@ -29,30 +29,25 @@ from catmem.errors import (
     StaleError,
     UnknownRevisionError,
 )
-from catmem.model.pairing import pair_entries
 from catmem.plugins.page.csrf import Visit, is_own, naming, operation_of, remember, token_of, visit_of
 from catmem.plugins.page.formats import Diff, diff_of, own_address, text_of, with_query
 from catmem.plugins.page.page_view import OWN_REFERRER, Page, PageRequest, asked_of, error_page, in_html
 from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.requests import read_values, refuse_other_type, unforeseen
+from catmem.staleness.lineage import entry_in
 from catmem.workspace.history import entity_of
 from catmem.writing.matching import checked_expected, is_digest
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from catmem.model.document import Entry
     from catmem.store.contract import Revision, Snapshot
     from catmem.workspace.workspace import Workspace
     from catmem.writing.written import Written
 
 
-Fate: TypeAlias = Literal["same", "changed", "gone"]
-"""What became of the entry that a form is on."""
-
 _MOST_SHOWN = 20
-_ONE_BETWEEN = 2
 _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
 _NOT_WRITTEN = "This was not written"
 
@@ -61,32 +56,35 @@ class Since(NamedTuple):
     """What became of a file since a person saw it.
 
     ``now`` is the name of its revision, ``None`` for a text that has none. ``done`` are the revisions in between, the
-    newest first; ``more`` says that there are others. ``diff`` is ``None`` where it is unknown what was seen. ``fate``
-    is that of the form's entry, ``entry`` what it is now.
+    newest first; ``more`` says that there are others. ``diff`` is ``None`` where it is unknown what was seen.
+    ``is_there`` says whether the entry of the form is still as it was; ``None`` for a form on none.
     """
 
     now: str | None
     done: Sequence[Revision]
     more: bool
     diff: Diff | None
-    fate: Fate | None
-    entry: Entry | None
+    is_there: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class FormRefusal:
     """Why a form was refused. ``since`` is ``None`` unless it was for what changed.
 
-    ``expected``, ``entry`` and ``op_id`` are what the form says when it is sent again: those of what is there now if
-    that was the reason, else the same as before. ``entry`` is ``None`` for an entry that is gone.
+    ``expected`` and ``op_id`` are what the form says when it is sent again: those of what is there now if that was the
+    reason, else the same as before.
     """
 
     heading: str
     error: CatmemError
     since: Since | None
     expected: str | None
-    entry: str | None
     op_id: str | None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the entry that the form is on is another one by now: it cannot be sent again."""
+        return self.since is not None and self.since.is_there is False
 
 
 def refusal_of(sent: SentForm, error: Exception, status: int) -> FormRefusal:
@@ -98,17 +96,15 @@ def refusal_of(sent: SentForm, error: Exception, status: int) -> FormRefusal:
     base = now.revision or now.digest
     if base == sent.expected:  # refused for what stands in the file, and not for an old view
         return replace(plain, heading=_NOT_WRITTEN)
-    since = _since(sent, now, plain.entry)
-    entry = None if since.entry is None else since.entry.id
-    op_id = naming(sent.workspace)(sent.named, base, sent.address, entry or sent.get("about"))
-    return replace(plain, since=since, expected=base, entry=entry, op_id=op_id)
+    op_id = naming(sent.workspace)(sent.named, base, sent.address, sent.get("entry") or sent.get("about"))
+    return replace(plain, since=_since(sent, now), expected=base, op_id=op_id)
 
 
 def plain_refusal(sent: SentForm, error: Exception, status: int) -> FormRefusal:
     """The same without a look at the store: the form as it was sent."""
     known = error if isinstance(error, CatmemError) else unforeseen()
     heading = "It has changed in the meantime" if status == 409 else _NOT_WRITTEN  # noqa: PLR2004
-    return FormRefusal(heading, known, None, sent.expected, sent.fields.get("entry"), sent.fields.get("op_id"))
+    return FormRefusal(heading, known, None, sent.expected, sent.fields.get("op_id"))
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
@@ -127,7 +123,7 @@ def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes 
         return None
 
 
-def _since(sent: SentForm, now: Snapshot, entry: str | None) -> Since:
+def _since(sent: SentForm, now: Snapshot) -> Since:
     workspace, entity = sent.workspace, sent.named
     seen = seen_text(workspace, entity, sent.expected)
     log = workspace.store.log(entity)
@@ -136,45 +132,11 @@ def _since(sent: SentForm, now: Snapshot, entry: str | None) -> Since:
     else:
         later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
         done = list(islice((each for each in later if not each.is_branch), _MOST_SHOWN + 1))
-    fate, counterpart = (None, None) if entry is None else fates(workspace, seen, now.data, [entry])[0]
+    is_there = entry_in(workspace.parse(now.data), sent.get("entry"), sent.get("where")) is not None
     diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
-    return Since(now.revision, done[:_MOST_SHOWN], len(done) > _MOST_SHOWN, diff, fate, counterpart)
-
-
-def fates(
-    workspace: Workspace, seen: bytes | None, now: bytes, named: Sequence[str]
-) -> list[tuple[Fate | None, Entry | None]]:
-    """What became of entries of the text ``seen``, by their ids, and what each is ``now``.
-
-    ``None`` for those of a text that no tool can read.
-    """
-    try:
-        after = workspace.parse(now).entries
-        before = () if seen is None else workspace.parse(seen).entries
-    except CatmemError:
-        return [(None, None)] * len(named)  # the refusal says so
-    same = {each.id: each for each in reversed(after)}
-    places = {each.id: index for index, each in reversed(list(enumerate(before)))}
-    pairs = pair_entries(before, after)
-    found: list[tuple[Fate | None, Entry | None]] = []
-    for each in named:
-        if each in same:
-            found.append(("same", same[each]))
-            continue
-        place = None if each not in places else _counterpart(before, after, pairs, places[each])
-        found.append(("gone", None) if place is None else ("changed", after[place]))
-    return found
-
-
-def _counterpart(before: Sequence[Entry], after: Sequence[Entry], pairs: Mapping[int, int], place: int) -> int | None:
-    """Which entry it is now: the one that it pairs with, or the only new one between the same neighbours."""
-    if place in pairs:
-        return pairs[place]
-    left = pairs.get(place - 1) if place else -1
-    right = pairs.get(place + 1) if place + 1 < len(before) else len(after)
-    if left is None or right is None or right - left != _ONE_BETWEEN:
-        return None
-    return left + 1 if after[left + 1].category == before[place].category else None
+    return Since(
+        now.revision, done[:_MOST_SHOWN], len(done) > _MOST_SHOWN, diff, is_there if "entry" in sent.fields else None
+    )
 
 
 # --- how a page writes: a plain form, one guarded write, and a page that says what was done --------------------------
@@ -403,7 +365,7 @@ def _shown_again(sent: SentForm, error: Exception, status: int, again: Again) ->
 
 OF_EVERY_FORM = ("csrf", "back", "entity", "expected", "op_id")
 """The fields that every form of the page may have."""
-_OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back", "entry"})
+_OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back"})
 _TYPED = frozenset({"content"})
 
 

@@ -64,27 +64,21 @@ def test_another_entry_changed(client, workspace):
     assert revisions(workspace) == 3
 
 
-def test_the_same_entry_changed(client, workspace):
-    form = editing(client, workspace)
-    workspace.replace("neo", "short", content="Prefers quite short answers.")
-    made, forms = refused(sent(client, form))
-    assert "Another writer changed this entry" in made.text
-    assert "Prefers quite short answers." in made.text
-    assert sent(client, forms.named("Save on what is there now")).status_code == 303
-    assert "short" not in text_of(workspace)
-    assert entry(workspace, "long").body == TYPED
-
-
-def test_the_entry_is_gone(client, workspace):
-    form = editing(client, workspace)
-    workspace.remove("neo", "short")
-    made, forms = refused(sent(client, form))
-    assert "The entry is gone" in made.text
-    assert "Removed from talk by person" in made.text
-    adding = forms.named("Add your text as a new entry")
-    assert adding["fields"]["content"] == TYPED
-    assert sent(client, adding).status_code == 303
-    assert entry(workspace, "long").body == TYPED
+@pytest.mark.parametrize("becomes", ["Prefers quite short answers.", None])
+def test_the_entry_changed_or_is_gone(client, workspace, becomes):
+    forms = [editing(client, workspace), verifying(client, workspace)]
+    if becomes is None:
+        workspace.remove("neo", "short")
+    else:
+        workspace.replace("neo", "short", content=becomes)
+    for form in forms:
+        made, again = refused(sent(client, form))
+        assert "The entry was changed or is gone" in made.text
+        assert (becomes or "Removed from talk by person") in made.text
+        assert not [each for each in again.all if (each["action"] or "").startswith("/page/change/")]
+    made, _ = refused(sent(client, forms[0]))
+    assert "Your text, to be copied" in made.text
+    assert revisions(workspace) == 2
 
 
 @pytest.mark.parametrize(

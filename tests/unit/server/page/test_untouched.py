@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from catmem.store.contract import Change
 from tests.golden.case import put
 from tests.unit.server.page.changing import CONFIG, entry, root, served, text_of
-from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.forms import sent, shown
 
 CLOSED = "taxonomy: {closed: true, categories: {talk: {title: Talk}, rules: {title: Rules}}}\n"
 OPEN = "taxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}}}\n"
@@ -85,32 +85,6 @@ def test_a_date_that_is_none_can_be_put_right_and_taken_away(made):
     assert entry(workspace, "Mine.").tags == {"expires": "2026-12-31"}
     sent(client, editing(client, entry(workspace, "Mine.")), expires="")
     assert entry(workspace, "Mine.").tags == {}
-
-
-# --- the forms that are shown again ----------------------------------------------------------------------------------
-
-
-def test_what_another_changed_of_the_same_entry_stays_where_nobody_touched_it(made):
-    workspace, client = made("## Talk\n[expires: 2026-12, domain: legal] Mine.\n")
-    form = editing(client, entry(workspace, "Mine."))
-    change = {"action": "replace", "old_text": "Mine.", "tags": {"expires": "2031-01-01", "domain": None}}
-    workspace.submit(workspace.envelope("neo", [change]))
-    refused = sent(client, form, content="Ours.")
-    assert refused.status_code == 409
-    again = Forms(refused.text).named("Save on what is there now")
-    assert (again["fields"]["expires"], again["fields"]["domain"]) == ("2031-01-01", "")
-    assert sent(client, again).status_code == 303
-    assert entry(workspace, "Ours.").tags == {"expires": "2031-01-01"}
-
-
-@pytest.mark.parametrize("text", TEXTS[:2])
-def test_what_is_added_again_goes_where_it_was(made, text):
-    workspace, client = made(text, CLOSED)
-    found = entry(workspace, "Mine.")
-    form = editing(client, found)
-    workspace.remove("neo", "Mine.")
-    again = Forms(sent(client, form, content="Ours.").text).named("Add your text as a new entry")
-    assert again["fields"]["category"] == found.category
 
 
 # --- whatever a file holds -------------------------------------------------------------------------------------------

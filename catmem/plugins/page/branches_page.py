@@ -5,27 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote_plus
 
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.merging.branches import branch_of, branches_of_all, open_branches
 from catmem.merging.decisions import Answer, Ask, Disagreement, in_words
-from catmem.merging.merging import MergePlan, MergeRequest, plan_merge
+from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.version import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import diff_of
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm
 from catmem.seeding.slices import conflict_id
-from catmem.store.contract import sees
 from catmem.text import counted, plural
 
-MOST = 200
+MOST = 50
 """Conflicts that a form has at most."""
-_ROOM = 600_000
-"""Bytes, as a form is sent, that text fields begin with at most. A browser sends them all, whatever was chosen, and a
-request may have a mebibyte: so a field begins empty that would need more than its share, and the rest of the mebibyte
-is for what a person writes."""
 
 REASONS = {
     "body": "Both sides reworded this entry.",
@@ -80,13 +74,7 @@ def all_branches(asked: PageRequest) -> Page:
     return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
 
 
-def one_branch(
-    asked: PageRequest,
-    said: Mapping[str, str] | None = None,
-    refusal: FormRefusal | None = None,
-    *,
-    otherwise: bool = False,
-) -> Page:
+def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusal: FormRefusal | None = None) -> Page:
     """A branch beside the head: each conflict with what both come from, and what a merge writes."""
     workspace, entity, branch, given = asked.workspace, asked.named, asked.path["branch"], said or {}
     found, possible = branch_of(workspace, entity, branch), True
@@ -99,7 +87,7 @@ def one_branch(
             raise
         possible, plan = False, plan_merge(workspace, MergeRequest(entity, [branch], drop=True))
     disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each.conflict, Conflict)]
-    decisions = [_decision(each, given, _ROOM // len(disagreements)) for each in disagreements]
+    decisions = [_decision(each, given) for each in disagreements]
     undecided = sum(each.is_open for each in decisions)
     is_open = bool(plan.merged)
     is_ready = is_open and possible and not undecided
@@ -118,7 +106,6 @@ def one_branch(
             "reasons": REASONS,
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
-            "otherwise": otherwise,
             "said": said is not None,
             "left": _left_over(given, decisions),
             "watched": [(entity, plan.seen)],
@@ -147,16 +134,12 @@ def _unread(asked: PageRequest, error: DriftError, refusal: FormRefusal | None) 
 def _preview(asked: PageRequest, said: Mapping[str, str], *, is_refused: bool) -> dict[str, Any] | None:
     """What a merge would write; ``None`` where it was refused for what was decided."""
     try:
-        plan = _decided(asked, said)
+        plan = plan_merge(asked.workspace, MergeRequest(asked.named, [asked.path["branch"]], _asking(said)))
     except EditError:
         if not is_refused:
             raise
         return None
-    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings, "digest": plan.digest}
-
-
-def _decided(asked: PageRequest, said: Mapping[str, str]) -> MergePlan:
-    return plan_merge(asked.workspace, MergeRequest(asked.named, [asked.path["branch"]], _asking(said)))
+    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings}
 
 
 def _asking(said: Mapping[str, str]) -> Ask:
@@ -188,22 +171,17 @@ def _key_of(found: Disagreement) -> str:
     return conflict_id(found.branch, found.conflict)
 
 
-def _decision(found: Disagreement, said: Mapping[str, str], room: int) -> BranchDecision:
-    """A conflict with what a form says of it; its text field begins with the words of a side, if they have ``room``."""
+def _decision(found: Disagreement, said: Mapping[str, str]) -> BranchDecision:
+    """A conflict with what a form says of it; its text field begins with the words of a side."""
     conflict, key = found.conflict, _key_of(found)
     chosen = said.get(f"choice-{key}")
     start = conflict.theirs or conflict.ours
-    words = said.get(f"words-{key}")
-    if words is None:
-        body = "" if start is None else start.body
-        # As it is sent, a line end is two characters, and one byte can be three.
-        words = body if len(quote_plus(body.replace("\n", "\r\n"))) <= room else ""
     own = OWN in CHOICES[conflict.reason]
     return BranchDecision(
         found=found,
         key=key,
         choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
-        words=words,
+        words=said.get(f"words-{key}", "" if start is None else start.body),
         kept=tuple(in_words(conflict, "words").tags) if own else (),
         has_words=own,
     )
@@ -235,10 +213,8 @@ def preview(sent: SentForm) -> Page:
     return one_branch(sent, sent.fields)
 
 
-def merge(sent: SentForm) -> Redirect | Page:
+def merge(sent: SentForm) -> Redirect:
     """Merge a branch as it was decided, if the head is still the one that was shown."""
-    if "result" in sent.fields and _is_otherwise(sent):
-        return one_branch(sent, sent.fields, otherwise=True)
     try:
         return _merged(sent, precedence=_asking(sent.fields))
     except MergeConflictError as error:
@@ -258,13 +234,6 @@ def drop(sent: SentForm) -> Redirect:
 def again(sent: SentForm, refusal: FormRefusal) -> Page:
     """The branch beside what is at the head by now, with what was decided as far as it is the same."""
     return one_branch(sent, sent.fields, refusal)
-
-
-def _is_otherwise(sent: SentForm) -> bool:
-    """Whether a merge on the very head that was shown would write something else than what was shown."""
-    plan = _decided(sent, sent.fields)
-    is_seen = sees(sent.seen, plan.revision, plan.seen)
-    return is_seen and bool(plan.merged) and plan.digest != sent.get("result")
 
 
 def _merged(sent: SentForm, *, precedence: Ask | None = None, drop: bool = False) -> Redirect:

@@ -61,7 +61,7 @@ _ENTRY = ("entry", "where", "next")
 _DRAFT = ("content", "category", "new_category", "expires", "domain")
 _MOVE = ("category", "new_category")
 _TICKED = f"{entries_page.TICK}*"
-_DECISIONS = ("result", "choice-*", "words-*")
+_DECISIONS = ("choice-*", "words-*")
 
 CHANGES = {
     "/page/change/verify": change(entries_page.verify, *_ENTRY, says="Verify it"),

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anyio
 import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from catmem.errors import ConfigError
 from catmem.server import serving
 from catmem.workspace import root as sockets
 from catmem.writing.drift_guard import MOST_SESSIONS, QUIET_SECONDS
-
-if TYPE_CHECKING:
-    import socket
-
-    from mcp.server.lowlevel import Server
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _log = logging.getLogger("catmem.mcp")
 

@@ -21,13 +21,15 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import quote, unquote
 
 import anyio
 import mcp_types as types
 from anyio import to_thread
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -35,19 +37,14 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from catmem import __version__
 from catmem.errors import CatmemError
 from catmem.mcp.tools import all_tools, call_tool, instructions, sort_question, tools_of
+from catmem.model.document import Entry
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.ops.library import ask
 from catmem.staleness.freshness import advice
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
+from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import Sessions, ToolSession, shown_in, words_of_entry
-
-if TYPE_CHECKING:
-    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-    from mcp.server.models import InitializationOptions
-
-    from catmem.model.document import Entry
-    from catmem.workspace.workspace import Workspace
 
 _log = logging.getLogger("catmem.mcp")
 _T = TypeVar("_T")

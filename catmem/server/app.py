@@ -8,7 +8,6 @@ import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -16,6 +15,7 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from catmem.envelopes.tokens import KEY, Caller, Tokens
 from catmem.names import TARGETS
@@ -25,12 +25,8 @@ from catmem.server.requests import error_response, path_of, refuse_query, wants_
 from catmem.store.contract import PERSON
 from catmem.workspace.overview import Overviews
 from catmem.workspace.root import load_each
+from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import Sessions
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-    from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server")
 

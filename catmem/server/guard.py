@@ -15,19 +15,17 @@ from contextvars import copy_context
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
+
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from catmem.config.profile import one_reading
 from catmem.envelopes.tokens import KEY, Caller, no_token
 from catmem.errors import RequestError, UnreadableError
 from catmem.store.contract import PERSON
 from catmem.workspace.root import caller_name
-
-if TYPE_CHECKING:
-    from starlette.requests import HTTPConnection
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
 
 P = ParamSpec("P")
 T = TypeVar("T")

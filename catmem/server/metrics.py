@@ -16,12 +16,14 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, exposition
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+from prometheus_client.metrics_core import Metric
 from prometheus_client.openmetrics import exposition as openmetrics
 from prometheus_client.registry import Collector
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -32,12 +34,7 @@ from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_query
 from catmem.workspace.everywhere import Survey, damages, survey
-
-if TYPE_CHECKING:
-    from prometheus_client.metrics_core import Metric
-    from starlette.requests import Request
-
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server.metrics")
 _OPENMETRICS = "application/openmetrics-text"

@@ -18,11 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse
+from starlette.types import Scope
 
 from catmem.config.json_schema import is_date, nearest, shown
 from catmem.envelopes.tokens import KEY, Caller
@@ -33,14 +35,8 @@ from catmem.errors import (
     RequestError,
 )
 from catmem.jsonable import jsonable
+from catmem.store.contract import Snapshot
 from catmem.workspace.change_feed import keyed_digest
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.types import Scope
-
-    from catmem.store.contract import Snapshot
-
 
 Schema: TypeAlias = dict[str, Any]
 """A JSON Schema as OpenAPI 3.1 takes it."""

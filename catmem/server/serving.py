@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 import uvicorn
+from starlette.applications import Starlette
 
 from catmem.errors import ConfigError
 from catmem.workspace import root as sockets
-
-if TYPE_CHECKING:
-    import socket
-
-    from starlette.applications import Starlette
 
 _CONNECTIONS = 512
 """Connections that may be open at once; a request on one more is answered with 503."""

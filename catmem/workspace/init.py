@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.config.config import CONFIG_NAME, refuse_bad_name
 from catmem.config.declaring import with_categories
@@ -31,10 +32,6 @@ from catmem.resources import example_files, kits_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
 from catmem.workspace.root import run_git
-
-if TYPE_CHECKING:
-    import subprocess
-
 
 _PROFILE = """\
 # What a specialist of this kind usually knows. The lists are yours to change. All keys: docs/profiles.md.

@@ -11,16 +11,14 @@ import re
 import secrets
 from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from starlette.requests import Request
+from starlette.responses import Response
+
+from catmem.envelopes.tokens import Caller
+from catmem.workspace.workspace import Workspace
 from catmem.writing.matching import is_digest
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from catmem.envelopes.tokens import Caller
-    from catmem.workspace.workspace import Workspace
 
 COOKIE = "catmem_form"
 

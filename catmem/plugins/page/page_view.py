@@ -7,15 +7,17 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import urlencode, urlsplit
 
+from starlette.requests import Request
 from starlette.responses import Response
 
 from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
 from catmem.envelopes.tokens import Caller, caller_of
 from catmem.errors import CatmemError, RequestError
+from catmem.model.document import Entry
 from catmem.names import TARGETS
 from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.plugins.page.formats import DID, own_address, with_query
@@ -24,13 +26,8 @@ from catmem.plugins.page.rendering import rendered, theme_of
 from catmem.server.guard import in_thread
 from catmem.server.requests import OF_THE_BODY, Field, bad_parameter, is_known, read_values
 from catmem.workspace.history import entity_of
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from catmem.model.document import Entry
-    from catmem.workspace.overview import Overviews
-    from catmem.workspace.workspace import Workspace
+from catmem.workspace.overview import Overviews
+from catmem.workspace.workspace import Workspace
 
 _LONGEST_QUERY = 65_536
 K = TypeVar("K", bound=str)

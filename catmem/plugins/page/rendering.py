@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from catmem.names import category_name
@@ -22,9 +23,6 @@ from catmem.plugins.page.recent_changes import proposal_of
 from catmem.server.requests import Field, read_values
 from catmem.text import counted, plural, printable
 from catmem.workspace.changed_entries import did
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 _FOLDER = Path(__file__).parent
 

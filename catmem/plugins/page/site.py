@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from os import PathLike, stat_result
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from catmem.errors import RequestError
 from catmem.plugins.page import (
@@ -23,10 +25,6 @@ from catmem.plugins.page import (
     sort_page,
     writing,
 )
-
-if TYPE_CHECKING:
-    from starlette.responses import Response
-    from starlette.types import Scope
 
 view, change = page_view.reading, writing.writing
 error_page = page_view.error_page

@@ -13,9 +13,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import islice, takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
 
+from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from catmem.config.json_schema import shown
@@ -36,16 +37,11 @@ from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.requests import read_values, refuse_other_type, unforeseen
 from catmem.staleness.lineage import entry_in
+from catmem.store.contract import Revision, Snapshot
 from catmem.workspace.history import entity_of
+from catmem.workspace.workspace import Workspace
 from catmem.writing.matching import checked_expected, is_digest
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
-    from catmem.store.contract import Revision, Snapshot
-    from catmem.workspace.workspace import Workspace
-    from catmem.writing.written import Written
-
+from catmem.writing.written import Written
 
 _MOST_SHOWN = 20
 _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -14,10 +15,6 @@ from catmem.ops.shared import ENTITY
 from catmem.resources import api_forms, schema
 from catmem.server.api.routes import Endpoint, endpoints, routes_of
 from catmem.server.requests import JSON_TYPE, TEXT_TYPE, Field, is_known, refuse_query, tag_of, to_json
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
-
 
 IF_MATCH = Field(
     "If-Match",

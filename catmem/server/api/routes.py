@@ -6,8 +6,10 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from starlette.datastructures import State
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
@@ -53,11 +55,6 @@ from catmem.workspace.change_feed import keyed_digest
 from catmem.workspace.root import discreet
 from catmem.writing.drift_guard import ToolSession, shown_in
 from catmem.writing.matching import is_digest
-
-if TYPE_CHECKING:
-    from starlette.datastructures import State
-    from starlette.requests import Request
-
 
 CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _LIST: Schema = {"type": "string", "maxLength": 65_536}

@@ -14,7 +14,7 @@ from catmem.ops.reports import AccessRead
 from catmem.ops.shared import ExternalChange
 from catmem.ops.table import Call
 from catmem.prompt.sizes import Sizes, Use
-from catmem.text import counted
+from catmem.text import counted, few
 from catmem.workspace.everywhere import AccessExplanation, Measured, Stats
 from catmem.workspace.overview import NextSteps
 from catmem.workspace.workspace import Workspace
@@ -22,7 +22,7 @@ from catmem.workspace.workspace import Workspace
 _WIDTH = 80
 """Characters of a line where the output is no terminal."""
 
-_MOST_COLUMNS = 16
+_MOST_NAMES = 2
 _WIDEST = 5
 _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not read (a drop)", ".": "neither"}
 
@@ -65,50 +65,22 @@ def _matrix(
     marks = [[fleet.cells[each][name].mark(target) for name in names] for each in categories]
     if sum(len(name) + 2 for name in names) <= room:
         yield columns([(*left[0], *names), *((*first, *row) for first, row in zip(left[1:], marks, strict=True))])
-    elif len(names) <= min(_MOST_COLUMNS, room // 5):
-        yield from _flags(left, names, marks)
     else:
-        yield from _lines(fleet, names, categories, target, None if whole else width)
+        rows = (_row_of_names(names, row, most=None if whole else _MOST_NAMES) for row in marks)
+        head = (*left[0], "readers", "writers", "names")
+        yield columns([head, *((*first, *row) for first, row in zip(left[1:], rows, strict=True))])
     yield from _legend({mark for row in marks for mark in row})
 
 
-def _flags(left: list[tuple[str, str]], names: Sequence[str], marks: list[list[str]]) -> Iterator[str]:
-    """The names of the columns on lines of their own, each over a rule that leads down to its column."""
-    start = max(len(row[0]) for row in left) + 2 + max(len(row[1]) for row in left)
-    for index, name in enumerate(names):
-        yield f"{' ' * start}{'  |  ' * index}  {name}\n"
-    head, *rest = left
-    yield columns([(*head, *("|" for _ in names)), *((*first, *row) for first, row in zip(rest, marks, strict=True))])
-
-
-def _lines(
-    fleet: Fleet, names: Sequence[str], categories: Sequence[str], target: str | None, width: int | None
-) -> Iterator[str]:
-    """A line for each category: how many read it and may write it, and as many of their names as there is room for."""
-    rows = [("category", "entries", "readers", "writers", "names")]
-    for category in categories:
-        marks = {name: fleet.cells[category][name].mark(target) for name in names}
-        readers = sum(mark[0] == "r" for mark in marks.values())
-        writers = sum("w" in mark or mark == "d" for mark in marks.values())
-        # Those with the rarer rights first: there are few of them, and they are what one looks for.
-        named = [f"{name} {mark}" for mark in ("rw", "d", "r") for name in names if marks[name] == mark]
-        counts = (f"{fleet.count(category, target):>7,}", f"{readers:>7}", f"{writers:>7}")
-        rows.append((category, *counts, "\0".join(named)))
-    used = sum(max(len(row[index]) for row in rows) + 2 for index in range(4))
-    room = None if width is None else width - used
-    yield columns([(*row[:4], _shortened(row[4].split("\0"), room)) for row in rows])
-
-
-def _shortened(names: list[str], room: int | None) -> str:
-    text = ", ".join(names)
-    if room is None:
-        return text
-    for count in range(len(names), 0, -1):
-        more = len(names) - count
-        text = ", ".join(names[:count]) + (f", and {more:,} more" if more else "")
-        if len(text) <= room:
-            break
-    return text
+def _row_of_names(names: Sequence[str], marks: Sequence[str], most: int | None) -> tuple[str, str, str]:
+    """How many read a category and may write it, and their names."""
+    readers = sum(mark[0] == "r" for mark in marks)
+    writers = sum("w" in mark or mark == "d" for mark in marks)
+    # Those with the rarer rights first: there are few of them, and they are what one looks for.
+    named = [
+        f"{name} {mark}" for mark in ("rw", "d", "r") for name, each in zip(names, marks, strict=True) if each == mark
+    ]
+    return f"{readers:>7}", f"{writers:>7}", few(named, len(named) if most is None else most)
 
 
 def _legend(marks: set[str]) -> Iterator[str]:
@@ -122,10 +94,7 @@ def _legend(marks: set[str]) -> Iterator[str]:
 def _summary(fleet: Fleet) -> Iterator[str]:
     tier_1 = [profile.name for profile in fleet.profiles if profile.tier == 1]
     if tier_1:
-        yield (
-            f"Tier 1 ({_shortened(tier_1, _WIDTH)}) may write in the files of all profiles, every other profile in "
-            "its own.\n"
-        )
+        yield (f"Tier 1 ({few(tier_1)}) may write in the files of all profiles, every other profile in its own.\n")
     widest = fleet.widest()
     if widest:
         yield f"\nRead by the most of {counted(len(fleet.profiles), 'profile')}:\n"

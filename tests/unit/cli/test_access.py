@@ -64,7 +64,7 @@ def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_name
     assert len(lines[1:53]) == 52
     assert "c0                       0        2        2  agent-000 rw, agent-050 rw" in lines
     assert "common                   0      100        0  agent-000 r, agent-001 r and 98 more" in lines
-    assert max(map(len, lines[:53])) <= 80
+    assert max(map(len, lines[:53])) <= 90
     (line,) = (
         line for line in run("access", "--root", tmp_path, "-c", "common").stdout.splitlines() if "agent" in line
     )

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import pytest
 from starlette.testclient import TestClient
 
-from catmem.envelopes.tokens import new_token, remove_tokens
+from catmem.envelopes.tokens import new_token
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, make_files
-from tests.http_root import ADDRESS, AGENTS, plain
+from tests.http_root import ADDRESS, AGENTS
 from tests.unit.store.sql.clients import Client
 
 if TYPE_CHECKING:
@@ -133,14 +133,6 @@ def remove_the_profile(root):
     (root.path / "profiles" / "neo.yaml").unlink()
 
 
-def put_a_second_file_beside_the_profile(root):
-    (root.path / "profiles" / "neo.yml").write_text("{}\n", encoding="utf-8")
-
-
-def put_a_link_that_leads_nowhere_beside_the_profile(root):
-    (root.path / "profiles" / "neo.yml").symlink_to("nowhere")
-
-
 def spoil_the_profile(root):
     (root.path / "profiles" / "neo.yaml").write_text("tier: [\n", encoding="utf-8")
 
@@ -155,8 +147,6 @@ TO_PROFILES = [
     narrow_the_profile,
     narrow_the_profile_within_the_tick_of_a_clock,
     remove_the_profile,
-    put_a_second_file_beside_the_profile,
-    put_a_link_that_leads_nowhere_beside_the_profile,
     spoil_the_profile,
 ]
 """These are files, whatever the store is."""
@@ -196,20 +186,6 @@ def test_a_profile_that_loses_its_tier_is_shown_no_file_of_others_any_more(root)
     assert client.get(READ).status_code == 404
 
 
-def test_a_token_that_was_removed_is_good_no_more(root):
-    client = root.client("neo")
-    asked(client)
-    remove_tokens(root.tokens, "neo")
-    assert {status for status, _ in asked(client)} == {401}
-
-
-def test_nobody_is_sent_what_another_was_answered(root):
-    everybody = [root.client(name) for name in ("neo", "boss", "other", None)]
-    answers = [asked(client) for client in everybody]
-    assert [asked(client) for client in everybody] == answers
-    assert [made_anew(root, client) for client in everybody] == answers
-
-
 def test_on_a_new_day_states_are_those_of_that_day(root, monkeypatch):
     client = root.client("neo")
     states = []
@@ -218,13 +194,3 @@ def test_on_a_new_day_states_are_those_of_that_day(root, monkeypatch):
         monkeypatch.setattr("catmem.clock.date", calendar)
         states += [client.get(READ).json()["entries"][0]["state"] for _ in range(2)]
     assert states == ["fresh", "fresh", "stale", "stale"]
-
-
-def test_a_writer_reads_its_own_write_at_once(root):
-    client = root.client("neo")
-    for number in range(5):
-        tag = client.get(READ).headers["etag"]
-        written = client.post("/mem/write", json=plain(f"fact {number}", "talk"), headers={"If-Match": tag})
-        assert written.status_code == 200
-        assert f"fact {number}" in client.get(READ).text
-        assert client.get(HEAD).json()["revision"] == written.json()["revision"]

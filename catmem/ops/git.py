@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from catmem.errors import CatmemError, EditError, UnreadableError
 from catmem.model.document import Document, Entry
 from catmem.model.version import Conflict, Side, Version
-from catmem.ops.table import STREAMED, Call, Outcome, P, operation
+from catmem.ops.table import Call, Outcome, P, operation
 from catmem.text import printable
 
 _CONFLICT = 1
@@ -25,25 +25,11 @@ class FileMerged:
     text: str
     conflicts: Sequence["Conflict"] = ()
 
-    def __json__(self) -> dict[str, Any]:
-        """JSON-ready, without the text."""
-        return {"path": self.path, "merged": True, "conflicts": [_conflict_dict(each) for each in self.conflicts]}
-
-
-def _conflict_dict(conflict: "Conflict") -> dict[str, object]:
-    sides = {side: getattr(conflict, side) for side in ("base", "ours", "theirs")}
-    return {
-        "reason": conflict.reason,
-        **{
-            side: None if version is None else {"category": version.category, "text": version.text}
-            for side, version in sides.items()
-        },
-    }
-
 
 @operation(
     "merge-driver",
     examples=("catmem merge-driver %O %A %B %P", "catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md"),
+    formats=False,
     options_first=True,
 )
 def merge_driver(
@@ -74,7 +60,7 @@ def merge_driver(
         _leave_to_git(call, base, ours, theirs)  # whatever it was, our side alone must not pass for the merge
         raise
     _write(Path(ours), done.text)
-    return Outcome(done, STREAMED, status=_CONFLICT if done.conflicts else 0)
+    return Outcome(done, status=_CONFLICT if done.conflicts else 0)
 
 
 def _merged(call: Call, name: str, *sides: Path) -> FileMerged:

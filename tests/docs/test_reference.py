@@ -124,7 +124,6 @@ JSON_CALLS = {
     "fsck ENTITY": ["fsck", "neo", "--root", "demo"],
     "import": ["import", "--from", "hermes", "-p", "neo", "-t", "memory", "demo/homes/orchestrator/USER.md", "--root", "demo"],
     "export": ["export", "-p", "neo", "--root", "demo"],
-    "merge-driver": ["merge-driver", *["demo/homes/neo/USER.md"] * 3],
     "hermes install": ["hermes", "install", "--home", "hermes", "--as", "neo", "--root", "demo", "--yes"],
     "hermes status": ["hermes", "status", "--home", "hermes"],
     "hermes uninstall": ["hermes", "uninstall", "--home", "hermes", "--yes"],

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from catmem.cli.output import CONFLICT_REASONS, emit_json, first_line, say_all, side_lines
-from catmem.jsonable import jsonable
+from catmem.cli.output import CONFLICT_REASONS, first_line, say_all, side_lines
 from catmem.model.version import Conflict, Version
 from catmem.ops.git import FileMerged
-from catmem.ops.table import Call
 
 _WIDTH = 100
-
-
-def _merged(value: FileMerged, call: Call) -> None:
-    if call.for_program:
-        emit_json(jsonable(value))
-    say_all(_lines(value.path, value.conflicts))
 
 
 def _lines(name: str, conflicts: Sequence[Conflict]) -> Iterator[str]:
@@ -39,4 +31,4 @@ def _shown(conflict: Conflict, version: Version | None) -> str | None:
     return f"{version.category}: {first_line(version.text, _WIDTH)}"
 
 
-TEXTS = {FileMerged: _merged}
+TEXTS = {FileMerged: lambda value, _: say_all(_lines(value.path, value.conflicts))}

@@ -1,7 +1,5 @@
 """``catmem merge-driver``, called as git calls it; ``tests/interplay/test_git.py`` has git itself."""
 
-import json
-
 import pytest
 from click.testing import CliRunner
 
@@ -34,22 +32,6 @@ def test_the_merge_goes_into_our_file(folder):
     assert (result.exit_code, result.output) == (0, "")
     assert (folder / "a").read_text().count("§") == 2
     assert (folder / "o").read_text() == BASE
-
-
-def test_json(folder):
-    names = sides(folder, BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"))
-    result = run("--format", "json", *names, "USER.md")
-    said = json.loads(result.stdout)
-    assert (result.exit_code, said["path"], said["merged"]) == (1, "USER.md", True)
-    (conflict,) = said["conflicts"]
-    assert conflict["reason"] == "body"
-    assert conflict["ours"] == {"category": "finance", "text": "Bolt is the vendor for cloud billing."}
-
-
-def test_an_added_entry_has_no_base(folder):
-    names = sides(folder, "", "[domain: a] Same.\n", "[domain: b] Same.\n")
-    result = run("--format", "json", *names, "USER.md")
-    assert json.loads(result.stdout)["conflicts"][0]["base"] is None
 
 
 def test_a_path_that_looks_like_an_option(folder):

@@ -54,14 +54,6 @@ class Orphan(NamedTuple):
     readers: tuple[str, ...]
 
 
-class CategoryReach(NamedTuple):
-    """How many profiles read a category, and how many entries it has in all files."""
-
-    category: str
-    readers: int
-    entries: int
-
-
 @dataclass(frozen=True, slots=True)
 class Fleet:
     """The profiles of a root by tier and name, the categories, and what each may do in each."""
@@ -108,11 +100,6 @@ class Fleet:
                 wanted = count and (category == UNCATEGORIZED or readers != everywhere)
             if wanted:
                 yield Orphan(category, target, count, declared, tuple(reader.name for reader in readers))
-
-    def widest(self) -> list[CategoryReach]:
-        """The categories that some profile reads, those first that the most profiles read."""
-        widths = [CategoryReach(each, len(self.readers(each)), self.count(each)) for each in self.categories]
-        return sorted((width for width in widths if width.readers), key=lambda width: -width.readers)
 
 
 def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[FileCategory, int]) -> Fleet:

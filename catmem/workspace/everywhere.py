@@ -287,7 +287,6 @@ def unknown_category(category: str, fleet: Fleet) -> str:
 def access_dict(fleet: Fleet, profiles: Iterable[Profile], categories: Iterable[str]) -> dict[str, Any]:
     """A fleet as JSON-ready data, with these profiles and categories in the matrix."""
     chosen = [profile.name for profile in profiles]
-    every = len(fleet.profiles)
     return {
         "profiles": [
             {"profile": each.name, "tier": each.tier, "may_verify": each.verifies}
@@ -296,7 +295,6 @@ def access_dict(fleet: Fleet, profiles: Iterable[Profile], categories: Iterable[
         ],
         "matrix": [_row(fleet, category, chosen) for category in categories],
         "orphans": [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in fleet.orphans()],
-        "widest": [width._asdict() | {"of": every} for width in fleet.widest()],
     }
 
 

@@ -23,7 +23,6 @@ _WIDTH = 80
 """Characters of a line where the output is no terminal."""
 
 _MOST_NAMES = 2
-_WIDEST = 5
 _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not read (a drop)", ".": "neither"}
 
 _HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "")
@@ -95,11 +94,6 @@ def _summary(fleet: Fleet) -> Iterator[str]:
     tier_1 = [profile.name for profile in fleet.profiles if profile.tier == 1]
     if tier_1:
         yield (f"Tier 1 ({few(tier_1)}) may write in the files of all profiles, every other profile in its own.\n")
-    widest = fleet.widest()
-    if widest:
-        yield f"\nRead by the most of {counted(len(fleet.profiles), 'profile')}:\n"
-        rows = [(each.category, f"{each.readers:,}", counted(each.entries, "entry")) for each in widest[:_WIDEST]]
-        yield columns([("", *row) for row in rows])
     orphans = fleet.orphans()
     yield from _orphans("Read by tier 1 only", [orphan for orphan in orphans if orphan.readers])
     yield from _orphans("Read by no profile", [orphan for orphan in orphans if not orphan.readers])

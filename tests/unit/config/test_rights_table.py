@@ -1,10 +1,10 @@
-"""Profiles side by side: the matrix, orphans, the widest categories."""
+"""Profiles side by side: the matrix and orphans."""
 
 from __future__ import annotations
 
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
-from catmem.config.rights_table import CategoryReach, Cell, FileCategory, Orphan, access_of, categories_of, fleet_of
+from catmem.config.rights_table import Cell, FileCategory, Orphan, access_of, categories_of, fleet_of
 from tests.together import together
 
 LOOSE = "__uncategorized__"
@@ -93,12 +93,6 @@ TALKER = Profile("talker", user_memory_categories=("talk",))
 )
 def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orphans):
     assert fleet_of(profiles, taxonomy, entries).orphans() == orphans
-
-
-def test_the_widest_are_those_that_the_most_profiles_read():
-    other = Profile("b", user_memory_categories=("talk", "pay"))
-    fleet = fleet_of([TALKER, other, CHIEF], CLOSED, {FileCategory("talk", "user"): 4})
-    assert fleet.widest() == [CategoryReach("talk", 3, 4), CategoryReach("pay", 2, 0)]
 
 
 def test_writers_are_those_of_the_rights():

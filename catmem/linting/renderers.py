@@ -29,7 +29,6 @@ from catmem.threats import scan_secrets
 
 WIDTH = 100
 _BEFORE = 30
-_TAB = 4
 _CUT = "…"
 
 Format = Literal["text", "json", "github", "sarif"]
@@ -100,49 +99,25 @@ def _paragraph(diagnostic: Diagnostic, lines: Sequence[str]) -> Iterator[str]:
 
 
 def printable(text: str) -> str:
-    """The text with what a terminal would act on, or not show, written as escapes; newlines too."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_cell(character)[0] for character in text)
+    """The text on one line, with what a terminal would act on, or not show, written as escapes."""
+    return plain.printable(text).replace("\n", "\\n").replace("\t", " ")
 
 
 def excerpt(line: str, start: int, end: int) -> tuple[str, str]:
-    """One line, cut to about ``WIDTH`` columns, and marks below it, from ``start`` to ``end`` (offsets in it)."""
-    end = max(end, start + 1)
+    """One line, cut to ``WIDTH`` characters, and marks below it, from ``start`` to ``end`` (offsets in it)."""
     first = max(start - _BEFORE, 0) if len(line) > WIDTH else 0
-    while first and unicodedata.combining(line[first : first + 1] or " "):
-        first -= 1  # a mark is shown with its letter
-    shown, marks = (_CUT, " ") if first else ("", "")
-    for offset, character in enumerate(line[first : first + WIDTH], first):
-        is_marked = start <= offset < end
-        if character == "\t":
-            width = _TAB - len(marks) % _TAB
-            text = " " * width
-        else:
-            text, width = _cell(character)
-        if len(marks) + width > WIDTH + 1:
-            return shown + _CUT, marks.rstrip()
-        shown += text
-        marks += ("^" if is_marked else " ") * width
-    if first + WIDTH < len(line):
-        shown += _CUT
-    elif start >= len(line):
-        marks += "^"
-    return shown, marks.rstrip()
+    last = min(len(line), first + WIDTH)
+    end = min(max(end, start + 1), last)
+    before, marked, behind = map(printable, (line[first:start], line[start:end], line[end:last]))
+    before = (_CUT if first else "") + before
+    shown = before + marked + behind + (_CUT if last < len(line) else "")
+    return shown, " " * _columns(before) + "^" * max(1, _columns(marked))
 
 
-def _cell(character: str) -> tuple[str, int]:
-    """How a character is shown, and in how many columns."""
-    if character.isascii() and character.isprintable():
-        return character, 1
-    category = unicodedata.category(character)
-    is_selector = "\ufe00" <= character <= "\ufe0e" or "\U000e0100" <= character <= "\U000e01ef"
-    if category[0] == "C" or category in {"Zl", "Zp"} or is_selector:
-        escaped = character.encode("unicode_escape", "surrogatepass").decode("ascii")
-        return escaped, len(escaped)
-    if category in {"Mn", "Me"}:
-        return character, 0
-    return character, 2 if unicodedata.east_asian_width(character) in "WF" else 1
+def _columns(text: str) -> int:
+    """In how many columns a terminal shows a text."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    return len(text) + wide - sum(map(bool, map(unicodedata.combining, text)))
 
 
 # --- JSON ----------------------------------------------------------------------------------------------------------

@@ -22,8 +22,8 @@ from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableE
 from catmem.files import locked_folder, read_bounded, replace_json
 from catmem.model.document import Entry, TagValue
 from catmem.names import TARGETS, known_target
+from catmem.search.index import Match, SearchSource, Snippet, matches, ranked, snippet
 from catmem.search.query import Query, parse_query
-from catmem.search.ranking import Match, SearchSource, Snippet, matches, ranked, snippet
 from catmem.staleness.freshness import Freshness, State
 from catmem.staleness.lineage import freshness_of
 from catmem.store.contract import SIDECAR

@@ -268,9 +268,8 @@ def _entries(
         entries = tuple(entry for entry in entries if entry.category == wanted)
     if query is None:
         return list(entries)
-    from catmem.search.index import Index
+    from catmem.search.index import Index, SearchSource, matches
     from catmem.search.query import parse_query
-    from catmem.search.ranking import SearchSource, matches
 
     # A search finds what has any of the words. What is verified must have them all.
     words = " ".join(f'"{" ".join(term.words)}"' for term in parse_query(query).terms)

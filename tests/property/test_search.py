@@ -12,7 +12,7 @@ from catmem.clock import read_date
 from catmem.config.access import visible
 from catmem.model.document import parse
 from catmem.search import search as searching
-from catmem.search.index import Index
+from catmem.search.index import WIDTH, Index, snippet
 from catmem.search.query import (
     _TOKENS,
     Term,
@@ -25,7 +25,6 @@ from catmem.search.query import (
     without_accents,
     words_of,
 )
-from catmem.search.ranking import WIDTH, snippet
 from catmem.search.search import STATES
 from catmem.staleness.freshness import DATED_BY
 from tests.property.strategies import texts

@@ -55,7 +55,7 @@ FEATURES = {
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
-    "catmem.search.ranking", "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
+    "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
     "catmem.workspace.migration",
     "catmem.writing.operation",
 }  # fmt: skip

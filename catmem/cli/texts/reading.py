@@ -15,7 +15,7 @@ from catmem.ops.table import Call
 from catmem.staleness.freshness import advice
 
 if TYPE_CHECKING:  # what they load takes long, and a list needs none of it
-    from catmem.search.ranking import Snippet
+    from catmem.search.index import Snippet
     from catmem.search.search import SearchHit
     from catmem.workspace.everywhere import SharedEntry
     from catmem.workspace.seen_entry import SeenEntry

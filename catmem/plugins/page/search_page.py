@@ -16,7 +16,7 @@ from catmem.linting.root_lint import Linter
 from catmem.model.document import Entry
 from catmem.plugins.page.formats import paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
-from catmem.search.ranking import Snippet
+from catmem.search.index import Snippet
 from catmem.search.search import Searched, search_everywhere
 from catmem.search.search import search as search_one
 from catmem.staleness.freshness import State, dated_ahead

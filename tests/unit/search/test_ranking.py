@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from catmem.model.document import parse
-from catmem.search.index import Index
+from catmem.search.index import WIDTH, Index, SearchSource, matches, ranked, snippet
 from catmem.search.query import parse_query
-from catmem.search.ranking import WIDTH, SearchSource, matches, ranked, snippet
 from tests.together import together
 
 DAY = 700_000

@@ -1,7 +1,7 @@
 """Print what the threat scanner finds in the two corpora, with every miss and every false alarm.
 
 Run it from the root of the repository: ``python -m tests.threats.report`` (``--markdown`` for the table in
-docs/security.md).
+docs/benchmarks.md).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def benign_rows() -> list[Row]:
 
 
 def table(*, markdown: bool) -> str:
-    """The report as text, or as the Markdown that docs/security.md carries; the same bytes for the same scanner.
+    """The report as text, or as the Markdown that docs/benchmarks.md carries; the same bytes for the same scanner.
 
     The Markdown leaves out the classes in which nothing is wrong; their texts count in the row ``all``.
     """
@@ -84,7 +84,7 @@ def _sum(rows: list[Row]) -> Row:
 def main() -> int:
     """Print the report; always 0, since the test decides what is good enough."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--markdown", action="store_true", help="print it as docs/security.md carries it")
+    parser.add_argument("--markdown", action="store_true", help="print it as docs/benchmarks.md carries it")
     sys.stdout.write(table(markdown=parser.parse_args().markdown))
     return 0
 

@@ -1,5 +1,7 @@
 """``catmem access``."""
 
+import json
+
 import pytest
 
 from tests.end_to_end.terminal import run
@@ -72,3 +74,32 @@ def test_an_empty_root(tmp_path):
     result = run("access", "--root", tmp_path)
     assert result.stdout == ""
     assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"
+
+
+def test_declared_entities_stand_below_with_who_writes_and_reads_them(place):
+    with (place / "catmem.yaml").open("a") as config:
+        config.write(
+            "entities:\n"
+            '  "project:alpha": {content: json, writers: [neo, trin], readers: [mouse]}\n'
+            '  "notes:alpha": {content: text}\n'
+        )
+    table = (
+        "\nDeclared entities (tier 1 may read and write all of them):\n"
+        "  entity         writers    readers\n"
+        "  project:alpha  neo, trin  mouse\n"
+        "  notes:alpha    .          .\n"
+    )
+    assert run("access", "--root", place).stdout.endswith(table)
+    assert "Declared entities" not in run("access", "--root", place, "-p", "neo").stdout
+    assert json.loads(run("access", "--root", place, "--format", "json").stdout)["entities"] == [
+        {"name": "project:alpha", "content": "json", "writers": ["neo", "trin"], "readers": ["mouse"]},
+        {"name": "notes:alpha", "content": "text", "writers": [], "readers": []},
+    ]
+
+
+def test_the_example_names_what_tier_1_alone_reads(tmp_path):
+    run("init", "--example", tmp_path / "demo")
+    said = run("access", "--root", tmp_path / "demo").stdout
+    assert "Tier 1 (orchestrator) may write in the files of all profiles, every other profile in its own.\n" in said
+    assert "Read by the most of 5 profiles:\n  communication-style         5  3 entries\n" in said
+    assert "Read by tier 1 only:\n  finance-payroll    1 entry\n" in said

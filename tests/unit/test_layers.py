@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from tests.docs.test_sentences import MOST_WORDS, words
-from tests.together import together
 
 GROUND = {
     "errors",
@@ -374,11 +373,6 @@ def test_the_walk_sees_an_upward_import(fake, line):
     assert upward(fake("syntax/scan.py", line), KNOWN)
 
 
-@together("line", ["from catmem import text", "from catmem.errors import CatmemError", "import re"])
-def test_the_walk_lets_a_downward_import_pass(fake, line):
-    assert upward(fake("syntax/scan.py", line), KNOWN) == []
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -396,17 +390,3 @@ def test_the_walk_lets_a_downward_import_pass(fake, line):
 )
 def test_the_walk_sees_input_and_output(fake, line):
     assert worldly(fake("model/document.py", line), KNOWN)
-
-
-def test_the_walk_lets_a_type_pass(fake):
-    text = "if TYPE_CHECKING:\n    from os import PathLike\n    from pathlib import Path\n"
-    assert worldly(fake("model/document.py", text), KNOWN) == []
-
-
-def test_a_loader_writes_no_file(fake):
-    assert worldly(fake("config/config.py", "from catmem.files import replace_file"), KNOWN)
-
-
-def test_a_loader_reads_through_files_only(fake):
-    assert worldly(fake("config/config.py", "from catmem.files import read_bounded\npath.is_file()"), KNOWN) == []
-    assert worldly(fake("config/config.py", "path.read_text()"), KNOWN)

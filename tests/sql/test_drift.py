@@ -3,7 +3,6 @@
 import pytest
 
 from tests.sql.drift import REFUSALS, lost, race
-from tests.sql.texts import tokens, with_entry
 from tests.store.stores import kinds
 
 WRITES, MOST_TURNS = 500, 4  # a busy machine takes in many rows at once, so there may be few adoptions in a turn
@@ -32,10 +31,3 @@ def test_what_nobody_has_any_more_is_lost():
     texts = [b"tool-0-000001\n", b"client-1-000002 client-1-000003"]
     made = ["client-1-000002", "client-1-000003", "client-2-000001", "client-2-000002"]
     assert lost(made, ["client-2-000001"], texts) == ["client-2-000002"]
-
-
-def test_a_tool_keeps_a_document_short_and_adds_to_it():
-    text = b""
-    for number in range(30):
-        text = with_entry(text, f"tool-0-{number:06d}")
-    assert tokens(text) == {f"tool-0-{number:06d}" for number in range(9, 30)}

@@ -1,6 +1,5 @@
 """The runner of the long proofs: what it runs, how it divides the time, and what it says."""
 
-import json
 import re
 import subprocess
 import sys
@@ -8,62 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.torture import registry
 from tests.torture.proofs import PROOFS
-from tests.torture.registry import Outcome, Row, Task, chosen, row
-from tests.torture.schedule import START, allotted, judged, run_one
+from tests.torture.registry import Row
+from tests.torture.schedule import START, allotted
 
 PROOF = PROOFS["kills"]
 
 
-@pytest.fixture
-def rows(monkeypatch):
-    """An empty registry."""
-    empty = {}
-    monkeypatch.setattr(registry, "ROWS", empty)
-    return empty
-
-
 def work(task):
     return task.outcome()
-
-
-@pytest.mark.parametrize(
-    ("names", "run"),
-    [
-        ([], ["kills", "linearizability[a]", "linearizability[b]"]),
-        (["kills"], ["kills"]),
-        (["linearizability"], ["linearizability[a]", "linearizability[b]"]),
-        (["linearizability[b]"], ["linearizability[b]"]),
-    ],
-)
-def test_rows_are_chosen_by_their_name_or_their_proof(rows, names, run):
-    row("kills", seconds=3)(work)
-    row("linearizability", of="a", seconds=3)(work)
-    row("linearizability", of="b", seconds=3)(work)
-    assert [each.name for each in chosen(rows, names)] == run
-
-
-@pytest.mark.parametrize(("share", "part"), [(1, range(10)), (0.5, [0, 2, 4, 6, 8]), (0.3, [0, 3, 6]), (0.001, [0])])
-def test_a_part_of_all_there_are_is_evenly_spread(tmp_path, share, part):
-    task = Task(None, 60, tmp_path, share=share)
-    assert task.part(range(10)) == list(part)
-    assert (task.whole, task.asked) == (10, len(part))
-
-
-@pytest.mark.parametrize(
-    ("outcome", "whole", "share", "status"),
-    [
-        (Outcome(10), 10, 1, "ok"),
-        (Outcome(10), None, 1, "ok"),
-        (Outcome(10), 1_000, 0.01, "ok"),
-        (Outcome(9), 1_000, 0.01, "out of time"),
-        (Outcome(0), None, 1, "out of time"),
-        (Outcome(10, "2 lost"), 10, 1, "failed"),
-    ],
-)
-def test_what_an_outcome_is_worth(outcome, whole, share, status):
-    assert judged(outcome, whole, share) == status
 
 
 def a_row(name, seconds, cores):
@@ -84,17 +36,6 @@ def a_row(name, seconds, cores):
 def test_each_row_has_its_part_of_the_time_that_is_left(waiting, left, expected):
     assert START == 8
     assert allotted(waiting, left, cores=2, share=1) == pytest.approx(expected)
-
-
-def test_a_row_leaves_its_outcome_in_its_folder(tmp_path):
-    def count(task):
-        for _ in task.steps():
-            (task.folder / str(task.done)).touch()
-        return task.outcome(note="counted")
-
-    assert run_one(Row("kills", PROOF, count, 1, 1, on_disk=False), 60, tmp_path, share=0.01) == 0
-    assert json.loads((tmp_path / "outcome").read_text())["done"] == 50
-    assert len(list((tmp_path / "work").iterdir())) == 50
 
 
 PROGRAM = """

@@ -148,3 +148,16 @@ def test_a_dry_run_of_all_writes_nothing_and_says_the_same(users):
     assert (left["entity"], left["branch"], left["error"]) == ("neo/user", "3b", None)
     assert [found["reason"] for found in left["conflicts"]] == ["body"]
     assert "left 3b in neo/user: 1 conflict\n" in run("merge", "--all", "--dry-run", status=3).stdout
+
+
+def test_all_that_merges_by_itself_is_merged_and_the_rest_is_left(users):
+    result = run("merge", "--all", status=3)
+    assert result.stdout.splitlines() == [
+        "merged 1a, 1b in boss/user (revision 2)",
+        "merged 3a in neo/user (revision 4)",
+        "left 3b in neo/user: 1 conflict",
+    ]
+    assert "1 branch left. 'catmem merge neo/user 3b --interactive' asks who wins" in result.stderr
+    assert [(each["entity"], each["revision"]) for each in run_json("branches")["branches"]] == [("neo/user", "3b")]
+    assert "Vendor for print is Ink." in users.read_text()
+    assert run("merge", "--all", status=3).stdout == "left 3b in neo/user: 1 conflict\n"

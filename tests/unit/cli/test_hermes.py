@@ -1,6 +1,7 @@
 """``catmem hermes`` and ``catmem init --from-hermes`` as a person calls them."""
 
 import json
+import re
 import sys
 import venv
 
@@ -143,3 +144,25 @@ def test_a_home_that_is_not_understood_stops_all_of_them(rooted, config, code):
     before = snapshot(rooted)
     assert f"error[{code}]" in run("hermes", "install", "--all", "--yes", status=2).stderr
     assert snapshot(rooted) == before
+
+
+@pytest.mark.parametrize(("side", "asks"), [("target", True), ("source", False)], ids=["asks", "is told"])
+def test_a_conflict_is_shown_with_both_sides_and_the_next_step_and_settled(rooted, side, asks):
+    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at four.\n")
+    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
+    run("hermes", "sync", "--all")
+    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at five.\n")
+    file = rooted / "profiles" / "coder" / "memories" / "USER.md"
+    put(file, file.read_text(encoding="utf-8").replace("four", "six"))
+    for more in (["--dry-run"], []):
+        done = run("hermes", "sync", "--all", *more, status=3)
+        assert re.search(r"conflict [0-9a-f]{10} in tastes: both sides reworded this entry", done.stdout)
+        assert all(said in done.stdout for said in ("Tea with milk at six.", "Tea with milk at five."))
+        assert "in sync" not in done.stdout
+        assert "'catmem hermes sync default coder --interactive' asks who wins" in done.stderr
+    if asks:
+        run("hermes", "sync", "default", "coder", "--interactive", input=f"{side[0]}\n")
+    else:
+        run("hermes", "sync", "default", "coder", "--resolve", side)
+    assert f"Tea with milk at {'five' if side == 'source' else 'six'}." in file.read_text(encoding="utf-8")
+    assert "in sync" in run("hermes", "sync", "--all", "--dry-run").stdout

@@ -58,3 +58,14 @@ def test_entries_without_a_category_are_told_with_the_next_command(more):
 def test_wrong_use(folder, arguments):
     assert run(*arguments, status=2).stdout == ""
     assert not (folder / "homes").exists()
+
+
+def test_what_it_says():
+    result = run("--from", "cheetahclaws", SAMPLES / "cheetahclaws", "--map", "user=project")
+    assert result.stdout == "added 3 to neo/user (revision 1)\n"
+    assert (
+        "no category is called 'feedback': 1 entry of that kind in __uncategorized__; --map 'feedback=CATEGORY'"
+        in result.stderr
+    )
+    assert "9 left out" in result.stderr
+    assert "confidence" in result.stderr

@@ -86,3 +86,23 @@ def test_categories_stand_in_the_order_that_the_caller_gives(place):
     put(place / "homes" / "boss" / "USER.md", "## Talk\none\n\n## Pay\nsalary\n\n## Plan\nlater\n")
     text = ask(place, "--from", "boss", "-c", "plan", "-c", "p*", "-c", "talk").stdout
     assert text.index("later") < text.index("salary") < text.index("one")
+
+
+def test_an_explanation(place):
+    result = ask(place, "neo", "--explain")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "neo, as of 2026-11-21, style markdown"
+    assert [line.split() for line in lines if line.startswith("  + ")] == [
+        ["+", "line", "2", "talk", "stale", "2026-01-01", "one"],
+        ["+", "line", "1", "__uncategorized__", "unverified", "note"],
+    ]
+    assert [line.split() for line in lines if line.startswith("  - ")] == [
+        ["-", "line", "4", "talk", "out:", "expired", "2026-01-01", "gone"]
+    ]
+    assert [line.split() for line in lines if line.startswith("  ! ")] == [
+        ["!", "line", "6", "talk", "blocked:", "instruction-override"]
+    ]
+    assert "  1 entry of other categories left out" in lines
+    assert f"total: {len(ask(place, 'neo').stdout)} of 900 characters" in lines
+    assert "secret" not in result.output
+    assert "pay" not in result.output

@@ -248,3 +248,12 @@ def test_a_review_says_how_many_wait(place):
     propose(place, "tabs", "Uses spaces.")
     said = run("review", "--list", "--root", place).stderr
     assert "1 proposal of agents: 'catmem proposals --interactive' goes through what waits.\n" in said
+
+
+def test_a_write_that_waits_names_its_proposal_and_what_to_type(place):
+    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.")
+    name = re.search(r"p-[0-9a-f]{10}", result.stdout)[0]
+    assert result.stdout.startswith(f"waiting in neo/user as {name}: ")
+    assert f"catmem proposals {name} --root {place}" in result.stderr
+    assert "undo" not in result.stderr
+    assert text(place) == USER

@@ -46,3 +46,15 @@ def test_a_mistake_is_told(root, arguments, code):
 )
 def test_no_password_is_shown(where, shown):
     assert shown_store(where) == shown
+
+
+def test_a_copy_says_what_to_do_next(root):
+    before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    result = run("store", "copy", "files", "sqlite:///new.db", "--root", root)
+    assert [line.split()[:2] for line in result.stdout.splitlines()] == [
+        ["copied", "neo/memory"],
+        ["copied", "neo/user"],
+    ]
+    assert "let catmem.yaml say `store: sqlite:///new.db`" in result.stderr
+    assert "catmem.seed.lock" in result.stderr
+    assert {path: path.read_bytes() for path in before} == before

@@ -1,5 +1,7 @@
 """``catmem branches`` and ``catmem merge`` on files, and what ``log`` and ``diff`` show of branches."""
 
+import re
+
 import pytest
 
 from tests.end_to_end.terminal import begun, copied, run, run_json
@@ -161,3 +163,13 @@ def test_all_that_merges_by_itself_is_merged_and_the_rest_is_left(users):
     assert [(each["entity"], each["revision"]) for each in run_json("branches")["branches"]] == [("neo/user", "3b")]
     assert "Vendor for print is Ink." in users.read_text()
     assert run("merge", "--all", status=3).stdout == "left 3b in neo/user: 1 conflict\n"
+
+
+def test_branches_lists_what_is_not_merged(user):
+    rows = [re.split(r"  +", line) for line in run("branches").stdout.splitlines()]
+    assert [(*row[:4], *row[5:]) for row in rows] == [
+        ("neo/user", "3b", "from 2", "boss", "put", "1 entry", "1 conflict"),
+        ("neo/user", "3a", "from 2", "neo", "put", "1 entry", "merges by itself"),
+    ]
+    assert {row[4] for row in rows} == {"< 1 h"}
+    assert run("branches", "boss").stderr == "No branch is left to merge.\n"

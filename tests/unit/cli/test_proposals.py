@@ -257,3 +257,20 @@ def test_a_write_that_waits_names_its_proposal_and_what_to_type(place):
     assert f"catmem proposals {name} --root {place}" in result.stderr
     assert "undo" not in result.stderr
     assert text(place) == USER
+
+
+def test_a_list(place):
+    name = propose(place, "tabs", "Uses spaces.", "--reason", "The formatter says so.")
+    result = proposals(place)
+    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
+    assert re.fullmatch(
+        rf"{name}  neo/user  neo  {moment}, until 2026-12-21\n"
+        r"  why: The formatter says so\.\n"
+        r"  rules\n"
+        r"  - \[verified_date: 2026-11-01\] Uses tabs\.\n"
+        r"  \+ \[verified_date: 2026-11-21\] Uses spaces\.\n\n",
+        result.stdout,
+    )
+    assert "catmem proposals --interactive" in result.stderr
+    assert proposals(place, "neo").stdout == proposals(place, "neo/user").stdout == result.stdout
+    assert proposals(place, "neo/memory").stdout == ""

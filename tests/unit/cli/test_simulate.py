@@ -1,6 +1,7 @@
 """``catmem simulate``; the races themselves: tests/end_to_end/test_stale_story.py."""
 
 import json
+import tempfile
 from functools import partial
 
 from tests.end_to_end.terminal import run as command
@@ -42,3 +43,15 @@ def test_a_database_that_exists_is_left_alone(tmp_path):
     path.write_bytes(b"mine")
     assert "error[not_empty]" in run("--store", f"sqlite:///{path}", *SMALL, status=2).stderr
     assert path.read_bytes() == b"mine"
+
+
+def test_both_races_stand_side_by_side(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    result = run(*SMALL)
+    rows = {line[:31].strip(): line[31:].split() for line in result.stdout.splitlines()}
+    assert rows["writes acknowledged"] == ["12", "12"]
+    assert rows["silent overwrites"][1] == "0"
+    assert rows["the log gives the same heads"] == ["yes", "yes"]
+    assert rows["kappa between the agents"][1] == "1.000"
+    assert "3 agents, 12 writes, 2 files, in files" in result.stderr
+    assert list(tmp_path.iterdir()) == []  # nothing of it stays

@@ -155,8 +155,8 @@ class Config:
     ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
     ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never. ``secrets``
     is what becomes of a write with a secret in it; prompts withhold it in any case.
-    ``prompt``, ``tag_schemas``, ``server`` and ``lint`` are as the file says them; profiles merge ``prompt`` and
-    ``limits`` under their own. ``approval`` is ``None`` where no write waits. ``agents`` gives the profile of each
+    ``prompt``, ``tag_schemas``, ``server``, ``lint`` and ``sync`` are as the file says them; profiles merge ``prompt``
+    and ``limits`` under their own. ``approval`` is ``None`` where no write waits. ``agents`` gives the profile of each
     agent that is not called like its own, ``entities`` what is declared beside the files of profiles, by its name;
     ``steps`` are those of plugins that every write passes.
     """
@@ -185,6 +185,7 @@ class Config:
     entities: Mapping[str, DeclaredEntity] = field(default_factory=dict)
     server: Mapping[str, Any] = field(default_factory=dict)
     lint: Mapping[str, Any] = field(default_factory=dict)
+    sync: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
 
     @property
@@ -293,7 +294,7 @@ def _config(root: Path, source: _Source) -> Config:
     rollout = data.get("rollout", {})
     plain = (
         *("profiles", "homes", "store", "on_drift", "on_stale", "durability", "secrets"),
-        *("limits", "prompt", "agents", "lint"),
+        *("limits", "prompt", "agents", "lint", "sync"),
     )
     declared = Taxonomy(
         closed=taxonomy.get("closed", False),

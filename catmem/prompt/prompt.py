@@ -100,6 +100,12 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     return Prompt(draft.settle(), draft)
 
 
+def pieces_of(prompt: Prompt) -> list[tuple[str, Fact | None]]:
+    """The text in its pieces, each with the fact that it is of: ``None`` for the frame and for titles."""
+    draft = prompt._draft  # noqa: SLF001 - of this module
+    return [(text, draft.facts[owner] if isinstance(owner, int) else None) for text, owner in draft.pieces()]
+
+
 class _Draft:
     """A prompt in the making: facts in prompt order, and what has been decided about them."""
 

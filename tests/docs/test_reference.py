@@ -36,7 +36,7 @@ def test_the_commands_of_this_version():
         "help", "init", "show", "list", "search", "prompt", "seed", "fmt", "sort", "tidy", "migrate", "lint", "rule", "schema", "add", "replace", "remove", "move", "verify", "write", "envelope", "role-hash", "key", "key new", "key list", "key remove", "serve", "token", "token new", "token list", "token remove", "review", "log", "diff", "restore",
         "branches", "merge", "undo", "blame", "fsck", "doctor", "purge", "access", "stats",
         "store", "store info", "store copy", "simulate",
-        "import", "export", "mcp", "hook", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "proposals", "promote", "status", "rollout", "rollout report", "rollout bypass",
+        "import", "export", "mcp", "hook", "sync", "merge-driver", "hermes", "hermes install", "hermes uninstall", "hermes status", "hermes sync", "audit", "watch", "proposals", "promote", "status", "rollout", "rollout report", "rollout bypass",
     )  # fmt: skip
     assert set(COMMANDS) == {f"catmem {name}" for name in names}
 
@@ -124,6 +124,7 @@ JSON_CALLS = {
     "fsck ENTITY": ["fsck", "neo", "--root", "demo"],
     "import": ["import", "--from", "hermes", "-p", "neo", "-t", "memory", "demo/homes/orchestrator/USER.md", "--root", "demo"],
     "export": ["export", "-p", "neo", "--root", "demo"],
+    "sync": ["sync", "--profile", "neo", "--to", "copilot", "--root", "demo"],
     "hermes install": ["hermes", "install", "--home", "hermes", "--as", "neo", "--root", "demo", "--yes"],
     "hermes status": ["hermes", "status", "--home", "hermes"],
     "hermes uninstall": ["hermes", "uninstall", "--home", "hermes", "--yes"],

@@ -47,6 +47,7 @@ WITHOUT = frozenset(
         "rollout bypass",
         "store copy",
         "hook",
+        "sync",
         "hermes install",
         "hermes status",
         "hermes sync",

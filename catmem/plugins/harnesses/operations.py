@@ -1,11 +1,16 @@
 """The operations hook and sync. A harness that calls the hook is answered by ``harnesses.hook``, without these."""
 
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.harnesses.hook import LIMIT, MOST_INPUT, Asked, answer, quiet
 from catmem.plugins.harnesses.settings import hook_settings
+from catmem.plugins.harnesses.syncing import SyncedFile
+from catmem.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +76,114 @@ def hook(
     if by_agent and config in {"gemini", "cursor"}:
         raise UsageError(f"{config} calls no hook at the start of a subagent that takes a text: leave --by-agent out.")
     return Outcome(HarnessSettings(hook_settings(call.root, config, profile, by_agent=by_agent)))
+
+
+@dataclass(frozen=True, slots=True)
+class SyncDone:
+    """The files of a sync, and what was asked of them."""
+
+    files: Sequence[SyncedFile]
+    asked: str
+    __json__ = "files"
+
+
+@operation(
+    "sync",
+    examples=(
+        "catmem sync --profile trinity --to claude-agent",
+        "catmem sync --dry-run",
+        "catmem sync trinity-claude-agent --remove",
+    ),
+)
+def sync(
+    call: Call,
+    *,
+    names: Annotated[Sequence[str], P(argument=True, metavar="[NAME]...")] = (),
+    profile: Annotated[str | None, P("With --to: whose memory.", "-p --profile", metavar="NAME")] = None,
+    to: Annotated[
+        str | None, P("Declare a sync of --profile in catmem.yaml, for this harness, and write it.", metavar="HARNESS")
+    ] = None,
+    project: Annotated[
+        str | None, P("With --to: the project whose file it is. By default the file is yours in all.", metavar="DIR")
+    ] = None,
+    workspace: Annotated[str | None, P("With --to openclaw: the workspace of the agent.", metavar="DIR")] = None,
+    check: Annotated[bool, P("Write nothing; exit status 1 if a file is out of date, 3 if one was changed.")] = False,
+    status: Annotated[bool, P("Write nothing; list the files, how they stand, and when a change counts.")] = False,
+    remove: Annotated[bool, P("Take out what catmem wrote, and nothing else.")] = False,
+    again: Annotated[bool, P("Write over what was changed in a block, and put back one that was taken out.")] = False,
+    everybody: Annotated[bool, P("With --remove: all of them.", "--all")] = False,
+    print_agent: Annotated[
+        str | None, P("Print the definition of a subagent of Claude Code for this profile, and end.", metavar="PROFILE")
+    ] = None,
+    dry_run: DryRun = False,
+    as_of: AsOf = None,
+) -> Outcome:
+    """Write what profiles see into files that other harnesses read, as `sync` of catmem.yaml declares.
+
+    In a file that others write too it is a block between two markers; nothing else in the file changes. What an agent
+    changed in the block comes back as a proposal. It chooses what an agent starts with. It keeps nothing secret from an
+    agent that can read files.
+
+    Exit status 1: a file has no room, or with --check is out of date; 3: a block was changed or taken out.
+    """
+    from catmem.plugins.harnesses.settings import subagent
+    from catmem.plugins.harnesses.sync_targets import chosen_syncs
+    from catmem.plugins.harnesses.syncing import SyncAsked, remove_blocks, sync_files
+
+    _refuse_mixed(call)
+    if print_agent is not None:
+        return Outcome(HookAnswer(subagent(call.root, print_agent)))
+    root, chosen = call.root, tuple(names)
+    if to is not None:
+        root, chosen = _declare(call, to)
+    asked = SyncAsked(as_of, dry_run or check or status, again)
+    done = remove_blocks(root, chosen, asked) if remove else sync_files(root, chosen_syncs(root.config, chosen), asked)
+    what = "status" if status else "plan" if dry_run or check else "done"
+    worst = max([each.exit_status for each in done], default=0)
+    if check and any(each.changes for each in done):
+        worst = max(worst, 1)
+    if dry_run and not call.for_program:
+        call.tell("Nothing was written.")
+    return Outcome(SyncDone(done, what), status=worst)
+
+
+def _refuse_mixed(call: Call) -> None:
+    """Raise ``UsageError`` for what does not go together."""
+    given = call.given
+    ways = [each for each in ("check", "status", "remove", "to", "print_agent") if each in given]
+    if len(ways) > 1:
+        raise UsageError(f"--{ways[0].replace('_', '-')} and --{ways[1].replace('_', '-')} exclude each other.")
+    for each in ("profile", "project", "workspace"):
+        call.refuse_beside(each, *(way for way in ways if way != "to"), why="it goes with --to.")
+        if each in given and "to" not in given:
+            raise UsageError(f"--{each} goes with --to HARNESS.")
+    if "to" in given and ("names" in given or "profile" not in given or "dry_run" in given):
+        raise UsageError("--to takes --profile NAME, and no NAME of a sync; --dry-run sees what is declared.")
+    if "remove" in given and ("names" in given) == ("everybody" in given):
+        raise UsageError("Say which: catmem sync NAME --remove, or --all.")
+    if "everybody" in given and "remove" not in given:
+        raise UsageError("--all goes with --remove; without NAME all are written.")
+
+
+def _declare(call: Call, to: str) -> tuple["Workspace", tuple[str, ...]]:
+    """The root with a new sync declared in its catmem.yaml, and the name of that."""
+    from catmem.config.config import CONFIG_NAME, config_of
+    from catmem.config.declaring import with_declared
+    from catmem.files import read_bounded, rewrite_file
+    from catmem.plugins.harnesses.sync_targets import declared_syncs
+    from catmem.workspace.workspace import Workspace
+
+    root, values = call.root, call.values
+    profile = root.profile(values["profile"]).name
+    name, path = f"{profile}-{to}".replace("_", "-"), root.root / CONFIG_NAME
+    said = {"profile": profile, "harness": to}
+    said |= {key: values[key] for key in ("project", "workspace") if values[key] is not None}
+    said |= {key: os.path.abspath(said[key]) for key in ("project", "workspace") if key in said}  # noqa: PTH100 - no links
+    if root.config.sync.get(name) == said:
+        return root, (name,)
+    old = read_bounded(path, 1 << 20)
+    new = with_declared(old.decode(), ("sync",), {name: said}, path)
+    declared_syncs(config_of(root.root, new))
+    rewrite_file(path, old, new.encode())
+    call.tell(f"declared in {CONFIG_NAME}: sync.{name}")
+    return Workspace.open(root.root, search=False), (name,)

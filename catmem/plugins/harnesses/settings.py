@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
@@ -53,3 +54,21 @@ def hook_settings(root: Root, harness: str, profile: str | None, *, by_agent: bo
         )
         hooks[event] = [how] if harness == "vscode" else [{**when, "hooks": [how]}]
     return {"hooks": hooks}
+
+
+def subagent(root: Root, name: str) -> str:
+    """The definition of a subagent of Claude Code that starts with its part of the memory, and with no other."""
+    profile = root.profile(name)
+    named = dict.fromkeys(
+        each for each in (*profile.user_memory_categories, *profile.memory_categories) if each[:1] != "!"
+    )
+    lines = {
+        "name": profile.name.replace("_", "-"),
+        "description": json.dumps(f"The specialist {profile.name}, for {', '.join(named)}."),
+        "memory": "user",
+        "omitClaudeMd": "true",
+        "mcpServers": json.dumps([{"catmem": {"type": "stdio", **mcp_server(root, profile.name)}}]),
+    }
+    front = "".join(f"{key}: {value}\n" for key, value in lines.items())
+    body = "Your memory shows what is known of the user. The tools of catmem search it, and write to it."
+    return f"---\n{front}---\n\nYou are the specialist {profile.name}. {body}\n"

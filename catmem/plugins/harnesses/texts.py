@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from catmem.cli.output import emit, emit_json
+from catmem.cli.output import columns, emit, emit_json, print_error, printable, say_all, shown_path, text_diff
 from catmem.ops.table import Call
-from catmem.plugins.harnesses.operations import HarnessSettings, HookAnswer
+from catmem.plugins.harnesses.operations import HarnessSettings, HookAnswer, SyncDone
+from catmem.plugins.harnesses.syncing import SyncedFile
+from catmem.text import counted
 
 
 def _answer(done: HookAnswer, _: Call) -> None:
@@ -15,4 +17,32 @@ def _settings(done: HarnessSettings, _: Call) -> None:
     emit_json(done.data)
 
 
-TEXTS = {HookAnswer: _answer, HarnessSettings: _settings}
+def _synced(done: SyncDone, _: Call) -> None:
+    if done.asked == "status":
+        rows = [("name", "file", "state", "room taken", "counts with")]
+        rows += [(each.name, shown_path(each.path), each.state, _room(each), each.counts) for each in done.files]
+        emit(columns([tuple(map(printable, row)) for row in rows]))
+    for each in done.files:
+        where = printable(f"{each.name}: {shown_path(each.path)}")
+        if done.asked == "plan" and each.changes:
+            name = shown_path(each.path)
+            emit(text_diff(each.before or "", each.after or "", f"a/{name}", f"b/{name}"))
+        elif done.asked != "status":
+            emit(f"{where}: {each.state}\n")
+        say_all(
+            f"{each.name}: {edit.action} in {edit.at.category}, by an agent"
+            for edit in each.edits
+            if done.asked != "done"
+        )
+        say_all(f"{each.name}: {note}" for note in each.notes)
+        if each.left_out:
+            say_all([f"{each.name}: {counted(each.left_out, 'entry')} did not fit"])
+        if each.error is not None:
+            print_error(each.error)
+
+
+def _room(file: SyncedFile) -> str:
+    return f"{100 * file.size[0] // file.size[1]} %" if file.size[1] else "-"
+
+
+TEXTS = {HookAnswer: _answer, HarnessSettings: _settings, SyncDone: _synced}

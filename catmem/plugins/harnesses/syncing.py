@@ -1,0 +1,445 @@
+"""``catmem sync``: each declared file is read, held against the memory of today, and written if it says something else.
+
+::
+
+    prompt of the profile ──> bullets of today ─┐
+    what was written last (the lock) ───────────┼──> an agent's changes ──> proposals, or writes as the profile
+    what the block holds ───────────────────────┘         └── stay in the block until they are decided
+
+Only the block changes; a file is read again before it is replaced whole, and planned anew if it changed since.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from catmem.errors import CatmemError, ChangedMeanwhileError, EditError, OverBudgetError, ProposalError
+from catmem.files import os_errors, read_bounded, rewrite_file
+from catmem.names import UNCATEGORIZED
+from catmem.plugins.harnesses.bullets import (
+    BlockEdit,
+    Bullet,
+    BulletSection,
+    body_of,
+    edits_in,
+    safe_text,
+    sections_of,
+    with_edits,
+)
+from catmem.plugins.harnesses.fitting import FittedPrompt, fitted
+from catmem.plugins.harnesses.marked import MarkedBlock, digest, find, owned, owned_text, replaced, with_block, without
+from catmem.plugins.harnesses.sync_lock import SyncRecord, SyncRecords, held_lock, read_records, write_records
+from catmem.plugins.harnesses.sync_targets import (
+    DeclaredSync,
+    SyncTarget,
+    codex_room,
+    declared_syncs,
+    refuse_place,
+    targets_of,
+)
+from catmem.prompt.prompt import Prompt
+from catmem.text import DEFAULT_LIMITS, decode
+from catmem.workspace.profile_memory import read_memory
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+
+SyncState = Literal[
+    "in sync", "new", "out of date", "nothing to show", "edited", "taken out", "removed", "written", "refused"
+]
+_LEFT_ALONE = {"refused", "edited", "taken out"}
+_CONFLICT = 3
+_ATTEMPTS = 3
+_ROOT_DIGITS = 8
+
+EditKey = tuple[str, str]
+"""What a change is known by within a block: the id of the entry, and the new words."""
+
+
+@dataclass(slots=True)
+class SyncedFile:
+    """One file: how it stands, what it holds and is to hold (``None`` for no file), and what an agent changed in it."""
+
+    name: str
+    path: Path
+    state: SyncState = "refused"
+    counts: str = ""
+    record: SyncRecord | None = None
+    before: str | None = None
+    after: str | None = None
+    edits: Sequence[BlockEdit] = ()
+    left_out: int = 0
+    size: tuple[int, int] = (0, 0)
+    notes: list[str] = field(default_factory=list)
+    error: CatmemError | None = None
+
+    @property
+    def changes(self) -> bool:
+        """Whether the file would hold something else."""
+        return self.after != self.before
+
+    @property
+    def exit_status(self) -> int:
+        """What a sync ends with for it."""
+        if self.error is not None:
+            return self.error.exit_status
+        return _CONFLICT if self.state in _LEFT_ALONE else 0
+
+    def refuse(self, error: CatmemError) -> None:
+        """Leave the file as it is."""
+        error.path = error.path or str(self.path)
+        self.state, self.after, self.error = "refused", self.before, error
+
+    __json__ = "name path state changes edits left_out size counts notes error"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncAsked:
+    """How a sync is made: for which day, without writing, and whether what was changed in blocks is written over."""
+
+    as_of: date | None = None
+    dry: bool = False
+    again: bool = False
+
+
+def sync_files(workspace: Workspace, syncs: Sequence[DeclaredSync], asked: SyncAsked) -> list[SyncedFile]:
+    """Write each file that says something else, after an agent's changes have gone where they go."""
+
+    def work(records: SyncRecords) -> list[SyncedFile]:
+        targets = [each for sync in syncs for each in targets_of(workspace.config, sync)]
+        return [_SyncWork(workspace, each, records, asked).run() for each in targets]
+
+    return _carried_out(workspace, work, asked)
+
+
+def remove_blocks(workspace: Workspace, names: Collection[str], asked: SyncAsked) -> list[SyncedFile]:
+    """Take out what catmem wrote for these syncs, or for all, also for those that are declared no more."""
+
+    def work(records: SyncRecords) -> list[SyncedFile]:
+        paths = {key: Path(each.path) for key, each in records.items() if each.path}
+        for sync in declared_syncs(workspace.config).values():
+            paths = {(sync.name, each.part): each.path for each in targets_of(workspace.config, sync)} | paths
+        chosen = {key: path for key, path in paths.items() if not names or key[0] in names}
+        return [_removed(workspace, key, path, records, asked) for key, path in chosen.items()]
+
+    return _carried_out(workspace, work, asked)
+
+
+def _carried_out(
+    workspace: Workspace, work: Callable[[SyncRecords], list[SyncedFile]], asked: SyncAsked
+) -> list[SyncedFile]:
+    with nullcontext() if asked.dry else held_lock(workspace.root):
+        records, note = read_records(workspace.root)
+        try:
+            done = work(records)
+        finally:
+            if not asked.dry:
+                write_records(workspace.root, records)
+    for each in done[:1] if note else ():
+        each.notes.append(str(note))
+    return done
+
+
+def root_mark(workspace: Workspace) -> str:
+    """The word by which a marker names the root that it is of."""
+    return digest(str(workspace.root.resolve()))[:_ROOT_DIGITS]
+
+
+def _text_at(path: Path) -> str | None:
+    return decode(read_bounded(path, DEFAULT_LIMITS.file_bytes)) if os.path.lexists(path) else None
+
+
+def _left(text: str, block: MarkedBlock, record: SyncRecord | None) -> str | None:
+    """What is left without the block: no file, where catmem made it and it would be empty."""
+    left = without(text, block)
+    return None if record is not None and record.created and not left.strip() else left
+
+
+class _SyncWork:
+    """The work on one file: it is planned, an agent's changes are settled, it is planned again and written."""
+
+    def __init__(self, workspace: Workspace, target: SyncTarget, records: SyncRecords, asked: SyncAsked) -> None:
+        """Nothing is read yet."""
+        self.workspace, self.target, self.records, self.asked = workspace, target, records, asked
+        self.sync, self.row, self.root = target.sync, target.sync.row, root_mark(workspace)
+        self.dropped: set[EditKey] = set()
+
+    def run(self) -> SyncedFile:
+        """Plan the file and write it."""
+        made = self.planned()
+        if made.edits and not self.asked.dry and made.state not in _LEFT_ALONE:
+            self.settle(made)
+            notes, error = made.notes, made.error
+            made = self.planned()
+            made.notes = list(dict.fromkeys([*notes, *made.notes]))
+            made.error = made.error or error
+        for left in reversed(range(0 if self.asked.dry else _ATTEMPTS)):
+            if made.state in _LEFT_ALONE:
+                break
+            try:
+                folders = put(made, self.target.base)
+            except ChangedMeanwhileError as error:
+                made = self.planned()
+                if not left:
+                    made.refuse(error)
+            except CatmemError as error:
+                made.refuse(error)
+            else:
+                self.keep(made, folders)
+                break
+        return made
+
+    def keep(self, made: SyncedFile, folders: tuple[str, ...]) -> None:
+        """Put the file on record, with the folders that were made for it."""
+        key = self.sync.name, self.target.part
+        if made.after is None:
+            self.records.pop(key, None)
+        elif made.record is not None:
+            self.records[key] = replace(made.record, made=(*made.record.made, *folders))
+
+    def planned(self) -> SyncedFile:
+        """How the file stands; what is wrong with it, is its ``error``."""
+        made = SyncedFile(self.sync.name, self.target.path, counts=self.row.counts)
+        made.record = self.records.get((self.sync.name, self.target.part))
+        if made.record is not None and made.record.path != str(self.target.path):
+            made.notes.append(f"it was written to {made.record.path} before, and stands there still")
+            made.record = None
+        try:
+            made.before = made.after = _text_at(self.target.path)
+            refuse_place(self.target)
+            if self.row.shape == "block":
+                self.plan_block(made)
+            else:
+                self.plan_owned(made)
+        except CatmemError as error:
+            made.refuse(error)
+        return made
+
+    def plan_block(self, made: SyncedFile) -> None:
+        """Plan a block in a file of others."""
+        name, text, record = self.sync.name, made.before, made.record
+        block = None if text is None else find(text, name)
+        if not (self.asked.again or self.may_go_on(made, block)):
+            return
+
+        def whole(body: str) -> str | None:
+            if not body:
+                return text if block is None or text is None else _left(text, block, record)
+            if block is None or text is None:
+                return with_block(text or "", name, body, self.root, at_top=self.row.at_top)
+            return replaced(text, name, block, body, self.root)
+
+        bullets = self.fit(made, whole)
+        bullets += [each.old for each in made.edits if each.old is not None and each.old not in bullets]
+        now = None if made.after is None else find(made.after, name)
+        self.put_on_record(made, bullets, now.said["sha"] if now else "")
+
+    def may_go_on(self, made: SyncedFile, block: MarkedBlock | None) -> bool:
+        """Find what an agent changed; whether the block may be written anew."""
+        text, record, why = made.before or "", made.record, ""
+        if block is None and record is not None and record.bullets:
+            made.state, why = "taken out", "the block was taken out"
+        elif block is not None:
+            self.refuse_foreign(block.said, record)
+            if record is not None:
+                prompt = read_memory(self.workspace, self.sync.profile).prompt(as_of=self.asked.as_of, style="markdown")
+                taxonomy, targets = self.workspace.config.taxonomy, self.target.targets
+                found = edits_in(block.held(text), record.bullets, self.sections(prompt), taxonomy, targets)
+                made.edits = [each for each in found if _key(each) not in self.dropped]
+            elif not block.is_as_written(text):
+                made.state, why = "edited", "the block was changed, and it is not known from what"
+            if made.edits and self.sync.edits == "refuse":
+                made.state, why = "edited", "the block was changed, which edits: refuse does not take"
+        made.notes += [f"{why}; --again writes it anew"] if why else []
+        return not why
+
+    def plan_owned(self, made: SyncedFile) -> None:
+        """Plan a file that catmem has for itself."""
+        name, front = self.sync.name, self.sync.filled(self.row.front)
+        there = None if made.before is None else owned(made.before, name)
+        if made.before is not None and there is None:
+            raise _foreign(made.path, "another program or a person wrote this file", "Give the sync another name.")
+        if there is not None and not self.asked.again:
+            self.refuse_foreign(there.said, made.record)
+            if not there.is_as_written:
+                made.state = "edited"
+                made.notes.append("the file was changed; --again writes it anew")
+                return
+        self.put_on_record(
+            made, self.fit(made, lambda body: owned_text(name, front, body, self.root) if body else None)
+        )
+
+    def refuse_foreign(self, said: Mapping[str, str], record: SyncRecord | None) -> None:
+        """Refuse what another root wrote; this one may have been moved, and then its lock knows what stands there."""
+        if said.get("root") != self.root and not (record and record.sha and record.sha == said.get("sha")):
+            hint = "Give one of the two another name; --again writes over it, if that root is no more."
+            raise _foreign(self.target.path, f"another root wrote what is marked {self.sync.name}", hint)
+
+    def sections(self, prompt: Prompt) -> list[BulletSection]:
+        """What a prompt shows of the parts of the memory that the file holds."""
+        return sections_of(prompt, self.target.targets, partial(safe_text, imports=self.row.imports))
+
+    def fit(self, made: SyncedFile, whole: Callable[[str], str | None]) -> list[Bullet]:
+        """Give the file what it has room for; ``whole`` makes it of a body. Raises ``OverBudgetError``."""
+
+        def body(fit: FittedPrompt) -> str:
+            return body_of(with_edits(self.sections(fit.prompt), made.edits), fit.note)
+
+        def share(fit: FittedPrompt) -> float:
+            made.size = self.measured(body(fit), whole(body(fit)) or "")
+            return made.size[0] / made.size[1]
+
+        memory = read_memory(self.workspace, self.sync.profile)
+        fit = fitted(memory, share, style="markdown", as_of=self.asked.as_of)
+        if share(fit) > 1:
+            raise self.without_room(made.size)
+        made.left_out, made.after = fit.left_out, whole(body(fit))
+        made.state = "new" if made.before is None else "out of date"
+        if not made.changes:
+            made.state = "in sync" if body(fit) else "nothing to show"
+        return [bullet for section in self.sections(fit.prompt) for bullet in section.bullets]
+
+    def measured(self, body: str, whole: str) -> tuple[int, int]:
+        """What counts against the nearest of all limits, and that limit."""
+        row, said = self.row, self.sync.said
+        sizes = [
+            (body.count("\n"), min(row.lines, said.get("lines", row.lines))),
+            (len(body), min(row.characters, said.get("characters", row.characters))),
+        ]
+        if row.whole is not None:
+            sizes.append(row.whole(whole, self.target.path.name))
+        if said["harness"] == "codex" and self.sync.scope != "user":
+            sizes.append(codex_room(self.target, len(whole.encode())))
+        return max(sizes, key=lambda each: each[0] / each[1])
+
+    def without_room(self, size: tuple[int, int]) -> CatmemError:
+        """The error of a file in which nothing has room."""
+        said = f"with nothing of the memory it takes {size[0]:,} of the {size[1]:,} that {self.row.said} may have"
+        error: CatmemError = OverBudgetError(said, size=size[0], limit=size[1])
+        error.hint = "Nothing was written to it. Shorten what stands in the file."
+        return error
+
+    def put_on_record(self, made: SyncedFile, bullets: Sequence[Bullet], sha: str = "") -> None:
+        """Note for the lock what the file is to hold."""
+        before = made.record or SyncRecord(str(made.path), created=made.before is None)
+        made.record = replace(before, sha=sha, bullets=tuple(each.written for each in bullets))
+
+    def settle(self, made: SyncedFile) -> None:
+        """Propose, or write as the profile, what an agent changed. What was rejected before memory takes back."""
+        for edit in made.edits:
+            try:
+                done = self.workspace.write(
+                    self.sync.profile,
+                    [_operation(edit)],
+                    target=edit.at.target,
+                    actor=self.sync.profile,
+                    reason=f"changed in {made.path.name} for {self.sync.name}",
+                    proposes=self.sync.edits == "propose" or edit.disputed,
+                )
+            except ProposalError as error:
+                if error.code == "rejected_before":
+                    self.dropped.add(_key(edit))
+                else:
+                    made.error = error
+            except CatmemError as error:
+                error.hint = f"It stays in {made.path.name}, and memory is as it was."
+                made.error = error
+            else:
+                said = f"waits as {done.waiting}" if done.waiting else f"is revision {done.revision}"
+                made.notes.append(f"{edit.action} in {edit.at.category}: {said}")
+
+
+def _key(edit: BlockEdit) -> EditKey:
+    return edit.old.id if edit.old else "", edit.new.body if edit.new else ""
+
+
+def _operation(edit: BlockEdit) -> Operation:
+    category = None if edit.at.category == UNCATEGORIZED else edit.at.category
+    if edit.old is None:
+        return Operation("add", content=edit.at.body, category=category)
+    if edit.new is None:
+        return Operation("remove", old_text=edit.old.id, category=category)
+    return Operation("replace", content=edit.new.body, old_text=edit.old.id, category=category)
+
+
+def _foreign(path: Path, message: str, hint: str) -> EditError:
+    return EditError(message, code="foreign_block", path=path, hint=f"The file is as it was. {hint}")
+
+
+def _removed(
+    workspace: Workspace, key: tuple[str, str], path: Path, records: SyncRecords, asked: SyncAsked
+) -> SyncedFile:
+    """Take out of a file what catmem wrote there, as long as it is that."""
+    made = SyncedFile(key[0], path, "removed", record=records.get(key))
+    try:
+        text = made.before = made.after = _text_at(path)
+        file = None if text is None else owned(text, key[0])
+        block = None if text is None or file is not None else find(text, key[0])
+        said = block.said if block else file.said if file else None
+        if said is not None and text is not None:
+            is_ours = said.get("root") == root_mark(workspace) or (made.record and made.record.sha == said.get("sha"))
+            is_whole = block.is_as_written(text) if block else bool(file and file.is_as_written)
+            if not (asked.again or (is_ours and is_whole)):
+                hint = "Run catmem sync first, which brings changes into memory; or --again drops what stands there."
+                raise _foreign(path, "it was changed, or another root wrote it, so it was not taken out", hint)
+            made.after = _left(text, block, made.record) if block else None
+        if not asked.dry:
+            put(made, path.parent)
+            records.pop(key, None)
+    except CatmemError as error:
+        made.refuse(error)
+    return made
+
+
+# --- files on the disk -----------------------------------------------------------------------------------------------
+
+
+def put(file: SyncedFile, base: Path) -> tuple[str, ...]:
+    """Make the file hold what it is to hold; gives the folders that were made for it. Raises ``UnreadableError``."""
+    folders: tuple[str, ...] = ()
+    if not file.changes:
+        return folders
+    with os_errors("cannot be written", path=file.path, hint="The file is as it was. Check the rights of its folder."):
+        if file.after is None:
+            _remove(file)
+            return folders
+        if file.before is None:
+            folders = _make_folders(file.path.parent, base)
+            os.close(_created(file.path))
+        rewrite_file(file.path, (file.before or "").encode(), file.after.encode())
+    file.state = "written" if file.state != "removed" else file.state
+    return folders
+
+
+def _created(path: Path) -> int:
+    """A new file: one that another program makes at the same moment is not written over."""
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError as error:
+        raise _meanwhile(path) from error
+
+
+def _meanwhile(path: Path) -> ChangedMeanwhileError:
+    return ChangedMeanwhileError("another program wrote this file", path=path, hint="Nothing was written. Try again.")
+
+
+def _make_folders(folder: Path, base: Path) -> tuple[str, ...]:
+    missing = [each for each in (folder, *folder.parents) if each.is_relative_to(base) and not each.is_dir()]
+    for each in reversed(missing):
+        each.mkdir(mode=0o700)
+    return tuple(str(each) for each in reversed(missing))
+
+
+def _remove(file: SyncedFile) -> None:
+    if _text_at(file.path) != file.before:
+        raise _meanwhile(file.path)
+    file.path.unlink()
+    with suppress(OSError):  # it holds something else
+        for each in reversed(file.record.made if file.record else ()):
+            Path(each).rmdir()

@@ -24,7 +24,7 @@ def test_the_index_has_a_door_for_each_kind_of_reader_and_groups_for_the_rest():
     doors, rest = GROUPS[:4], [title for title, _ in GROUPS[4:]]
     assert [len(pages) for _, pages in doors] == [5] * 4
     assert all(title.startswith("You ") for title, _ in doors)
-    assert rest == ["Many writers and control", "Run it", "Look up", "For contributors"]
+    assert rest == ["Memory where agents live", "Many writers and control", "Run it", "Look up", "For contributors"]
 
 
 @pytest.mark.parametrize("page", ["index", *PAGES])

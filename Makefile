@@ -111,6 +111,7 @@ docs: $(VENV)/.dev
 	@$(BIN)/python -m tests.docs.module_table
 	@$(BIN)/python -m tests.docs.api_page
 	@$(BIN)/python -m tests.docs.library_stub
+	@$(BIN)/python -m packages.make
 
 site: $(VENV)/.site
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/site

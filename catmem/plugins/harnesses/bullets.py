@@ -190,7 +190,14 @@ def _unknown_bullets(held: str, left: list[LastBullet], taxonomy: Taxonomy, targ
         heading = _HEADING.fullmatch(line)
         known = None if heading else _known(lines, at, [each for each in left if each[:2] == (target, category)])
         if heading is not None:
-            named = next((name for name, title in _TITLES.items() if heading[2] == title and heading[1] == "##"), None)
+            named = next(
+                (
+                    name
+                    for name, title in _TITLES.items()
+                    if name in targets and heading[2] == title and heading[1] == "##"
+                ),
+                None,
+            )
             target = named or target
             category = UNCATEGORIZED if named else _category(heading[2], taxonomy)
         elif known is not None:

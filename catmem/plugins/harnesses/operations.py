@@ -138,6 +138,8 @@ def sync(
         root, chosen = _declare(call, to)
     asked = SyncAsked(as_of, dry_run or check or status, again)
     done = remove_blocks(root, chosen, asked) if remove else sync_files(root, chosen_syncs(root.config, chosen), asked)
+    if not (done or call.for_program):
+        call.tell("catmem.yaml declares no sync. Declare one: catmem sync --profile NAME --to HARNESS")
     what = "status" if status else "plan" if dry_run or check else "done"
     worst = max([each.exit_status for each in done], default=0)
     if check and any(each.changes for each in done):
@@ -179,7 +181,9 @@ def _declare(call: Call, to: str) -> tuple["Workspace", tuple[str, ...]]:
     said = {"profile": profile, "harness": to}
     said |= {key: values[key] for key in ("project", "workspace") if values[key] is not None}
     said |= {key: os.path.abspath(said[key]) for key in ("project", "workspace") if key in said}  # noqa: PTH100 - no links
-    if root.config.sync.get(name) == said:
+    if name in root.config.sync:
+        if root.config.sync[name] != said:
+            raise UsageError(f"catmem.yaml has another sync.{name} already: change it there.")
         return root, (name,)
     old = read_bounded(path, 1 << 20)
     new = with_declared(old.decode(), ("sync",), {name: said}, path)

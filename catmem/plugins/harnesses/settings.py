@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from catmem.plugins.harnesses.sync_targets import declared_syncs
 from catmem.workspace.root import Root
 
 HOOKED = ("claude", "codex", "gemini", "vscode", "cursor")
@@ -59,13 +60,15 @@ def hook_settings(root: Root, harness: str, profile: str | None, *, by_agent: bo
 def subagent(root: Root, name: str) -> str:
     """The definition of a subagent of Claude Code that starts with its part of the memory, and with no other."""
     profile = root.profile(name)
+    syncs = [each for each in declared_syncs(root.config).values() if each.said["harness"] == "claude-agent"]
+    mine = next((each for each in syncs if each.profile == profile.name), None)
     named = dict.fromkeys(
         each for each in (*profile.user_memory_categories, *profile.memory_categories) if each[:1] != "!"
     )
     lines = {
-        "name": profile.name.replace("_", "-"),
+        "name": mine.agent if mine else profile.name.replace("_", "-"),
         "description": json.dumps(f"The specialist {profile.name}, for {', '.join(named)}."),
-        "memory": "user",
+        "memory": mine.scope if mine else "user",
         "omitClaudeMd": "true",
         "mcpServers": json.dumps([{"catmem": {"type": "stdio", **mcp_server(root, profile.name)}}]),
     }

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.config.config import Config, expand_user
+from catmem.config.profile import profile_names
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnknownNameError
 from catmem.files import shown_path
 from catmem.plugins.harnesses.harness_table import CODEX, CODEX_LIMIT, HARNESSES, Harness
-from catmem.workspace.root import run_git
+from catmem.workspace.root import Root, run_git
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +28,18 @@ class DeclaredSync:
     said: Mapping[str, Any]
 
     @property
+    def agent(self) -> str:
+        """The name of the subagent: those of Claude Code have no underscore."""
+        return str(self.said.get("agent", self.profile.replace("_", "-")))
+
+    @property
     def edits(self) -> str:
         """What becomes of an agent's changes."""
         return str(self.said.get("edits", "propose"))
 
     def filled(self, template: str) -> str:
         """A template of the table with what is declared in it."""
-        values = {"agent": self.profile, "workspace": "~/.openclaw/workspace", "apply_to": "**", **self.said}
+        values = {"agent": self.agent, "workspace": "~/.openclaw/workspace", "apply_to": "**", **self.said}
         return template.format_map({**values, "name": self.name, "part": "{part}"})
 
 
@@ -94,7 +100,7 @@ def targets_of(config: Config, sync: DeclaredSync) -> Iterator[SyncTarget]:
         yield SyncTarget(sync, part, targets, base, base / below.replace("{part}", part))
 
 
-def refuse_place(target: SyncTarget) -> None:
+def refuse_place(workspace: Root, target: SyncTarget) -> None:
     """Refuse a file that may not be written, or that would hide others from the harness. Raises ``ConfigError``."""
     path, base, row = target.path, target.base, target.sync.row
     if not base.is_dir():
@@ -106,6 +112,9 @@ def refuse_place(target: SyncTarget) -> None:
         said = f"leads to {real}, outside of {shown_path(base)}"
         hint = "Nothing was written. Remove the link, or name the folder itself."
         raise ConfigError(said, code="sync_outside", path=path, hint=hint)
+    if any(real.parent == workspace.config.home(name).resolve() for name in _profiles(workspace)):
+        hint = "Name another folder: catmem would write its own text into its memory."
+        raise ConfigError("is a memory file of this root", code="sync_outside", path=path, hint=hint)
     if not target.sync.said.get("shared") and _is_seen_by_git(real):
         hint = (
             f"It is personal. Add a line for it to .git/info/exclude, or say shared: true in sync.{target.sync.name}."
@@ -125,6 +134,10 @@ def refuse_place(target: SyncTarget) -> None:
 
 _UNMASKED = {"AGENTS.md": ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"), "CLAUDE.md": ("AGENTS.md",)}
 """Where one of these is there, the file is masked already."""
+
+
+def _profiles(workspace: Root) -> list[str]:
+    return profile_names(workspace.config.profiles_dir)
 
 
 def _is_seen_by_git(path: Path) -> bool:

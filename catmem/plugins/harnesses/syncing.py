@@ -212,7 +212,7 @@ class _SyncWork:
             made.record = None
         try:
             made.before = made.after = _text_at(self.target.path)
-            refuse_place(self.target)
+            refuse_place(self.workspace, self.target)
             if self.row.shape == "block":
                 self.plan_block(made)
             else:
@@ -406,13 +406,13 @@ def put(file: SyncedFile, base: Path) -> tuple[str, ...]:
     if not file.changes:
         return folders
     with os_errors("cannot be written", path=file.path, hint="The file is as it was. Check the rights of its folder."):
-        if file.after is None:
-            _remove(file)
-            return folders
         if file.before is None:
             folders = _make_folders(file.path.parent, base)
             os.close(_created(file.path))
-        rewrite_file(file.path, (file.before or "").encode(), file.after.encode())
+        if file.after is None:
+            _remove(file)
+        else:
+            rewrite_file(file.path, (file.before or "").encode(), file.after.encode())
     file.state = "written" if file.state != "removed" else file.state
     return folders
 

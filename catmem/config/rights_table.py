@@ -157,13 +157,9 @@ class Reason(NamedTuple):
         return "asked answer rule because selector key inherited_from path=place.path line=place.line"
 
 
-def reasons(
-    profile: Profile, category: str, taxonomy: Taxonomy, written: Profile | None = None
-) -> tuple[Reason, Reason, Reason, Reason]:
+def reasons(profile: Profile, category: str, taxonomy: Taxonomy) -> tuple[Reason, Reason, Reason, Reason]:
     """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it."""
-    # `written` is the profile as its files say it, aliases of categories not resolved, to quote from.
-    cell = access_of(profile, (category,), taxonomy)[category]
-    case = _Case(profile, category, taxonomy, cell, written or profile)
+    case = _Case(profile, category, taxonomy, access_of(profile, (category,), taxonomy)[category])
     return case.read("user"), case.read("memory"), case.write(), case.verify()
 
 
@@ -172,7 +168,6 @@ class _Case(NamedTuple):
     category: str
     taxonomy: Taxonomy
     cell: Cell
-    written: Profile
 
     def read(self, target: Literal["user", "memory"]) -> Reason:
         answer = self.cell.reads(target)
@@ -216,52 +211,34 @@ class _Case(NamedTuple):
             because = f"include_uncategorized is not said, and the profile names {named}"
         else:
             because = f"include_uncategorized is {'true' if said else 'false'}"
-        if not said and any(is_pattern(split(each)[1]) for each in getattr(self.written, _READ_KEYS[asked])):
-            because += "; a pattern never selects entries without a category"
         return self._reason(asked, "include-uncategorized", because, at=("include_uncategorized",), answer=answer)
 
     def _selected(self, asked: Asked, selectors: Selectors, key: str, *, answer: bool) -> Reason:
-        index = selectors.deciding(self.category)
-        quoted = getattr(self.written, key)
+        index, quoted = selectors.deciding(self.category), selectors.patterns
         if index is not None:
-            selector = quoted[index]
-            if answer:
-                because = f"{self._quote(selector)} of {key} selects it"
-                return self._reason(asked, "selected", because, selector, (key, index), answer=answer)
-            because = f"{self._quote(selector)} of {key} takes it away"
-            before = Selectors(selectors.patterns[:index], selectors.declared).deciding(self.category)
-            if before is not None and not selectors.patterns[before].startswith("!"):
-                because += f", after {quoted[before]!r} has selected it"
-            return self._reason(asked, "taken-away", because, selector, (key, index), answer=answer)
-        wider = Selectors(selectors.patterns).deciding(self.category)
+            rule: Rule = "selected" if answer else "taken-away"
+            because = f"{quoted[index]!r} of {key} {'selects it' if answer else 'takes it away'}"
+            return self._reason(asked, rule, because, at=(key, index), answer=answer)
+        wider = Selectors(quoted).deciding(self.category)
         if wider is not None:
             because = (
                 f"{quoted[wider]!r} of {key} would match, but the taxonomy is closed and does not declare this "
                 "category: patterns select declared ones only"
             )
-            return self._reason(asked, "closed", because, quoted[wider], (key, wider), answer=answer)
+            return self._reason(asked, "closed", because, at=(key, wider), answer=answer)
+        because = f"no selector of {key} matches it"
         if not quoted:
             because = f"{key} is empty" if (key,) in self.profile.places else f"{key} is not said"
-        else:
-            because = f"no selector of {key} matches it"
-            if self.category == UNCATEGORIZED and any(is_pattern(split(each)[1]) for each in quoted):
-                because += ": a pattern never selects entries without a category"
         return self._reason(asked, "not-selected", because, at=(key,), answer=answer)
-
-    def _quote(self, selector: str) -> str:
-        """The selector, with what it means if it is an alias."""
-        meant = self.taxonomy.aliases.get(split(selector)[1])
-        return repr(selector) if meant is None else f"{selector!r} (an alias of {meant})"
 
     def _but_closed(self, because: str) -> str:
         if self.taxonomy.closed and self.taxonomy.named(self.category) is None:
             return f"{because}; but nothing can be added to it while catmem.yaml does not declare it"
         return because
 
-    def _reason(  # noqa: PLR0913 - the fields of a reason
-        self, asked: Asked, rule: Rule, because: str, selector: str | None = None, at: KeyPath = (), *, answer: bool
-    ) -> Reason:
+    def _reason(self, asked: Asked, rule: Rule, because: str, *, at: KeyPath, answer: bool) -> Reason:
         place, parent = self.profile.places.get(at), None
         if place is not None and self.profile.path is not None and place.path != str(self.profile.path):
             parent = place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+        selector = getattr(self.profile, str(at[0]))[at[1]] if len(at) > 1 else None
         return Reason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)

@@ -15,7 +15,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from catmem import clock
 from catmem.config.json_schema import nearest, shown, suggestion
-from catmem.config.profile import Profile, load_profile, named_entities
+from catmem.config.profile import Profile, named_entities
 from catmem.config.rights_table import FileCategory, Fleet, Reason, fleet_of, reasons
 from catmem.config.selector import is_pattern
 from catmem.entities.contents import content_of
@@ -234,15 +234,12 @@ def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
     if not declared and slug not in (fleet := read_access(workspace).fleet).categories:
         note = unknown_category(category, fleet)
     documents, problems = documents_of(workspace, profile)
-    written = None
-    if profile.path is not None and config.taxonomy.aliases:
-        written = load_profile(profile.path, profiles_dir=config.profiles_dir)
     return AccessExplanation(
         profile=profile.name,
         category=slug,
         declared=declared,
         entries={target: len(found.by_category.get(slug, ())) for target, found in documents.items()},
-        reasons=reasons(profile, slug, config.taxonomy, written),
+        reasons=reasons(profile, slug, config.taxonomy),
         note=note,
         problems=tuple(problems),
     )

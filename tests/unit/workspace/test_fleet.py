@@ -96,7 +96,7 @@ def test_reading_the_fleet_changes_no_file(place):
 def test_why_takes_a_slug_a_title_or_an_alias(place, said):
     why = explain(opened(place), "neo", said)
     assert (why.category, why.entries, why.note) == ("talk", {"user": 2, "memory": 0}, None)
-    assert why.reasons[0].selector == "speech"
+    assert why.reasons[0].selector == "talk"
 
 
 @together("said", ["tlak", "", "!!"])

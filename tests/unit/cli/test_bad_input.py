@@ -3,6 +3,8 @@
 import hashlib
 import json
 import os
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -14,119 +16,71 @@ from tests.together import together
 BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nuser_memory_categories: *c\n"
 
 
-def not_utf8(root):
-    put(root / "homes" / "neo" / "USER.md", b"## Talk\nsecret \xc3\x28\n")
+USER, PROFILE, CONFIG = Path("homes/neo/USER.md"), Path("profiles/neo.yaml"), Path("catmem.yaml")
 
 
-def too_large(root):
-    with (root / "homes" / "neo" / "USER.md").open("wb") as stream:
+def holds(name, data):
+    """The file with these bytes or this text."""
+    return lambda root: put(root / name, data)
+
+
+def instead(name, make):
+    """Something else in the place of the file, or of its folder."""
+
+    def damage(root):
+        path = root / name
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+        make(path)
+
+    return damage
+
+
+def too_large(path):
+    with path.open("wb") as stream:
         stream.truncate(DEFAULT_LIMITS.file_bytes + 1)
 
 
-def too_many(root):
-    put(root / "homes" / "neo" / "USER.md", "x\n§\n" * (DEFAULT_LIMITS.parts + 1))
-
-
-def directory(root):
-    (root / "homes" / "neo" / "USER.md").unlink()
-    (root / "homes" / "neo" / "USER.md").mkdir()
-
-
-def fifo(root):
-    (root / "homes" / "neo" / "USER.md").unlink()
-    os.mkfifo(root / "homes" / "neo" / "USER.md")
-
-
 def symlink(root):
-    (root / "homes" / "neo" / "USER.md").rename(root / "elsewhere.md")
-    (root / "homes" / "neo" / "USER.md").symlink_to(root / "elsewhere.md")
-
-
-def dangling(root):
-    (root / "homes" / "neo" / "USER.md").unlink()
-    (root / "homes" / "neo" / "USER.md").symlink_to(root / "nowhere")
-
-
-def circular(root):
-    (root / "homes" / "neo" / "USER.md").unlink()
-    (root / "homes" / "neo" / "USER.md").symlink_to("USER.md")
-
-
-def file_for_folder(root):
-    (root / "homes" / "neo" / "USER.md").unlink()
-    (root / "homes" / "neo").rmdir()
-    put(root / "homes" / "neo", "a file")
-
-
-def profile(text):
-    def write(root):
-        put(root / "profiles" / "neo.yaml", text)
-
-    return write
-
-
-def config(text):
-    def write(root):
-        put(root / "catmem.yaml", text)
-
-    return write
+    (root / USER).rename(root / "elsewhere.md")
+    (root / USER).symlink_to(root / "elsewhere.md")
 
 
 def cycle(root):
-    put(root / "profiles" / "neo.yaml", "extends: b\n")
+    put(root / PROFILE, "extends: b\n")
     put(root / "profiles" / "b.yaml", "extends: neo\n")
 
 
-def no_profiles(root):
-    (root / "profiles" / "neo.yaml").unlink()
-    (root / "profiles").rmdir()
-
-
-def profile_directory(root):
-    (root / "profiles" / "neo.yaml").unlink()
-    (root / "profiles" / "neo.yaml").mkdir()
-
-
-def profile_fifo(root):
-    (root / "profiles" / "neo.yaml").unlink()
-    os.mkfifo(root / "profiles" / "neo.yaml")
-
-
-def profiles_file(root):
-    no_profiles(root)
-    put(root / "profiles", "a file")
-
-
-def config_directory(root):
-    (root / "catmem.yaml").unlink()
-    (root / "catmem.yaml").mkdir()
-
-
 CASES = {
-    "not UTF-8": (not_utf8, "not_utf8"),
-    "over the size cap": (too_large, "too_large"),
-    "too many entries": (too_many, "too_large"),
-    "a directory where the file should be": (directory, "not_a_file"),
-    "a pipe where the file should be": (fifo, "not_a_file"),
+    "not UTF-8": (holds(USER, b"## Talk\nsecret \xc3\x28\n"), "not_utf8"),
+    "over the size cap": (instead(USER, too_large), "too_large"),
+    "too many entries": (holds(USER, "x\n§\n" * (DEFAULT_LIMITS.parts + 1)), "too_large"),
+    "a directory where the file should be": (instead(USER, Path.mkdir), "not_a_file"),
+    "a pipe where the file should be": (instead(USER, os.mkfifo), "not_a_file"),
     "a linked file": (symlink, "symlink"),
-    "a link that leads nowhere": (dangling, "symlink"),
-    "a link in a circle": (circular, "symlink"),
-    "a file where the folder should be": (file_for_folder, "not_a_file"),
-    "an undeclared category, closed": (config("taxonomy: {closed: true, categories: {pay: {}}}"), "unknown_name"),
-    "an alias bomb": (profile(BOMB), "yaml_alias"),
-    "a profile that is no YAML": (profile("a: [\n"), None),
-    "a profile with an unknown key": (profile("user_categories: [talk]\n"), "schema"),
-    "a profile that is not UTF-8": (profile(b"title: \xff\n"), "not_utf8"),
-    "a profile over the cap": (profile("# " + "x" * (1 << 20)), "too_large"),
+    "a link that leads nowhere": (instead(USER, lambda path: path.symlink_to("nowhere")), "symlink"),
+    "a link in a circle": (instead(USER, lambda path: path.symlink_to("USER.md")), "symlink"),
+    "a file where the folder should be": (instead(USER.parent, Path.touch), "not_a_file"),
+    "an undeclared category, closed": (
+        holds(CONFIG, "taxonomy: {closed: true, categories: {pay: {}}}"),
+        "unknown_name",
+    ),
+    "an alias bomb": (holds(PROFILE, BOMB), "yaml_alias"),
+    "a profile that is no YAML": (holds(PROFILE, "a: [\n"), None),
+    "a profile with an unknown key": (holds(PROFILE, "user_categories: [talk]\n"), "schema"),
+    "a profile that is not UTF-8": (holds(PROFILE, b"title: \xff\n"), "not_utf8"),
+    "a profile over the cap": (holds(PROFILE, "# " + "x" * (1 << 20)), "too_large"),
     "profiles in a circle": (cycle, "extends_cycle"),
-    "a profile that leads out": (profile("memory_dir: ../elsewhere\n"), "outside_root"),
-    "a profile of a folder": (profile_directory, "not_a_file"),
-    "a profile of a pipe": (profile_fifo, "not_a_file"),
-    "no folder of profiles": (no_profiles, "unknown_name"),
-    "a file for the folder of profiles": (profiles_file, None),
-    "a configuration that is no YAML": (config("a: b: c\n"), None),
-    "a configuration with an alias": (config("version: &a 1\nlimits: {user: *a}\n"), "yaml_alias"),
-    "a configuration of a folder": (config_directory, "not_a_file"),
+    "a profile that leads out": (holds(PROFILE, "memory_dir: ../elsewhere\n"), "outside_root"),
+    "a profile of a folder": (instead(PROFILE, Path.mkdir), "not_a_file"),
+    "a profile of a pipe": (instead(PROFILE, os.mkfifo), "not_a_file"),
+    "no folder of profiles": (instead(PROFILE.parent, lambda path: None), "unknown_name"),
+    "a file for the folder of profiles": (instead(PROFILE.parent, Path.touch), None),
+    "a configuration that is no YAML": (holds(CONFIG, "a: b: c\n"), None),
+    "a configuration with an alias": (holds(CONFIG, "version: &a 1\nlimits: {user: *a}\n"), "yaml_alias"),
+    "a configuration of a folder": (instead(CONFIG, Path.mkdir), "not_a_file"),
 }
 COMMANDS = {"prompt": ("prompt", "neo"), "list": ("list", "-p", "neo"), "show": ("show", "-p", "neo")}
 

@@ -108,7 +108,7 @@ def _callback(row: OperationRow) -> Callable[..., None]:
 
         asked = Call(
             row, open_root, given=given, for_program=in_json(), tell=_tell, stdin=read_stdin, named_root=given_root(),
-            dialogue=_dialogue, progress=_progress, on_close=ctx.call_on_close, show=show_now,
+            dialogue=_dialogue, on_close=ctx.call_on_close, show=show_now,
         )  # fmt: skip
         try:
             values = {name: _read(ctx, row.parameters[name], value) for name, value in values.items()}
@@ -163,12 +163,6 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
             if isinstance(said, dict)
             else str(said)
         )
-
-
-def _progress() -> Any:  # noqa: ANN401 - a context
-    from catmem.cli.output import progress
-
-    return progress()
 
 
 def _tell(said: str | CatmemError) -> None:

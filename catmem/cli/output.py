@@ -1,14 +1,11 @@
-"""What the command line prints: data to stdout as UTF-8 whatever the locale, messages and progress to stderr."""
+"""What the command line prints: data to stdout as UTF-8 whatever the locale, messages to stderr."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import sys
-import threading
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -290,43 +287,3 @@ def _sides(found: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
         yield f"{side} ({found[f'{side}_by']})", found[side]
     if "taken" in found:
         yield "taken", found["taken"]
-
-
-# --- how far a long command is, on a terminal ------------------------------------------------------------------------
-
-
-_EVERY = 0.5
-"""Seconds between two looks; what takes less shows nothing."""
-_CLEAR = "\r\x1b[K"
-
-
-@contextmanager
-def progress() -> Iterator[Callable[[str], None]]:
-    """Give what takes the name of each step, and show the last one with the seconds so far on standard error."""
-    stderr = sys.stderr
-    if stderr is None or not stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
-        yield lambda _: None
-        return
-    import shutil  # it loads compressors
-
-    begin, over, step = time.monotonic(), threading.Event(), ""
-
-    def begins(name: str) -> None:
-        nonlocal step
-        step = name
-
-    def show() -> None:
-        while not over.wait(_EVERY):
-            line = printable(f"{time.monotonic() - begin:.0f} s: {step}")
-            stderr.write(_CLEAR + line[: shutil.get_terminal_size().columns - 1])
-            stderr.flush()
-
-    thread = threading.Thread(target=show, daemon=True)
-    thread.start()
-    try:
-        yield begins
-    finally:
-        over.set()
-        thread.join()
-        stderr.write(_CLEAR)
-        stderr.flush()

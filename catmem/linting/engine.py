@@ -55,16 +55,11 @@ def lint_root(
     context: Context,
     settings: LintSettings,
     source: Callable[[str], LintedFile | LintedYaml],
-    begins: Callable[[str], None] = lambda _: None,
 ) -> list[Diagnostic]:
-    """Run the rules that look across files; ``source`` gives a file that one of them found something in.
-
-    ``begins`` is called with the code and name of each before it runs.
-    """
+    """Run the rules that look across files; ``source`` gives a file that one of them found something in."""
     found: list[Diagnostic] = []
     for rule in all_rules().values():
         if rule.scope == "root":
-            begins(f"{rule.code} {rule.name}")
             found += [
                 _diagnostic(source(finding.path), rule, finding, settings, source)
                 for finding in rule.check(files, context)

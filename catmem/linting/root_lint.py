@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -275,8 +275,6 @@ class Linter:
         self.root, self.settings, self.as_of, self.paths = root, settings, as_of, paths
         self.errors = [] if root.failed is None else [root.failed]
         self.errors += [file.error for file in root.yaml.values() if file.error and file.error is not root.failed]
-        self.begins: Callable[[str], None] = lambda _: None
-        """Called with what a run looks at next: a file, or a rule across files."""
         named = root.named(paths) if paths else None
         # A folder that is no root has no files but those that are named.
         every = root.sources() if named is None or root.config.path is not None else {}
@@ -333,8 +331,7 @@ class Linter:
         )
         found: list[Diagnostic] = []
         files: dict[str, LintedFile] = {}
-        for number, (name, source) in enumerate(self._sources.items(), 1):
-            self.begins(f"file {number} of {len(self._sources)}, {name}")
+        for name, source in self._sources.items():
             if isinstance(source, LintedYaml):
                 found += lint_file(source, context, settings)
                 continue
@@ -345,7 +342,7 @@ class Linter:
             found += known[1]
             if file.data or file.error is None:
                 files[name] = file
-        found += lint_root(files, context, settings, lambda name: root.yaml.get(name) or files[name], self.begins)
+        found += lint_root(files, context, settings, lambda name: root.yaml.get(name) or files[name])
         if self._of_store is None:
             self._of_store = lint_store([*faults(root, self.as_of)], context, settings)
         wanted = sorted(filter(self._is_wanted, [*found, *self._of_store]), key=attrgetter("sort_key"))

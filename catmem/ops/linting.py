@@ -112,13 +112,12 @@ def lint(
     root = call.named_root
     linter, fixed, status = Linter.open(root or ".", search=root is None, **chosen), None, 0
     if fix or diff:
-        fixed = _fixed(call, linter, unsafe=unsafe_fixes, writes=not diff)
+        fixed = _fixed(linter, unsafe=unsafe_fixes, writes=not diff)
         status = max([int(bool(fixed.fighting)), *(error.exit_status for error in fixed.failed)])
         if diff:
             return Outcome(fixed, STREAMED, status=max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
         linter = Linter.open(root or ".", search=root is None, **chosen)
-    with call.progress() as linter.begins:
-        found = linter.run()
+    found = linter.run()
     if not paths and not found.files:
         refuse_no_root(linter.root.config)  # a slip of the folder must not look like a clean root
     if paths and not found.files and not found.errors:
@@ -137,10 +136,9 @@ def lint(
     return Outcome(Linted(linter, found, fixed), STREAMED, problems=found.errors, status=max(status, found.exit_status))
 
 
-def _fixed(call: Call, linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
+def _fixed(linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
     """What fixes make of the files, which are written if that is wanted."""
-    with call.progress() as linter.begins:
-        fixed = linter.fix(unsafe=unsafe)
+    fixed = linter.fix(unsafe=unsafe)
     failed: list[CatmemError] = []
     for name, text in fixed.texts.items() if writes else ():
         try:

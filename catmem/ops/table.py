@@ -12,7 +12,6 @@ import sys
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from importlib import import_module
@@ -276,10 +275,6 @@ def _no_dialogue(name: str) -> Any:  # noqa: ANN401 - there is none
     raise UsageError(f"{name} asks a person, and is for the command line")
 
 
-def _no_progress() -> AbstractContextManager[Callable[[str], None]]:
-    return nullcontext(lambda _: None)
-
-
 @dataclass(slots=True)
 class Call:
     """One call of an operation: who asks (``None``: a person), what for, and where notes go.
@@ -306,8 +301,6 @@ class Call:
     """The dialogue of a name, which asks a person."""
     on_close: Callable[[Callable[[], None]], Any] = lambda _: None
     """Takes what is to be done when the call ends."""
-    progress: Callable[[], AbstractContextManager[Callable[[str], None]]] = _no_progress
-    """Shows a person how far a long call is: gives what takes the name of each step."""
     session: ToolSession | None = None
     wire: Wire | None = None
     """What a request says beside its parameters."""

@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcp.server.lowlevel import Server
 from starlette.applications import Starlette
 from starlette.datastructures import State
 from starlette.requests import Request
@@ -21,6 +20,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from catmem.envelopes.tokens import Caller, caller_of, no_token
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread, stopping
+
+if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
 
 _LOOK_SECONDS = 15.0
 """A stream ends so soon after its token."""

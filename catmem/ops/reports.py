@@ -1,14 +1,13 @@
 """Reports on a whole root: what is next, who may do what, and what prompts save."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
 from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
-from catmem.workspace.everywhere import Access, AccessExplanation
+from catmem.workspace.everywhere import AccessExplanation
 
 
 @operation(
@@ -72,15 +71,6 @@ def _adopt(call: Call, entities: Sequence[str]) -> list[ExternalChange]:
     return adopted
 
 
-@dataclass(frozen=True, slots=True)
-class AccessRead:
-    """Who reads and may write what; ``profiles`` and ``categories`` are those that were asked for."""
-
-    access: "Access"
-    profiles: Sequence[Any]
-    categories: Sequence[str]
-
-
 @operation(
     "access",
     opens="root",
@@ -129,25 +119,19 @@ def access(
     if target is not None and call.for_program:
         raise UsageError("-t is for the table; in JSON each cell tells of both files.")
     refuse_no_root(call.root.config)
-    from catmem.workspace.everywhere import access_dict, chosen_categories, chosen_profiles, explain, read_access
+    from catmem.workspace.everywhere import explain, read_access
 
     if why is not None:
         found: AccessExplanation = explain(call.root, *why)
         if found.note is not None:
             call.tell(found.note)
         return Outcome(found, problems=found.problems, status=2 if found.problems else 0)
-    read = read_access(call.root)
-    profiles = chosen_profiles(call.root, read, tuple(names or ()))
-    categories, notes = chosen_categories(call.root, read.fleet, tuple(wanted or ()))
-    for note in notes:
+    read = read_access(call.root, names or (), wanted or ())
+    for note in read.notes:
         call.tell(note)
-    data = None
-    if call.for_program:
-        declared = [each._asdict() for each in call.root.config.entities.values()]
-        data = access_dict(read.fleet, profiles, categories) | {"entities": declared}
-        data |= {"problems": jsonable(read.problems)}
-    status = 2 if read.problems else 0
-    return Outcome(AccessRead(read, profiles, categories), data, problems=read.problems, status=status)
+    declared = [each._asdict() for each in call.root.config.entities.values()]
+    data = {**jsonable(read), "entities": declared, "problems": jsonable(read.problems)}
+    return Outcome(read, data, problems=read.problems, status=2 if read.problems else 0)
 
 
 @operation(

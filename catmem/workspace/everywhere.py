@@ -186,14 +186,39 @@ def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who reads and may write what in a root. ``problems`` are the profiles and files that could not be looked at."""
+    """Who reads and may write what in a root: of these ``profiles`` and ``categories``.
+
+    ``problems`` could not be looked at; ``notes`` are on categories that nothing names.
+    """
 
     fleet: Fleet
     problems: tuple[CatmemError, ...]
+    profiles: tuple[Profile, ...]
+    categories: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def __json__(self) -> dict[str, Any]:
-        table = access_dict(self.fleet, self.fleet.profiles, self.fleet.categories)
-        return {**table, "problems": self.problems}
+        orphans = [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in self.fleet.orphans()]
+        return {
+            "profiles": [
+                {"profile": each.name, "tier": each.tier, "may_verify": each.verifies} for each in self.profiles
+            ],
+            "matrix": [self._row(category) for category in self.categories],
+            "orphans": orphans,
+        }
+
+    def _row(self, category: str) -> dict[str, Any]:
+        fleet = self.fleet
+        cells = {each.name: fleet.cells[category][each.name] for each in self.profiles}
+        return {
+            "category": category,
+            "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
+            "entries": fleet.count(category),
+            "reads_user": [name for name, cell in cells.items() if cell.user],
+            "reads_memory": [name for name, cell in cells.items() if cell.memory],
+            "writes": [name for name, cell in cells.items() if cell.write],
+            "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
+        }
 
 
 class AccessExplanation(NamedTuple):
@@ -212,8 +237,8 @@ class AccessExplanation(NamedTuple):
         return "profile category declared entries answers=reasons problems"
 
 
-def read_access(workspace: Root) -> Access:
-    """Who reads and may write what, over all profiles and files of a root."""
+def read_access(workspace: Root, names: Sequence[str] = (), wanted: Sequence[str] = ()) -> Access:
+    """Who reads and may write what, over all files of a root; of some profiles, and of some categories or patterns."""
     profiles, files, problems = walk(workspace)
     # A copy that was seeded is the fact of its source, and two profiles may share a folder.
     held = {
@@ -221,8 +246,24 @@ def read_access(workspace: Root) -> Access:
         for name, (_, document) in files.items()
         for entry in document.entries
     }
-    counts = Counter(each for each, _ in held)
-    return Access(fleet_of(profiles, workspace.config.taxonomy, counts), tuple(problems))
+    taxonomy = workspace.config.taxonomy
+    fleet = fleet_of(profiles, taxonomy, Counter(each for each, _ in held))
+    for name in {*names} - {each.name for each in profiles}:
+        workspace.profile(name)  # says why it is not there
+    chosen: set[str] = set()
+    notes: list[str] = []
+    for each in wanted:
+        slug = each if is_pattern(each) else taxonomy.category(each)
+        found = {category for category in fleet.categories if fnmatchcase(category, slug)}
+        notes += [] if found else [unknown_category(each, fleet)]
+        chosen |= found
+    return Access(
+        fleet,
+        tuple(problems),
+        tuple(each for each in fleet.profiles if not names or each.name in names),
+        tuple(category for category in fleet.categories if not wanted or category in chosen),
+        tuple(notes),
+    )
 
 
 def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
@@ -245,28 +286,6 @@ def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
     )
 
 
-def chosen_profiles(workspace: Root, access: Access, names: Sequence[str]) -> tuple[Profile, ...]:
-    """The profiles of these names, in the order of the fleet; without any, all."""
-    right = {profile.name for profile in access.fleet.profiles}
-    for name in names:
-        if name not in right:
-            workspace.profile(name)
-    return tuple(profile for profile in access.fleet.profiles if not names or profile.name in names)
-
-
-def chosen_categories(workspace: Root, fleet: Fleet, wanted: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The categories that slugs, titles, aliases and patterns name, in the order of the fleet, and notes on slips."""
-    chosen: set[str] = set()
-    notes: list[str] = []
-    for each in wanted:
-        slug = each if is_pattern(each) else workspace.config.taxonomy.category(each)
-        found = {category for category in fleet.categories if fnmatchcase(category, slug)}
-        if not found:
-            notes.append(unknown_category(each, fleet))
-        chosen |= found
-    return tuple(category for category in fleet.categories if not wanted or category in chosen), tuple(notes)
-
-
 def unknown_category(category: str, fleet: Fleet) -> str:
     """What to tell a person who names a category that no profile names and no file has."""
     known = fleet.categories
@@ -279,33 +298,6 @@ def unknown_category(category: str, fleet: Fleet) -> str:
     return f"No profile names the category {shown(category)} and no file has it yet." + (
         f" Did you mean {near!r}?" if near else ""
     )
-
-
-def access_dict(fleet: Fleet, profiles: Iterable[Profile], categories: Iterable[str]) -> dict[str, Any]:
-    """A fleet as JSON-ready data, with these profiles and categories in the matrix."""
-    chosen = [profile.name for profile in profiles]
-    return {
-        "profiles": [
-            {"profile": each.name, "tier": each.tier, "may_verify": each.verifies}
-            for each in fleet.profiles
-            if each.name in chosen
-        ],
-        "matrix": [_row(fleet, category, chosen) for category in categories],
-        "orphans": [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in fleet.orphans()],
-    }
-
-
-def _row(fleet: Fleet, category: str, chosen: list[str]) -> dict[str, Any]:
-    cells = {name: fleet.cells[category][name] for name in chosen}
-    return {
-        "category": category,
-        "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
-        "entries": fleet.count(category),
-        "reads_user": [name for name, cell in cells.items() if cell.user],
-        "reads_memory": [name for name, cell in cells.items() if cell.memory],
-        "writes": [name for name, cell in cells.items() if cell.write],
-        "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
-    }
 
 
 # --- how long prompts are ------------------------------------------------------------------------------------------

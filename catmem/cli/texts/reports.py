@@ -10,12 +10,11 @@ from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
 from catmem.cli.texts.prompts import LEFT_OUT
 from catmem.config.rights_table import Fleet, Orphan, Reason
 from catmem.names import FILE_NAMES
-from catmem.ops.reports import AccessRead
 from catmem.ops.shared import ExternalChange
 from catmem.ops.table import Call
 from catmem.prompt.sizes import Sizes, Use
 from catmem.text import counted, few
-from catmem.workspace.everywhere import AccessExplanation, Measured, Stats
+from catmem.workspace.everywhere import Access, AccessExplanation, Measured, Stats
 from catmem.workspace.overview import NextSteps
 from catmem.workspace.workspace import Workspace
 
@@ -38,8 +37,8 @@ def _adopted(value: ExternalChange, _: Call) -> None:
     say(f"what is there now is revision {value.revision} of {value.entity}")
 
 
-def _access(value: AccessRead, call: Call) -> None:
-    fleet, values = value.access.fleet, call.values
+def _access(value: Access, call: Call) -> None:
+    fleet, values = value.fleet, call.values
     if not value.profiles:
         say(f"There are no profiles in {printable(shown_path(call.root.config.profiles_dir))}.")
         return
@@ -47,7 +46,7 @@ def _access(value: AccessRead, call: Call) -> None:
     whole = bool(values["wanted"])
     emit(printable("".join(_matrix(fleet, shown, value.categories, values["target"], whole=whole))))
     if not (values["names"] or whole or values["target"]):
-        if value.access.problems:
+        if value.problems:
             emit("Not everything could be looked at (see the errors): what follows is about the rest.\n")
         emit(printable("".join((*_summary(fleet), *_entities(call.root)))))
 
@@ -207,4 +206,4 @@ def _use(what: str, use: Use) -> str:
     return f"{what} {use.name} {share}"
 
 
-TEXTS = {NextSteps: _status, ExternalChange: _adopted, AccessRead: _access, AccessExplanation: _why, Stats: _stats}
+TEXTS = {NextSteps: _status, ExternalChange: _adopted, Access: _access, AccessExplanation: _why, Stats: _stats}

@@ -93,8 +93,9 @@ class MergePlan:
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     drop: bool = False
+    dry_run: bool = False
     repeated: bool = False
-    __json__ = "entity revision digest changed merged dropped=drop conflicts settled usage notes warnings"
+    __json__ = "entity revision digest changed merged dropped=drop conflicts settled usage notes warnings dry_run"
 
     @property
     def changed(self) -> bool:
@@ -135,6 +136,7 @@ class _Merging:
             usage=self._usage(text),
             notes=notes,
             drop=self.asked.drop,
+            dry_run=self.asked.dry_run,
         )
         return plan if self.asked.drop or not chosen else self._joined(past, plan, ask)
 
@@ -368,6 +370,7 @@ class JoinedAll:
     merged: tuple[MergePlan, ...]
     left: tuple[LeftBranch, ...]
     unreadable: tuple[CatmemError, ...]
+    dry_run: bool
 
 
 def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
@@ -395,4 +398,4 @@ def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = No
                 merged.append(merge(workspace, MergeRequest(entity, free, precedence, actor=actor, dry_run=dry_run)))
             except CatmemError as error:  # another write came between
                 left += [LeftBranch(entity, name, error=error) for name in free]
-    return JoinedAll(tuple(merged), tuple(left), unreadable)
+    return JoinedAll(tuple(merged), tuple(left), unreadable, dry_run)

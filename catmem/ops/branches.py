@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from catmem.errors import EditError, MergeConflictError
-from catmem.jsonable import jsonable
 from catmem.merging.branches import Branch
 from catmem.merging.decisions import How
-from catmem.merging.merging import JoinedAll, MergePlan
+from catmem.merging.merging import MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.names import is_declared
 from catmem.ops.memory import WRITES, entity_for, with_head
@@ -66,25 +65,6 @@ def branches(
         return Outcome(BranchList(call.root.branches(entity)))
     found = branches_of_all(call.root)
     return Outcome(BranchList(found.branches), problems=found.unreadable)
-
-
-@dataclass(frozen=True, slots=True)
-class BranchMerge:
-    """What a merge of one entity did; ``elsewhere`` is an entity that has branches, where this one has none."""
-
-    joined: "MergePlan"
-    dry_run: bool
-    elsewhere: str | None = None
-    __json__ = "*joined dry_run"
-
-
-@dataclass(frozen=True, slots=True)
-class MergedAll:
-    """What a merge of all entities did."""
-
-    found: "JoinedAll"
-    dry_run: bool
-    __json__ = "*found dry_run"
 
 
 def _agents(named: str) -> list[str]:
@@ -211,8 +191,6 @@ def merge(
     entry; no word of the file goes. While an entry is longer than the whole file may be, no agent changes the file:
     --all accepts it as it is.
     """
-    from catmem.merging.branches import branches_of_all
-
     if entity is not None and "." in entity and call.interface == "command":
         return _reconciled(call, entity, numbers or (), everything=every, dry_run=dry_run)
     if numbers:
@@ -231,7 +209,7 @@ def merge(
         everything = root.merge_all(precedence=chosen, actor=actor, dry_run=dry_run)
         problems = everything.unreadable
         status = max([CONFLICT if everything.left else 0, *(each.exit_status for each in problems)])
-        return Outcome(MergedAll(everything, dry_run), problems=problems, status=status)
+        return Outcome(everything, problems=problems, status=status)
     how: dict[str, Any] = {"precedence": chosen, "drop": drop, "actor": actor, "dry_run": dry_run}
     try:
         with with_head(call, {"entity_id": entity}):
@@ -241,11 +219,17 @@ def merge(
         if call.actor is not None and not is_declared(entity):
             error.conflicts = tuple(map(without_texts, error.conflicts))
         raise
-    others = [] if joined.merged or branches or call.for_program else branches_of_all(root)[0]
-    value = BranchMerge(joined, dry_run, others[0].entity if others else None)
-    status = CONFLICT if joined.conflicts else 0
-    data = jsonable(joined) if call.interface == "http" else None
-    return Outcome(value, data, status=status, revision=joined.revision)
+    _tell_of_others(call, joined)
+    return Outcome(joined, status=CONFLICT if joined.conflicts else 0, revision=joined.revision)
+
+
+def _tell_of_others(call: Call, joined: MergePlan) -> None:
+    """Say which entity has branches, where the one that was named has none."""
+    from catmem.merging.branches import branches_of_all
+
+    if not (joined.merged or call.values["branches"] or call.for_program):
+        for branch in branches_of_all(call.root).branches[:1]:
+            call.tell(f"there are branches of {branch.entity}: catmem merge {branch.entity}")
 
 
 # --- recovery copies: what a file lacks of one, entry by entry -------------------------------------------------------

@@ -20,7 +20,8 @@ from catmem.workspace.seen_entry import entry_dict
 from catmem.writing.written import Written, advice_on
 
 if TYPE_CHECKING:
-    from catmem.ops.branches import BranchList, BranchMerge
+    from catmem.merging.merging import MergePlan
+    from catmem.ops.branches import BranchList
     from catmem.ops.history import RevisionLog
     from catmem.ops.memory import EntityHead, EntityRead
     from catmem.ops.seeding import SeedSeen
@@ -102,9 +103,8 @@ def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
     }
 
 
-def _merged(merged: BranchMerge, call: Call) -> dict[str, Any]:
+def _merged(value: MergePlan, call: Call) -> dict[str, Any]:
     """Of a merge an agent is given no texts: its selectors say what it is shown."""
-    value = merged.joined
     said: dict[str, Any] = jsonable(value)
     if is_declared(value.entity):
         return said
@@ -137,7 +137,7 @@ _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "ContentRead": _plain,
     "RevisionLog": _log,
     "Written": _written,
-    "BranchMerge": _merged,
+    "MergePlan": _merged,
     "Decided": _plain,
     "Disclosed": _plain,
     "ProposalList": _plain,

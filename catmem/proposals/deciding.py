@@ -73,7 +73,8 @@ def approve(
         warning = check_threats([words], workspace.config, to_agent=False, allow_secret=allow_secret)
         warnings = [] if warning is None else [f"warning: {warning}"]
     approval = _ApprovedText(workspace, found, actor, words)
-    done = _decide(workspace, found, "approved", actor, update=approval)
+    said = {"verdict": "approved", **({} if words is None else {"reworded": True})}
+    done = _decide(workspace, found, said, actor, approval)
     notes = () if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
     return replace(done, notes=(*warnings, *notes))
 
@@ -82,8 +83,8 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
     """Close the proposal ``name``; the proposer is shown the ``reason``. A profile withdraws its own."""
     found = _open(workspace, name, actor, "reject")
     reason = checked_reason(reason, workspace.config, to_agent=actor is not None)
-    verdict: State = "withdrawn" if found.agent == actor else "rejected"
-    done = _decide(workspace, found, verdict, actor, reason=reason)
+    verdict = "withdrawn" if found.agent == actor else "rejected"
+    done = _decide(workspace, found, {"verdict": verdict, **({"reason": reason} if reason else {})}, actor)
     return replace(done, notes=() if actor else tuple(_still_said(workspace, found)))
 
 
@@ -260,28 +261,26 @@ class _ApprovedText:
         )
 
 
-def _decide(  # noqa: PLR0913 - what is decided, by whom, and what it writes
-    workspace: Root,
-    found: Proposal,
-    verdict: State,
-    actor: str | None,
-    *,
-    reason: str | None = None,
-    update: _ApprovedText | None = None,
+def _decide(
+    workspace: Root, found: Proposal, said: dict[str, Any], actor: str | None, update: _ApprovedText | None = None
 ) -> Decided:
-    """Record a verdict, with what it writes."""
+    """Record a verdict, and what is ``said`` of it, with what it writes."""
+    verdict: State = said["verdict"]
     done = "merged" if update is not None else "dropped"
-    said: dict[str, Any] = {"proposal": found.id, "verdict": verdict, "proposed_by": found.who}
-    said |= {"reason": reason} if reason else {}
-    said |= {"reworded": True} if update is not None and update.words is not None else {}
     did = {"actions": update.actions} if update is not None and update.actions else {}
     target = found.entity.partition("/")[2]
     change = Change(
         op="merge",
         agent=actor or PERSON,
         op_id=f"{gate.DECIDES}{found.id}",
-        request=content_digest([verdict, reason, actor, None if update is None else update.words]),
-        note={"target": target, "actor": actor, done: [found.revision], DECISION: said, **did},
+        request=content_digest([said, actor, None if update is None else update.words]),
+        note={
+            "target": target,
+            "actor": actor,
+            done: [found.revision],
+            DECISION: {"proposal": found.id, "proposed_by": found.who, **said},
+            **did,
+        },
         on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",
         merges=(found.revision,),
     )

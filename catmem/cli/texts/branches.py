@@ -19,9 +19,9 @@ from catmem.cli.output import (
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
 from catmem.merging.branches import Branch
-from catmem.merging.merging import LeftBranch, MergePlan
+from catmem.merging.merging import JoinedAll, LeftBranch, MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
-from catmem.ops.branches import BranchList, BranchMerge, MergedAll, Reconciled
+from catmem.ops.branches import BranchList, Reconciled
 from catmem.ops.table import Call
 from catmem.text import counted
 
@@ -63,13 +63,7 @@ def _age(timestamp: str, now: datetime) -> str:
     return f"{seconds // _HOUR} h" if seconds < _DAY else f"{seconds // _DAY} d"
 
 
-def _merged(value: BranchMerge, _: Call) -> None:
-    _show_merged(value.joined, dry_run=value.dry_run)
-    if value.elsewhere is not None:
-        say(f"{value.elsewhere} has some: catmem merge {value.elsewhere}")
-
-
-def _show_merged(plan: MergePlan, *, dry_run: bool) -> None:
+def _merged(plan: MergePlan, _: Call | None = None) -> None:
     for warning in plan.warnings:
         say(f"warning: {warning}")
     for note in plan.notes:
@@ -77,7 +71,7 @@ def _show_merged(plan: MergePlan, *, dry_run: bool) -> None:
     if not plan.merged:
         say(f"No branch of {plan.entity} is left to merge." if not plan.notes else "Nothing was written.")
         return
-    if dry_run:
+    if plan.dry_run:
         _show_tried_out(plan)
         return
     done = "dropped" if plan.drop else "merged"
@@ -90,10 +84,9 @@ def _show_merged(plan: MergePlan, *, dry_run: bool) -> None:
         say(f"  branch {found['branch']}{where}: {CONFLICT_REASONS[found['reason']]}: {found['taken']}")
 
 
-def _merged_all(value: MergedAll, _: Call) -> None:
-    found = value.found
+def _merged_all(found: JoinedAll, _: Call) -> None:
     for joined in found.merged:
-        _show_merged(joined, dry_run=value.dry_run)
+        _merged(joined)
     for each in found.left:
         _show_left(each)
     if found.left:
@@ -167,8 +160,8 @@ def lines_of(each: Difference) -> str:
 
 TEXTS = {
     BranchList: _branches,
-    BranchMerge: _merged,
-    MergedAll: _merged_all,
+    MergePlan: _merged,
+    JoinedAll: _merged_all,
     Reconciliation: _listed,
     Reconciled: _reconciled,
 }

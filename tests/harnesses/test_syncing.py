@@ -443,7 +443,9 @@ def test_two_roots_do_not_write_over_each_other(home, tmp_path):
     assert home.agent.read_bytes() == first
 
 
-def test_a_root_that_was_moved_knows_its_blocks(home):
+@pytest.mark.parametrize("harness", ["claude-agent", "copilot"])
+def test_a_root_that_was_moved_knows_what_it_wrote(home, harness):
+    home.declare(harness=harness)
     home.one()
     moved = home.home / "elsewhere"
     home.root.rename(moved)
@@ -451,6 +453,28 @@ def test_a_root_that_was_moved_knows_its_blocks(home):
     assert home.one().error is None
     many(home, 2)
     assert home.one().state == "written"
+
+
+@pytest.mark.parametrize("link", ["circle", "nowhere"])
+def test_a_link_that_leads_nowhere_is_left_alone(home, link):
+    folder = home.home / ".claude" / "agent-memory"
+    folder.mkdir()
+    (folder / "trinity").symlink_to("trinity" if link == "circle" else "missing")
+    assert home.one().error is not None
+    assert str((folder / "trinity").readlink()) in {"trinity", "missing"}
+
+
+def test_what_an_agent_made_of_an_entry_without_room_stays(home):
+    many(home, 300)
+    home.one()
+    text = home.agent.read_text()
+    first = text[text.index("- Fact") :].split("\n")[0]
+    home.agent.write_text(text.replace(first, "- An agent says so."))
+    home.declare(harness="claude-agent", lines=8)
+    done = home.one()
+    assert done.error is None
+    assert "- An agent says so." in home.agent.read_text()
+    assert home.one().error is None
 
 
 def test_markers_that_are_not_whole_leave_the_file_alone(home):

@@ -240,9 +240,7 @@ def with_edits(today: Sequence[BulletSection], edits: Iterable[BlockEdit]) -> li
         if section is None:
             section = BulletSection(*edit.at[:2], f"### {edit.at.category}")
             made.append(section)
-        if edit.old is None:
-            section.bullets.append(edit.at)
-        else:
-            place = section.bullets.index(edit.old)
-            section.bullets[place : place + 1] = [edit.new] if edit.new else []
+        # The bullet of an entry for which the file has no room is not there; what an agent made of it is.
+        place = section.bullets.index(edit.old) if edit.old in section.bullets else len(section.bullets)
+        section.bullets[place : place + 1] = [edit.new] if edit.new else []
     return sorted(made, key=lambda each: list(_TITLES).index(each.target))

@@ -106,7 +106,7 @@ def refuse_place(workspace: Root, target: SyncTarget) -> None:
     if not base.is_dir():
         hint = "Start the harness once."
         raise ConfigError("no such folder: the harness is not here", code="no_harness", path=base, hint=hint)
-    real = path.resolve()
+    real = Path(os.path.realpath(path))  # a circle of links is no error here
     inside = [base.resolve()] + ([Path.home().resolve()] if target.sync.scope == "user" else [])
     if not any(real.is_relative_to(each) for each in inside):
         said = f"leads to {real}, outside of {shown_path(base)}"

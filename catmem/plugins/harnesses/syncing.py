@@ -271,9 +271,9 @@ class _SyncWork:
                 made.state = "edited"
                 made.notes.append("the file was changed; --again writes it anew")
                 return
-        self.put_on_record(
-            made, self.fit(made, lambda body: owned_text(name, front, body, self.root) if body else None)
-        )
+        self.fit(made, lambda body: owned_text(name, front, body, self.root) if body else None)
+        now = None if made.after is None else owned(made.after, name)
+        self.put_on_record(made, (), now.said["sha"] if now else "")
 
     def refuse_foreign(self, said: Mapping[str, str], record: SyncRecord | None) -> None:
         """Refuse what another root wrote; this one may have been moved, and then its lock knows what stands there."""

@@ -152,11 +152,9 @@ def stats(
 
     prompt is what 'catmem prompt' prints; flat is what an agent without catmem loads: the texts of all entries of the
     same files, of a seeded profile those of its source, without tags and headers. Both stand in characters, then in
-    tokens, estimated by a rule that needs no tokenizer (docs/fleet.md). changed are the bytes behind a change of
-    one fact, of all in the files, in the mean: what no cache of a prompt's beginning has. entries are those that
-    the profile sees, of those in the files. The words behind say what of the seen the prompt leaves out, what is
-    stale or unverified, and how much of budgets and limits is used. In the total a file counts once for each
-    profile that reads it.
+    tokens, estimated by a rule that needs no tokenizer (docs/fleet.md). entries are those that the profile sees, of
+    those in the files. The words behind say what of the seen the prompt leaves out, what is stale or unverified, and
+    how much of budgets and limits is used. In the total a file counts once for each profile that reads it.
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """

@@ -1,21 +1,14 @@
 """`catmem` with the folder and the environment of a process, in this process: a tenth of what a new one costs."""
 
-from __future__ import annotations
-
 import contextlib
 import os
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from unittest import mock
 
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 from catmem.cli.main import group
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from click.testing import Result
 
 
 def catmem(

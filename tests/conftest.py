@@ -3,8 +3,6 @@
 ``HYPOTHESIS_PROFILE=thorough`` looks at 150 times as many examples as other runs.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import importlib.util
@@ -15,9 +13,9 @@ import sys
 import tempfile
 import zlib
 from collections import defaultdict
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -25,9 +23,6 @@ from hypothesis import HealthCheck, settings
 import catmem
 from tests import places
 from tests.sql.postgres import MISSING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 LONG_TESTS = Path(__file__).parent / "long_tests.txt"

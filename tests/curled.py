@@ -1,7 +1,5 @@
 """`catmem serve` in a process of its own, and curl, as an agent on another machine has it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

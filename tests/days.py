@@ -1,12 +1,8 @@
 """A day that stands still for catmem in this process, so that a test may begin before midnight and end after it."""
 
-from __future__ import annotations
-
 from datetime import date
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 
 def stand_still(monkeypatch: pytest.MonkeyPatch, day: date) -> None:

@@ -1,17 +1,13 @@
 """A root whose agents write by envelopes, and envelopes that are as they should be but for one thing."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from catmem.envelopes.agents import new_key
 from catmem.jsonable import jsonable
 from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROFILES = {
     "neo": "user_memory_categories: [talk, rules]\nmemory_categories: [talk]\nwritable_categories: [talk, drop]\n"

@@ -1,7 +1,5 @@
 """What is to be erased, for stores of which all bytes are treated alike."""
 
-from __future__ import annotations
-
 from catmem.store.contract import Erasure
 
 

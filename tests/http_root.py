@@ -1,8 +1,8 @@
 """A root that is served to a person and to agents, without a socket in between."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from starlette.testclient import TestClient
 
@@ -11,10 +11,6 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import make_files
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ADDRESS = "http://127.0.0.1:8428"
 AGENTS = "agents: {planner: neo}\n"

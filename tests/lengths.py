@@ -1,7 +1,5 @@
 """How long the long tests are: at full length in the profile `thorough`; CI runs the long forms by `make torture`."""
 
-from __future__ import annotations
-
 import os
 from typing import TypeVar
 

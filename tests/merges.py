@@ -1,7 +1,5 @@
 """A merge of bytes, for stores of the file store that know nothing of their content."""
 
-from __future__ import annotations
-
 from catmem.errors import EditError
 from catmem.store.contract import Merged
 

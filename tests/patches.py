@@ -1,7 +1,5 @@
 """Apply a unified diff, strictly: every line of context must be there. For tests of what `fmt --diff` prints."""
 
-from __future__ import annotations
-
 import re
 
 _HEADER = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@\n")

@@ -4,8 +4,6 @@ A run makes and removes some hundred thousand files. On a disk that is a tenth o
 what looks closely at files: a disk gives the number of a removed file to the next one, and memory does not.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

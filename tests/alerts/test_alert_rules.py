@@ -3,8 +3,6 @@
 One file a rule, named like it, in the format of ``promtool test rules``.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The dashboard: every query asks for metrics and labels that there are, and every metric of an entity is asked for."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

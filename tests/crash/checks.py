@@ -1,18 +1,11 @@
 """What must hold after anything that was done to a scene, and one more write."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from catmem.store.contract import Change
-from tests.crash.scene import ENTITY
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from catmem.store.files.file_store import FileStore
-    from catmem.store.files.system import System
-    from tests.crash.scene import Scene
+from catmem.store.files.file_store import FileStore
+from catmem.store.files.system import System
+from tests.crash.scene import ENTITY, Scene
 
 
 class Lost(AssertionError):  # noqa: N818 - what it says

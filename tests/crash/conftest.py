@@ -1,7 +1,5 @@
 """A folder where waiting for the disk takes no time."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.scene import quick_folder

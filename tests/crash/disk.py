@@ -14,13 +14,11 @@ A rename from one folder to another is two changes, so on a harsh disk the file 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from random import Random
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
 
 ROOT = 0
 SECTOR = 512

@@ -1,25 +1,20 @@
 """A disk that fails at one call, or from one call on, and what must hold afterwards."""
 
-from __future__ import annotations
-
 import errno
 import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.errors import CatmemError, StoreError
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.publication import Publication
+from catmem.store.files.system import System
 from tests.crash.checks import Lost, check
+from tests.crash.kills import Operation
 from tests.crash.outsiders import RenameOver
 from tests.crash.scene import ENTITY, Scene, line, small_segments
 from tests.crash.watched import Call, Watched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from catmem.store.files.file_store import FileStore
-    from catmem.store.files.system import System
-    from tests.crash.kills import Operation
 
 CHANGES = {
     "write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode",

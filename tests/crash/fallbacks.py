@@ -1,16 +1,9 @@
 """The store on a disk that lacks something: the same proofs, less what `docs/guarantees.md` says is weaker there."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from catmem.store.files.system import Features, System
 from tests.crash.kills import OPERATIONS
-from tests.crash.outsiders import KINDS
-
-if TYPE_CHECKING:
-    from tests.crash.outsiders import Outsider
-    from tests.crash.watched import Call
+from tests.crash.outsiders import KINDS, Outsider
+from tests.crash.watched import Call
 
 WITHOUT = ("leases", "exchange", "leases,exchange")
 

@@ -1,27 +1,20 @@
 """A commit with outsiders who act before chosen system calls of it, and what must hold afterwards."""
 
-from __future__ import annotations
-
 import random
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 from catmem.errors import BusyError, CatmemError, DriftError
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, Merge
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.publication import Publication
+from catmem.store.files.system import System
 from tests.crash.checks import Lost, check
 from tests.crash.outsiders import KINDS, Outsider
 from tests.crash.scene import ENTITY, Scene, line, merge_lines, trial_in
 from tests.crash.watched import Call, Watched
 from tests.merges import merge_appended
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from catmem.store.contract import Merge
-    from catmem.store.files.file_store import FileStore
-    from catmem.store.files.system import System
-
 
 Spare: TypeAlias = "Callable[[Call, Outsider], bool]"
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from catmem.errors import DriftError, StoreError
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.store.files.publication import Publication
 from catmem.store.files.segments import walk
+from catmem.store.files.system import System
 from tests.crash.checks import check
 from tests.crash.interleavings import drifted, existing, fresh, late, removed, written_before
 from tests.crash.outsiders import KINDS, Outsider, RenameOver
@@ -18,13 +22,6 @@ from tests.crash.scene import ENTITY, Scene, line, small_segments, trial_in
 from tests.crash.watched import Call, Watched
 from tests.erasures import erasure_of
 from tests.store.memory import InMemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from catmem.store.files.file_store import FileStore
-    from catmem.store.files.system import System
 
 
 class Killed(BaseException):

@@ -4,18 +4,20 @@ A mutant is a `System` or a `Publication` of its own. The check runs with it, an
 hold.
 """
 
-from __future__ import annotations
-
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from catmem.errors import BusyError, CatmemError, DriftError, StoreError
 from catmem.store.contract import Change
+from catmem.store.files.folder import Folder
+from catmem.store.files.observed_file import ObservedFile
 from catmem.store.files.publication import ExternalVersion, Publication, Published
+from catmem.store.files.records import Record, RecordDraft
 from catmem.store.files.recovery import recover
 from catmem.store.files.retention import keep_backup
 from catmem.store.files.system import System, write_whole
@@ -28,14 +30,6 @@ from tests.crash.outsiders import RenameOver
 from tests.crash.scene import ENTITY, Scene, line, merge_lines, trial_in
 from tests.crash.states import Rebooted, stop, tell
 from tests.crash.watched import Call, Watched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from catmem.store.files.folder import Folder
-    from catmem.store.files.observed_file import ObservedFile
-    from catmem.store.files.records import Record, RecordDraft
-
 
 # --- what is wrong --------------------------------------------------------------------------------------------------
 

@@ -1,10 +1,9 @@
 """The long runs: outsiders between every two system calls, kills and failing disks at every one, and stops of the machine."""
 
-from __future__ import annotations
-
 from itertools import product
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tests.crash.failing import fail_at, faults
 from tests.crash.fallbacks import WITHOUT, operations, without
@@ -15,9 +14,6 @@ from tests.crash.outsiders import KINDS
 from tests.crash.scene import trial_in
 from tests.crash.states import stop, tell, tell_at_random
 from tests.torture import Outcome, Task, row
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @row("interleavings", of="one outsider", seconds=30)

@@ -3,28 +3,21 @@
 Each write adds a line that no other write adds, so that a lost or doubled write can be seen in the file.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 from unittest.mock import patch
 
-from catmem.store.contract import Change, Merged
+from catmem.store.contract import Change, Current, Merge, Merged, Snapshot
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
 from catmem.store.files.publication import Publication
+from catmem.store.files.system import System
 from tests.merges import merge_appended
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from catmem.store.contract import Current, Merge, Snapshot
-    from catmem.store.files.system import System
 
 ENTITY = "neo/user"
 FIRST = b"- first\n"

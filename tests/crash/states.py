@@ -1,13 +1,14 @@
 """What a stop of the machine may leave of a run of the store, and what must hold when the store is opened on that."""
 
-from __future__ import annotations
-
 import copy
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
 
 from catmem.store.contract import Change
 from catmem.store.files.publication import Publication
@@ -16,12 +17,6 @@ from tests.crash.checks import check
 from tests.crash.disk import ROOT, Disk, State
 from tests.crash.scene import ENTITY, Scene, line, small_segments
 from tests.crash.watched import Call, Watched
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from random import Random
-
 
 SEGMENT = 5
 """Records in a segment of the journal: few, so that a run has several."""

@@ -1,7 +1,5 @@
 """The machine stops at any moment, and what was not waited for may be lost: all that was acknowledged is there."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """A disk that fails at one call of an operation, or is full from then on: see `failing.fail_at` for what must hold."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.failing import FULL, Fault, fail_at, faults

@@ -1,7 +1,5 @@
 """The same proofs on platforms that have no leases, no exchange of names, or neither, less the named weaknesses."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.failing import fail_at, faults

@@ -1,7 +1,5 @@
 """An outsider acts between every two system calls of a commit: nothing is lost, doubled, or made on half a file."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.interleavings import BEGINNINGS, interleave, one_deep, two_deep

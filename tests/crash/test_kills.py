@@ -1,7 +1,5 @@
 """A process is killed at a system call: what it acknowledged stays, and the next write finishes what it began."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.store.contract import EXTERNAL, Change

@@ -1,7 +1,5 @@
 """The checks of this folder see what they are for: each of twelve wrong protocols is caught, and the right one is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.crash.mutants import MUTANTS, Protocol

@@ -1,14 +1,10 @@
 """A `System` that lets a test stand between the store and each of its calls."""
 
-from __future__ import annotations
-
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from catmem.store.files.system import System
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CALLS = (
     "open",

@@ -4,8 +4,6 @@ The judge knows neither entries nor proposals: each fact is one line, so what a 
 its branch took from its base out of the head, and to put those in that its branch has.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -13,18 +11,15 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem import Workspace
+from catmem.store.contract import Revision
 from tests.golden.case import put
 from tests.proposals.worker import FACTS, OWNERS
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from catmem.store.contract import Revision
 
 ROOT = Path(__file__).parent.parent.parent
 WORKERS = ("boss", "neo", "person", "person")

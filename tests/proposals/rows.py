@@ -1,7 +1,5 @@
 """The long runs of proposals, one row a store."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
 

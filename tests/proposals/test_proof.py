@@ -1,7 +1,5 @@
 """Proposals are decided while agents write and are killed: 40 answers here, 10,000 in `make torture`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from tests.proposals.proof import prove, wrong_in

@@ -4,8 +4,6 @@
 It notes what it is told, a line each, before it goes on.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

@@ -6,15 +6,11 @@ what a later rewriter read, since from then on it was that rewriter's to keep; a
 in turn.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from tests.race.texts import begun, tokens, without_last
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 class Write(NamedTuple):

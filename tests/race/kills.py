@@ -1,7 +1,5 @@
 """Kill writers at random moments, start them again, and look at what became of what they wrote."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -9,16 +7,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.store.contract import Change
 from tests.race.programs.writers import FIRST
 from tests.race.texts import line, shortened
 from tests.store.stores import named
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 ROOT = Path(__file__).parent.parent.parent
 ENTITY = "trinity/user"

@@ -6,23 +6,18 @@ telling among them: who holds the file open must open it again after another out
 After a tool has done so it does not, and writes to a file that is out of its place.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import os
 import random
 import subprocess
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from io import FileIO
+from pathlib import Path
 
 from tests.race.judge import Write
 from tests.race.texts import block, line, shortened
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from io import FileIO
-    from pathlib import Path
 
 HELD_FOR = 8
 """Writes after which who holds the file open closes it for a while."""

@@ -1,22 +1,18 @@
 """One race: outsiders and tools on one file, and the evidence of what became of every write."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from catmem.store.contract import EXTERNAL
 from catmem.store.files.observed_file import LEASE_TRIES, LEASE_WAIT
 from tests.race.judge import Evidence, Verdict, Write, judge
 from tests.race.running import end_input, running, told_by
 from tests.store.stores import named
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 ENTITY = "trinity/user"
 PATIENCE = 1000 * LEASE_TRIES * LEASE_WAIT

@@ -1,22 +1,14 @@
 """The long runs of outsiders and of kills."""
 
-from __future__ import annotations
-
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from tests.race.kills import kill_writers
-from tests.race.race import REFUSALS, race, team
+from tests.race.kills import Killed, kill_writers
+from tests.race.race import REFUSALS, Race, race, team
 from tests.torture import Outcome, Task, row
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.race.kills import Killed
-    from tests.race.race import Race
 
 EACH = 5_000
 """Writes of all outsiders of one race, at most."""

@@ -1,15 +1,10 @@
 """Starting the programs of a race together, and hearing what they say at its end."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 ROOT = Path(__file__).parent.parent.parent
 

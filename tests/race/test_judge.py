@@ -1,7 +1,5 @@
 """The judge of the races: it finds what was lost, and blames no tool for what outsiders did."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.race.judge import Evidence, Verdict, Write, judge

@@ -1,7 +1,5 @@
 """Writers are killed at random moments: 50 of them here, 5,000 in `make torture`."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,5 @@
 """Outsiders write to a file while tools commit to it: 5,000 writes here, 500,000 in `make torture`."""
 
-from __future__ import annotations
-
 from tests.lengths import at_length
 from tests.race.judge import counted
 from tests.race.race import REFUSALS, race, team

@@ -4,8 +4,6 @@ A *line* is ``line TOKEN``. A *block*, as a rewriter adds it, runs from ``begin 
 can be told from the whole.
 """
 
-from __future__ import annotations
-
 import re
 
 KEPT = 20

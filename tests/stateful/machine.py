@@ -1,28 +1,22 @@
 """Random calls, and random outsiders, on a real store and on the model of it, side by side."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import tempfile
 from dataclasses import replace
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, RefusedError, StoreError
-from catmem.store.contract import EXTERNAL, Change
+from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, Store
 from catmem.store.graph import tips
 from tests.stateful.model import Allowed, Beside, Branch, Entity, Kept
-
-if TYPE_CHECKING:
-    from io import FileIO
-
-    from catmem.store.contract import Current, Revision, Snapshot, Store
-    from tests.store.stores import Kind
+from tests.store.stores import Kind
 
 ENTITIES = ("trinity/user", "trinity/memory", "neo/user")
 ANYTHING = st.one_of(

@@ -1,16 +1,12 @@
 """What a store must do, as lists and dictionaries: the model that the real stores are held against."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, StaleError
-
-if TYPE_CHECKING:
-    from catmem.store.contract import OnDrift, OnStale
+from catmem.store.contract import OnDrift, OnStale
 
 
 class Kept(NamedTuple):

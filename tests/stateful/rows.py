@@ -1,18 +1,11 @@
 """The long run of the stateful tests, one row a store."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.stateful.machine import machine_of
-from tests.store.stores import named
+from tests.store.stores import Kind, named
 from tests.torture import Outcome, Skip, Task, row
-
-if TYPE_CHECKING:
-    from tests.store.stores import Kind
 
 MOST, STEPS_EACH = 2_000, 50
 

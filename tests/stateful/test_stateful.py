@@ -1,7 +1,5 @@
 """Each store against the model: 250 steps, 10,000 with HYPOTHESIS_PROFILE=thorough and in `make torture`."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """A store of each kind, for the tests of the contract."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.store.stores import kinds

@@ -1,28 +1,32 @@
 """A fourth kind of store, for tests alone: a dict in one JSON file. It is what a new store needs, and no more."""
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
 from catmem.files import replace_json, take_lock
 from catmem.jsonable import jsonable
-from catmem.store.contract import Anchor, Erased, Erasure, Fault, FolderReport, Kept, LastingStore, Revision, Snapshot
-from catmem.workspace.stores import Backend
+from catmem.registry import Registry
+from catmem.store.contract import (
+    Anchor,
+    Change,
+    Erased,
+    Erasure,
+    Fault,
+    FolderReport,
+    Kept,
+    LastingStore,
+    Revision,
+    Snapshot,
+    Update,
+)
+from catmem.workspace.stores import Backend, Opening
 from tests.store.memory import InMemoryStore
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from catmem.registry import Registry
-    from catmem.store.contract import Change, Update
-    from catmem.workspace.stores import Opening
 
 PATIENCE = 10.0
 """Seconds that a write waits for the lock."""

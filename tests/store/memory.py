@@ -1,10 +1,8 @@
 """A store that lives as long as its process: for tests, and as the plainest reading of the contract."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from catmem import clock
@@ -12,9 +10,11 @@ from catmem.errors import UnknownRevisionError
 from catmem.store.contract import (
     Change,
     Current,
+    Fault,
     Revision,
     Snapshot,
     Store,
+    Update,
     branch_number,
     next_branch,
     not_empty,
@@ -25,11 +25,6 @@ from catmem.store.contract import (
 )
 from catmem.store.graph import tips
 from catmem.store.judgement import Ground, Point, judge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from catmem.store.contract import Fault, Update
 
 
 class InMemoryStore(Store):

@@ -3,24 +3,18 @@
 A test takes ``@pytest.mark.parametrize("kind", kinds())`` and makes what it needs from the kind.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from catmem.store.contract import Store
 from tests.merges import merge_appended
 from tests.sql.postgres import MISSING
 from tests.store.dict_store import DictStore
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from catmem.store.contract import Store
-
 
 ENTITIES = ("trinity/user", "trinity/memory", "neo/user")
 """Those that ``verify`` looks at in a store that has to be told."""

@@ -1,7 +1,5 @@
 """Branches, merges and whole histories in the contract of `catmem.store.contract`, held against every store."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The contract of `catmem.store.contract`, held against every store in `tests.store.stores`."""
 
-from __future__ import annotations
-
 import json
 import re
 import threading

@@ -1,7 +1,5 @@
 """A dry run of a commit says of every store what the commit itself does then."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import OperationCollisionError, StaleError, UnknownRevisionError

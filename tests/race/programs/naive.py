@@ -6,8 +6,6 @@
 Prints every text that it saw or wrote, which is all that it could ever give back, as one JSON object.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

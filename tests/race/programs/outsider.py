@@ -4,8 +4,6 @@ Says ``ready``, starts when its standard input ends, writes so often with a rest
 what it did in ``FOLDER/NAME.log``, a JSON array a line.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time

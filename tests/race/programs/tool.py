@@ -4,8 +4,6 @@ Says ``ready`` and commits until its standard input ends; then once more, which 
 acknowledged, and how often it was refused, as one JSON object.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import select
@@ -13,15 +11,11 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.errors import CatmemError, RefusedError
-from catmem.store.contract import Change
+from catmem.store.contract import Change, Current, Store
 from tests.race.texts import line, shortened
 from tests.store.stores import named
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Current, Store
 
 ENTITY = "trinity/user"
 REST = 0.002

@@ -8,23 +8,16 @@ answer to that is noted, under the same ``op_id``, as a client does that lost it
 Forking, since starting Python anew takes longer than most writers live. At the end of standard input all writers end.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.errors import BusyError, StoreError
-from catmem.store.contract import Change
+from catmem.store.contract import Change, Current, Store
 from tests.race.texts import line, shortened
-from tests.store.stores import named
-
-if TYPE_CHECKING:
-    from catmem.store.contract import Current, Store
-    from tests.store.stores import Kind
+from tests.store.stores import Kind, named
 
 ENTITY = "trinity/user"
 FIRST = "first"

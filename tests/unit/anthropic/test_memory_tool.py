@@ -1,7 +1,5 @@
 """Anthropic's memory tool over a profile's memory: the real class of the ``anthropic`` package, and its own loop."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -1,7 +1,5 @@
 """Anthropic's memory tool where writes wait: each command says so in words, and a path tells what became of them."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is not installed")

@@ -1,7 +1,5 @@
 """A body as plain text and as HTML."""
 
-from __future__ import annotations
-
 from catmem.model.document import LIMIT, parse, plain_text, to_html
 from tests.together import together
 

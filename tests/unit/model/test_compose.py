@@ -1,7 +1,5 @@
 """A document made of given entries: just these, in order, whatever their texts look like."""
 
-from __future__ import annotations
-
 from catmem.model.document import parse
 from catmem.model.splice import composed
 from catmem.model.version import Version

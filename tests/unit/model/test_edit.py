@@ -1,7 +1,5 @@
 """Edits, beyond the cases in ``tests/conformance/edits/``: what they return, and hands that are not clean."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import EditError

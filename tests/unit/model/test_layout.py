@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from catmem.model import layout as layout_module

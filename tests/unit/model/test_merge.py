@@ -1,7 +1,5 @@
 """The three-way merge: its cases as data, each with the sides both ways round, and what a conflict says."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``merge_into``: a slice's changes arrive in a text of which everything else keeps its bytes."""
 
-from __future__ import annotations
-
 from catmem.model.document import parse
 from catmem.model.merge import merge_into
 from tests.together import together

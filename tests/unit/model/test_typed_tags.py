@@ -1,7 +1,5 @@
 """`Entry.typed_tags`: the tags of the format as values of Python, which a type checker and an editor know."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from datetime import date

@@ -1,7 +1,5 @@
 """Unified diffs: right for any two texts, and quick for large ones."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

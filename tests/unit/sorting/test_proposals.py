@@ -1,7 +1,5 @@
 """What ``catmem sort`` proposes, and how often the right category is among it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from catmem.config.config import Category, Config, Taxonomy, load_config

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from catmem.syntax.scan import escape, unescape
 from tests.together import together
 

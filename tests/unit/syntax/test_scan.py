@@ -1,7 +1,5 @@
 """Boundaries: the corners that the cases in ``tests/conformance/parse.json`` do not name, and hostile sizes."""
 
-from __future__ import annotations
-
 from catmem.syntax.scan import (
     ANY_CATEGORY,
     Categories,

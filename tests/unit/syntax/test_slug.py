@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from catmem.names import UNCATEGORIZED, slugify
 from tests.together import together
 

@@ -1,7 +1,5 @@
 """The grammar of tag blocks, rule by rule; ``tests/property/test_tags.py`` holds it against PyYAML."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import EditError

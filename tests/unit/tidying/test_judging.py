@@ -1,7 +1,5 @@
 """What a model is asked of the pairs to look at together, and what its answer makes of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

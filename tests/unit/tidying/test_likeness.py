@@ -1,7 +1,5 @@
 """Which texts have the same words, and which speak of one thing."""
 
-from __future__ import annotations
-
 from catmem.plugins.sorting.suggestions import alike_pairs, same_words, words_of
 from tests.together import together
 

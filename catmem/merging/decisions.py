@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from catmem.config.json_schema import shown, suggestion
@@ -100,34 +100,20 @@ def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str], *
             )
 
 
-@dataclass(slots=True)
-class Settling:
-    """Answers for the conflicts with one branch, in the form in which ``catmem.merge`` asks for them."""
+def settling(
+    past: MergeHistory, branch: str, head: str, base: Document, decide: Ask
+) -> Callable[[Conflict | ContentConflict], Side | Version | None]:
+    """``decide`` in the form in which ``catmem.merge`` asks: of both sides it keeps what it can."""
 
-    past: MergeHistory
-    branch: str
-    head: str
-    base: Document
-    ask: Ask
-    known: dict[str, Answer]
-    settled: list[Disagreement] = field(default_factory=list)
-    left: list[Disagreement] = field(default_factory=list)
-
-    def __call__(self, conflict: Conflict | ContentConflict) -> Side | Version | None:
-        """The answer for ``catmem.merge``, ``None`` if undecided: of both sides it then keeps what it can."""
-        ours = self.past.last_change(self.head, is_so(conflict, "ours", self.base))
-        theirs = self.past.last_change(self.branch, is_so(conflict, "theirs", self.base))
-        found, key = Disagreement(conflict, self.branch, ours, theirs), repr((self.branch, conflict))
-        if key not in self.known:
-            self.known[key] = self.ask(found)
-        answer = self.known[key]
-        if answer is None:
-            self.left.append(found)
-            return None
-        self.settled.append(replace(found, taken=answer))
+    def settle(conflict: Conflict | ContentConflict) -> Side | Version | None:
+        ours = past.last_change(head, is_so(conflict, "ours", base))
+        theirs = past.last_change(branch, is_so(conflict, "theirs", base))
+        answer = decide(Disagreement(conflict, branch, ours, theirs))
         if answer == "both":
             return None if isinstance(conflict, Conflict) and conflict.reason in _BOTH_FIT else "ours"
         return answer
+
+    return settle
 
 
 def in_words(conflict: Conflict, words: str) -> Version:

@@ -14,7 +14,7 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
 from catmem.jsonable import jsonable
 from catmem.merging.branches import branches_of_all, content_merge, open_branches
-from catmem.merging.decisions import Answer, Ask, Disagreement, How, Settling, asking
+from catmem.merging.decisions import Answer, Ask, Disagreement, How, asking, settling
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
 from catmem.names import is_declared
@@ -183,16 +183,19 @@ class _Merging:
         head, ours = past.head, past.document(past.head)
         text = ours.text
         left, settled = list[Disagreement](), list[Disagreement]()
+
+        def decide(found: Disagreement) -> Answer:
+            key = repr((found.branch, found.conflict))
+            answer = self.known[key] = self.known[key] if key in self.known else ask(found)
+            (left if answer is None else settled).append(replace(found, taken=answer))
+            return answer
+
         for branch in plan.merged:
-            settling = Settling(
-                past, branch, head, past.base(head, branch) if declared is None else ours, ask, self.known
-            )
+            settle = settling(past, branch, head, past.base(head, branch) if declared is None else ours, decide)
             if declared is None:
-                text = past.merge(head, branch, settling).text
+                text = past.merge(head, branch, settle).text
             else:
-                text = content_merge(declared, past, head, branch, settling).data.decode()
-            left += settling.left
-            settled += settling.settled
+                text = content_merge(declared, past, head, branch, settle).data.decode()
             # The next branch meets what this one has become, with all that led to it.
             joined = f"{head}+{branch}"
             past.put(joined, (head, branch), PERSON, text.encode())

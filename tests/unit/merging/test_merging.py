@@ -80,15 +80,6 @@ def test_all_branches_merge_at_once_and_in_the_order_in_which_they_were_made(wor
     ]
 
 
-def test_a_named_branch_merges_and_the_others_stay(workspace):
-    for number in range(3):
-        workspace.add("neo", f"fact {number}", category="rules", expected=1)
-    workspace.merge("neo", ["2b"])
-    assert [each.revision for each in workspace.branches("neo")] == ["2a"]
-    assert "fact 2" in text_of(workspace)
-    assert "fact 1" not in text_of(workspace)
-
-
 def test_a_branch_of_a_branch_brings_both(workspace):
     workspace.add("neo", "head", category="talk", expected=1)
     first = workspace.add("neo", "one", category="rules", expected=1)
@@ -121,12 +112,6 @@ def test_a_branch_that_says_what_the_head_says_changes_no_byte(workspace):
     assert workspace.store.read("neo/user").data == before
     assert recorded(workspace)[0][1] == ("2", "2a")
     assert workspace.branches("neo") == []
-
-
-def test_nothing_to_merge_writes_nothing(workspace):
-    done = workspace.merge("neo")
-    assert (done.changed, done.merged, done.revision) == (False, (), "1")
-    assert len(recorded(workspace)) == 1
 
 
 def test_a_branch_is_merged_once(workspace):

@@ -137,15 +137,6 @@ def test_a_rejection_says_how_the_specialist_takes_the_words_of_the_source(ws):
     assert "Deploys go out on Fridays.\n" in text_of(ws, "neo/user")
 
 
-def test_own_words_go_to_the_specialist_too_and_nothing_is_left_to_promote(ws):
-    promote_learned(ws)
-    rewording = next(each for each in ws.proposals() if each.changes[0].before)
-    done = ws.approve(rewording.id, words="Deploys go out on Thursdays.")
-    assert done.notes == ("neo/user says it in these words too (revision 2)",)
-    assert all("Deploys go out on Thursdays.\n" in text_of(ws, f"{name}/user") for name in ("boss", "neo"))
-    assert promote_learned(ws) == []
-
-
 def test_own_words_that_a_specialist_cannot_take_are_said(ws):
     promote_learned(ws)
     (ws.root / "profiles" / "neo.yaml").write_text(PROFILES["neo"] + "limits: {user: 10}\n")
@@ -192,10 +183,6 @@ def test_what_a_seed_asks_about_is_not_proposed(torn):
     torn.apply_seed(torn.plan_seed("boss", "neo", resolve="target"))
     again = {each.entry.body: each for each in promote_learned(torn)}
     assert again["Invoices are paid in 20 days."].written.waiting is not None
-
-
-def test_only_selected_categories_go_up(ws):
-    assert promote_learned(ws, categories=["other"]) == []
 
 
 def test_without_a_source_it_says_where_it_could_go(ws):

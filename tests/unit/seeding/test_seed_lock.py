@@ -66,11 +66,6 @@ def test_each_text_stands_once_on_a_line_of_its_own():
     assert text.endswith("}\n")
 
 
-def test_an_empty_lock_is_a_file_too():
-    assert json.loads(SeedLock().to_text()) == {"version": 1, "seeds": {}, "texts": {}}
-    assert read(SeedLock().to_text()) == SeedLock()
-
-
 @together("data", [b"", b"\n", b" \r\n\t\n"])
 def test_no_lock_and_an_empty_one_say_nothing(data):
     assert read_lock(data) == SeedLock()
@@ -79,12 +74,6 @@ def test_no_lock_and_an_empty_one_say_nothing(data):
 def test_one_entry_in_two_categories_and_twice_in_one():
     twice = lock_of(record(TEA, TEA, seeded("Likes tea.", "rules")))
     assert entries_of(read(twice.to_text())) == entries_of(twice)
-
-
-def test_a_record_takes_the_place_of_the_one_before_it_and_of_no_other():
-    lock = WHOLE.put([record(CALLS)])
-    assert lock.records["neo/user", "boss/user"].entries == (CALLS,)
-    assert lock.records["ann/memory", "boss/memory"] is WHOLE.records["ann/memory", "boss/memory"]
 
 
 def test_an_entry_can_be_taken_out_of_every_record():
@@ -238,11 +227,6 @@ def test_one_that_a_newer_catmem_wrote_is_refused():
         read(newer)
     assert (caught.value.code, caught.value.path) == ("lock_version", LOCK_NAME)
     assert "Nothing was seeded" in caught.value.hint
-
-
-@together("version", ['"1"', "null", "0", "[]", "1.0"])
-def test_an_odd_version_is_no_newer_one(version):
-    assert read(WHOLE.to_text().replace('"version": 1', f'"version": {version}')).records
 
 
 def test_what_git_left_of_a_merge_is_not_read():

@@ -476,30 +476,6 @@ def test_the_lock_has_the_source_its_revision_the_day_and_the_entries(workspace,
     assert locked(workspace) == [entry.text for entry in workspace.read("neo").document.entries]
 
 
-def test_a_lock_cut_at_any_byte_costs_no_entry_and_is_kept(workspace, tmp_path):
-    seed(workspace, "neo")
-    data = (tmp_path / LOCK_NAME).read_bytes()
-    before = text_of(workspace)
-    for end in range(1, len(data) - 2, 41):
-        (tmp_path / LOCK_NAME).write_bytes(data[:end])
-        result = seed(workspace, "neo")
-        assert text_of(workspace) == before
-        (kept,) = tmp_path.glob(f"{LOCK_NAME}.bak.*")
-        assert kept.read_bytes() == data[:end]
-        assert f"what was in {LOCK_NAME} is kept as {kept.name}" in result.notes
-        assert locked(workspace)
-        kept.unlink()
-
-
-@pytest.mark.parametrize("data", [b"\xff\xfe", b'{"seeds": {"neo/user": {"boss/user": 3}}}'])
-def test_a_lock_of_the_wrong_form_costs_no_entry(workspace, tmp_path, data):
-    seed(workspace, "neo")
-    edit(workspace, "Likes tea.\n§\n", "")
-    (tmp_path / LOCK_NAME).write_bytes(data)
-    seed(workspace, "neo")
-    assert text_of(workspace) == NEO
-
-
 def test_a_lock_of_a_newer_version_is_refused_and_nothing_is_seeded(workspace, tmp_path):
     (tmp_path / LOCK_NAME).write_text('{"version": 2, "seeds": {}}', encoding="utf-8")
     with pytest.raises(ConfigError) as caught:
@@ -597,15 +573,3 @@ def test_a_lock_may_be_longer_than_a_memory_file(workspace, tmp_path):
     assert path.stat().st_size > DEFAULT_LIMITS.file_bytes
     assert len(locked(workspace)) == 3
     assert seed(workspace, "neo").exit_status == 0
-
-
-@pytest.mark.parametrize("key", ["revision", "digest"])
-def test_a_lock_with_half_a_character_is_no_obstacle(workspace, tmp_path, key):
-    seed(workspace, "neo", "ann")
-    data = json.loads((tmp_path / LOCK_NAME).read_bytes())
-    data["seeds"]["ann/user"]["boss/user"][key] = "\ud800"
-    (tmp_path / LOCK_NAME).write_text(json.dumps(data), encoding="utf-8")
-    edit(workspace, "Vendor is Acme.", "Vendor is Bolt.")
-    assert seed(workspace, "neo").exit_status == 0
-    assert "Vendor is Bolt." in bodies(workspace)
-    assert len(locked(workspace, "ann/user")) == 2

@@ -9,7 +9,7 @@ from catmem.config.profile import Profile
 from catmem.model.document import parse
 from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
-from catmem.seeding.slices import Parts, is_settled, offer, plan_file, slice_text, sliced
+from catmem.seeding.slices import Parts, is_settled, offer, plan_file, sliced
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -96,11 +96,6 @@ def test_what_has_no_category_must_be_asked_for(selectors, included, found):
     assert slice_of("flat\n", *selectors, include_uncategorized=included) == found
 
 
-def test_a_slice_as_text_has_the_titles_of_the_source():
-    found = offered("## How To Talk (all)\nx\n\n## B\ny\n")
-    assert slice_text(found, found.entries) == "## How To Talk (all)\nx\n\n## B\ny\n"
-
-
 # --- plans ---
 
 ONE, TWO = "## A\nLikes tea.\n", "## A\nLikes tea.\n§\nNo calls before ten.\n"
@@ -152,25 +147,6 @@ def test_how_each_entry_stands(source, target, base, rows):
     assert not after.changes
     assert after.conflicts == plan.conflicts
     assert is_settled(again) == (not plan.conflicts)
-
-
-def test_a_base_that_is_not_known_takes_nothing_away():
-    plan = planned(ONE, TWO, None)
-    assert (plan.after, plan.is_known) == (TWO, False)
-
-
-def test_what_another_source_seeded_is_not_removed():
-    held = {each.key for each in (entry.seeded() for entry in offered(TWO).entries)}
-    assert planned(ONE, TWO, TWO, held=held).after == TWO
-    assert planned(ONE, TWO, TWO).after == ONE
-
-
-@together("target", ["", "\n", " \r\n\n"])
-def test_a_target_without_text_is_filled_anew(target):
-    assert [entry.body for entry in parse(planned(TWO, target, TWO).after).entries] == [
-        "Likes tea.",
-        "No calls before ten.",
-    ]
 
 
 TEA, GREEN = "Likes tea.", "Likes green tea."

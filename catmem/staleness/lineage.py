@@ -1,15 +1,9 @@
 """Who gave an entry its words, since when it is there, and who verified it: what the revisions tell, oldest first.
 
 One walk over the revisions (``steps``) says in which entries each differs from the one before, and ``origins`` which
-entry became which. From these come when one reader could first see each body (``EntryHistory``), and which revisions
-worded and verified it (``blame``). What a reader may not see has no part in its answers: not its words, not its
-revisions. What is remembered is the words, by digest: of every body that the reader could ever see in the file the
-moment that dates it. So what is taken out and comes back (a restore, a file that was emptied for a while) is as old as
-it was. New words that come from older ones take over their moment.
-
-How old a fact is goes by four clocks: verified, created, first seen by the journal, and the time of the file. A prompt
-knows the first two alone. Search, review and the page ask here. A date in the future dates nothing: the next one
-counts.
+entry became which. What a reader may not see has no part in its answers. What is taken out and comes back is as old as
+it was; new words take over the moment of those that they come from. A fact is as old as it was verified, created, first
+seen by the journal, or as its file; a date in the future dates nothing.
 """
 
 from __future__ import annotations

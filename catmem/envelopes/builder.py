@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, Unpack
 from uuid import uuid4
 
 from catmem import clock
@@ -126,30 +126,42 @@ class MadeEnvelope(NamedTuple):
     adopted: str | None
 
 
-def make_envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+class Sending(TypedDict, total=False):
+    """How an envelope is made; each may be left out.
+
+    ``agent`` is who writes, ``None`` a person. ``prev`` is the revision that it is made on, by default the newest; a
+    text that no history has yet is taken in as one first. ``op_id`` is the name of the write, by default a new one.
+    ``alert``: it is refused once if it has little in common with what is there. It is signed if the agent has a key
+    here; ``signed=True`` makes that a must, ``False`` leaves it out.
+    """
+
+    agent: str | None
+    prev: str | int | None
+    op_id: str | None
+    alert: bool
+    signed: bool | None
+
+
+def make_envelope(
     workspace: Root,
     entity: str,
     content: Any,  # noqa: ANN401 - what an envelope may hold
-    *,
-    agent: str | None = None,
-    prev: str | int | None = None,
-    op_id: str | None = None,
-    alert: bool = False,
-    signed: bool | None = None,
+    **how: Unpack[Sending],
 ) -> MadeEnvelope:
     """Make an envelope; see ``Workspace.envelope``."""
+    name, prev, signed = how.get("agent") or PERSON, how.get("prev"), how.get("signed")
     # It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
     # a revision here.
     adopted = None
-    role = _role_of(workspace, agent or PERSON)  # who is refused leaves no trace
+    role = _role_of(workspace, name)  # who is refused leaves no trace
     if is_declared(entity):
         declared_of(workspace, entity, role)
     if prev is None:
         prev, adopted = newest(workspace, entity)
-    name = agent or PERSON
     given = {"entity_id": entity, "prev_rev": prev, "content": content if is_declared(entity) else _plain(content)}
-    given |= {"op_id": op_id} if op_id else {}
-    envelope = read_envelope(_completed(name, role, given | ({"alert": True} if alert else {})))
+    more = {"op_id": how.get("op_id"), "alert": how.get("alert")}
+    given |= {key: value for key, value in more.items() if value}
+    envelope = read_envelope(_completed(name, role, given))
     if signed is not False:
         key = signing_key(workspace.config, name, agents_of(workspace.config))
         if key is not None:

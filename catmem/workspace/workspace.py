@@ -19,6 +19,7 @@ from catmem.writing.operation import Operation
 
 if TYPE_CHECKING:
     from catmem.entities.contents import EntityContent
+    from catmem.envelopes.builder import Sending
     from catmem.envelopes.papers import Sender
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import How as Precedence
@@ -261,32 +262,25 @@ class Workspace(Root):
         with one_reading():
             return submit(self, envelope, confirm=confirm, sender=sender, on_stale=on_stale)
 
-    def envelope(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    def envelope(
         self,
         name: str,
         content: Any,  # noqa: ANN401 - what an envelope may hold
         *,
         target: str = "user",
-        agent: str | None = None,
-        prev: str | int | None = None,
-        op_id: str | None = None,
-        alert: bool = False,
-        signed: bool | None = None,
+        **how: Unpack[Sending],
     ) -> Envelope:
         """Make an envelope for a profile's file, for ``submit`` here or elsewhere; the file stays as it is.
 
         ``content`` is a whole text, its JSON form, or operations; where ``name`` is an entity that catmem.yaml
-        declares, its text or JSON value. ``agent`` is who writes, ``None`` a person. ``prev`` is the revision that it
-        is made on, by default the newest; a text that no history has yet is taken in as one first. It is signed if the
-        agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out. Raises ``EnvelopeError`` for
+        declares, its text or JSON value. ``Sending`` lists what may be given by keyword. Raises ``EnvelopeError`` for
         what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
         """
         from catmem.envelopes.builder import make_envelope
         from catmem.workspace.history import entity_of
 
         entity = entity_of(self, name) if ":" in name else f"{self.profile(name).name}/{known_target(target)}"
-        made = make_envelope(self, entity, content, agent=agent, prev=prev, op_id=op_id, alert=alert, signed=signed)
-        return made.envelope
+        return make_envelope(self, entity, content, **how).envelope
 
     # --- branches --------------------------------------------------------------------------------------------------
 

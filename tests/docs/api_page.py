@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import catmem
 from catmem.config.access import View
+from catmem.envelopes.builder import Sending
 from catmem.merging.merging import MergePlan
 from catmem.search.search import Narrowing, SearchHit
 from catmem.seeding.plan import SeedPlan
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "api.md"
 BEGIN = "<!-- From here on made from the docstrings by `make docs`. -->\n"
 RETURNED: tuple[Any, ...] = (Reading, View, SearchHit, Session, SeedPlan, MergePlan)
-KEYWORDS: tuple[Any, ...] = (How, Narrowing)
+KEYWORDS: tuple[Any, ...] = (How, Narrowing, Sending)
 
 
 def page() -> str:

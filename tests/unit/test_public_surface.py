@@ -57,9 +57,7 @@ CALLS = {
     "Workspace.verify": "(self, name, old_text, *, category=None, as_of=None, evidence=None, **how)",
     "Workspace.write": "(self, name, operations, **how)",
     "Workspace.submit": "(self, envelope, *, confirm=False, sender=None, on_stale=None)",
-    "Workspace.envelope": (
-        "(self, name, content, *, target='user', agent=None, prev=None, op_id=None, alert=False, signed=None)"
-    ),
+    "Workspace.envelope": "(self, name, content, *, target='user', **how)",
     "Workspace.blame": "(self, entity)",
     "Workspace.undo": "(self, entity=None, **how)",
     "Workspace.branches": "(self, entity=None)",

@@ -67,7 +67,9 @@ def review(
     if answers is not None and (only_list or undo):
         raise UsageError("--answers is for a review that asks; --list and --undo ask nothing.")
     refuse_undeclared(call, category)
-    review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of, restart=restart)
+    review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
+    if restart:
+        review.round.begin_anew()
     given: list[Answered] = []
     left = 0
     if only_list:

@@ -380,7 +380,7 @@ def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: da
     before, after = size_of(plan.before), size_of(plan.after)
     if limit is None or after <= max(limit, before):
         return
-    named = could_go(workspace.parse(plan.after).entries, profile, config, as_of, to_agent=False)
+    named = could_go(workspace.parse(plan.after).entries, profile, config, as_of)
     error = over_budget(plan.target, before, after, limit, named)
     error.hint = (
         f"Nothing was written to it. {CLONED_HINT if plan.cloned else ''}Remove or shorten "

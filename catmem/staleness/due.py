@@ -71,15 +71,13 @@ class Due(SeenEntry):
         return self.entity, self.entry.id
 
 
-def due_facts(  # noqa: PLR0913, PLR0917 - whose entries of what, and the day
-    workspace: Root, profile: Profile, entity: str, document: Document, entries: Sequence[Entry], as_of: date
-) -> list[Due]:
-    """Those of some ``entries`` of ``document``, the text of ``entity``, that are due on a day, in file order."""
+def due_facts(workspace: Root, profile: Profile, entity: str, document: Document, as_of: date) -> list[Due]:
+    """The entries of ``document``, the text of ``entity``, that are due on a day, in file order."""
     # It is a person who asks.
     found: list[Due] = []
     uses: Mapping[str, EntryUse] | None = None
-    states = freshness_of(workspace, profile, entity, document, entries, as_of=as_of, reader=None)
-    for entry, freshness in zip(entries, states, strict=True):
+    states = freshness_of(workspace, profile, entity, document, document.entries, as_of=as_of, reader=None)
+    for entry, freshness in zip(document.entries, states, strict=True):
         tags = entry.tags
         future = dated_ahead(tags, as_of)
         if freshness.state == "fresh" and not future:

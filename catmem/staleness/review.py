@@ -82,7 +82,7 @@ class Review:
     _copies: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
 
     @classmethod
-    def open(  # noqa: PLR0913 - what is asked about, by keyword
+    def open(
         cls,
         workspace: Root,
         *,
@@ -90,9 +90,8 @@ class Review:
         category: str | None = None,
         states: Iterable[DueState] = (),
         as_of: date | None = None,
-        restart: bool = False,
     ) -> Review:
-        """Go on with the round of a root, or begin one; ``restart`` forgets what was passed over."""
+        """Go on with the round of a root, or begin one."""
         # `profiles` are all by default, and one that is not right is among the `unreadable`; `category` and `states`
         # keep some facts only. The files that copies of these profiles follow are looked at too, so that no copy is
         # asked about that is answered there.
@@ -110,8 +109,6 @@ class Review:
             unreadable,
             _copies=seeded_copies(workspace),
         )
-        if restart:
-            review.round.begin_anew()
         review._look_at_all()
         return review
 
@@ -210,8 +207,8 @@ class Review:
         if self._texts.get(entity) == data:
             return False
         document = parsed_at(self.workspace, data, self.workspace.path_of(profile, entity.rpartition("/")[2]))
-        entries = [entry for entry in document.entries if self.category in {None, entry.category}]
-        found = due_facts(self.workspace, profile, entity, document, entries, self.as_of)
+        facts = due_facts(self.workspace, profile, entity, document, self.as_of)
+        found = [due for due in facts if self.category in {None, due.entry.category}]
         self._texts[entity] = data
         self._ids[entity] = frozenset(entry.id for entry in document.entries)
         self._facts[entity] = [due for due in found if not self.states or due.state in self.states]

@@ -307,9 +307,7 @@ def _measured(workspace: Root, now: _Now, day: date) -> Measure:
     prompt = build_prompt(documents, profile, as_of=day, config=config)
     manifest = prompt.manifest
     facts = [
-        fact
-        for entity, document in entities.items()
-        for fact in due_facts(workspace, profile, entity, document, document.entries, day)
+        fact for entity, document in entities.items() for fact in due_facts(workspace, profile, entity, document, day)
     ]
     sizes = {**manifest.sizes, "total": len(prompt.text)}
     uses = [Use(f"prompt, {name}", sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())]

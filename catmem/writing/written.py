@@ -337,36 +337,30 @@ def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Call
     if not terms.to_agent and [each.body for each in old.entries] == [each.body for each in new.entries]:
         return
     there = [each for each in terms.in_sight(new) if terms.may_write(each.category) and not is_made(each)]
-    own = {each.id for each in there if terms.wrote(each.body)} if terms.to_agent else frozenset[str]()
-    named = could_go(there, terms.owner, terms.config, terms.today, own, to_agent=terms.to_agent)
+    own = {each.id for each in there if terms.wrote(each.body)} if terms.to_agent else None
+    named = could_go(there, terms.owner, terms.config, terms.today, own)
     raise over_budget(terms.entity, before, size, limit, named)
 
 
-def could_go(  # noqa: PLR0913 - of which entries, by what
-    entries: Sequence[Entry],
-    owner: Profile,
-    config: Config,
-    as_of: date,
-    own: Collection[str] = (),
-    *,
-    to_agent: bool,
+def could_go(
+    entries: Sequence[Entry], owner: Profile, config: Config, as_of: date, own: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
     """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20.
 
-    Before all others come those of the ids ``own``, which are the writer's.
+    Before all others come those of the ids ``own``, which are the profile's that is told; ``None`` for a person.
     """
     rated = []
     for index, entry in enumerate(entries):
         found = freshness(entry, owner, config, as_of=as_of)
         day = found.day.isoformat() if found.day else ""
-        rated.append(((entry.id not in own, _FIRST_TO_GO.index(found.state), day, index), found.state, entry))
+        rated.append(((entry.id not in (own or ()), _FIRST_TO_GO.index(found.state), day, index), found.state, entry))
     return [
         {
             "id": entry.id,
             "category": entry.category,
             "state": state,
             "date": rank[2] or None,
-            "text": preview(entry, to_agent=to_agent),
+            "text": preview(entry, to_agent=own is not None),
             "size": len(entry.raw),
         }
         for rank, state, entry in sorted(rated, key=itemgetter(0))[:_NAMED]

@@ -106,7 +106,7 @@ def _for_hermes(workspace: Workspace, plan: FilePlan, home: Home, as_of: date) -
     own = limit_of(profile, target, workspace.config)
     limit = min(limits if own is None else [*limits, own])
     if size_of(after) > max(limit, size_of(plan.before)):
-        named = could_go(workspace.parse(after).entries, profile, workspace.config, as_of, to_agent=False)
+        named = could_go(workspace.parse(after).entries, profile, workspace.config, as_of)
         error: OverBudgetError = over_budget(plan.target, size_of(plan.before), size_of(after), limit, named)
         error.hint = (
             f"Nothing was written to it. {CLONED_HINT if plan.cloned else ''}Let the profile name fewer categories, "

@@ -161,7 +161,8 @@ def queue(asked: PageRequest) -> Page:
     profiles = agent_names(asked.workspace)
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     # What a round on the command line passed over is due all the same.
-    review = Review.open(asked.workspace, profiles=[name] if name else (), restart=True)
+    review = Review.open(asked.workspace, profiles=[name] if name else ())
+    review.round.begin_anew()
     due = review.due()
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])

@@ -12,7 +12,6 @@ from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, ope
 from catmem.registry import Plugin
 from catmem.text import counted
 from catmem.workspace.copying import CopiedEntity, StoredEntity
-from catmem.workspace.repairing import Remedy
 from catmem.workspace.upkeep import DoctorReport
 
 _DAMAGED = 4
@@ -26,7 +25,7 @@ _Entity = Annotated[str, P(argument=True)]
     examples=(
         "catmem fsck",
         "catmem fsck --repair",
-        "catmem fsck trinity/user --how split --repair",
+        "catmem fsck trinity/user --repair",
         "catmem fsck --anchors > anchors.jsonl",
         "catmem fsck --check anchors.jsonl",
     ),
@@ -37,15 +36,6 @@ def fsck(
     *,
     entity: Annotated[str | None, P(argument=True, metavar="[ENTITY]")] = None,
     repair: Annotated[bool, P("Mend what is safe to mend. What cannot be used is moved aside, and kept.")] = False,
-    remedy: Annotated[
-        Remedy | None,
-        P(
-            "How ENTITY is mended. split: several entries of one that is too long. move: what does not fit goes to a "
-            "file beside. keep: bytes that are not UTF-8 are read as Windows-1252, and long entries stay. By default "
-            "what fits the harm.",
-            "--how",
-        ),
-    ] = None,
     ends: Annotated[
         bool, P("Print where the history of each folder ends, one JSON object a line.", "--anchors")
     ] = False,
@@ -63,8 +53,9 @@ def fsck(
     Exit status 4 if something is damaged (and, with --repair, still is), 2 if a profile is not right, so that its files
     could not be looked at, else 0.
 
-    With ENTITY it plans how to mend a file that no tool wrote as it is: not UTF-8, or with an entry over the whole
-    limit. Without --repair the plan is shown and nothing is written: exit status 1 if there is something to mend.
+    With ENTITY it plans how to mend a file that no tool wrote as it is. Bytes that are not UTF-8 are read as
+    Windows-1252, and an entry over the whole limit is split. Without --repair the plan is shown and nothing is written:
+    exit status 1 if there is something to mend.
     ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
     Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
@@ -73,13 +64,9 @@ def fsck(
     from catmem.workspace import upkeep
 
     for name in ("ends", "check"):
-        call.refuse_beside(
-            name, "entity", "repair", "remedy", "ends" if name == "check" else "check", why="it mends nothing."
-        )
+        call.refuse_beside(name, "entity", "repair", "ends" if name == "check" else "check", why="it mends nothing.")
     if entity is not None:
-        return _repaired(call, entity, remedy, yes=repair)
-    if remedy is not None:
-        raise UsageError("--how is for one ENTITY.")
+        return _repaired(call, entity, yes=repair)
     if ends:
         found = upkeep.anchors(call.root)
         said = {"anchors": jsonable(found.ends), "unreadable": jsonable(found.unreadable)}
@@ -94,10 +81,10 @@ def fsck(
     return Outcome(report, problems=report.unreadable, status=_DAMAGED if report.damaged else 0)
 
 
-def _repaired(call: Call, entity: str, remedy: Remedy | None, *, yes: bool) -> Outcome:
+def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
     from catmem.workspace.repairing import apply_repair, plan_repair
 
-    plan = plan_repair(call.root, entity, remedy)
+    plan = plan_repair(call.root, entity)
     if not (plan.changes and yes):
         return Outcome(plan, status=_TO_DO if plan.changes else 0)
     return Outcome(apply_repair(call.root, plan), STREAMED)

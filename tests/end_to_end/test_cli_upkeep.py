@@ -197,25 +197,12 @@ def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
     run(*ADD, "New.")
 
 
-def test_a_repair_that_moves_lines_away_says_where(user):
-    user.write_bytes(LATIN)
-    assert "was moved to homes/neo/USER.moved.md" in run("fsck", "neo", "--how", "move", "--repair").stderr
-    assert (user.parent / "USER.moved.md").read_bytes() == b"Caf\xe9 before ten.\n"
-
-
-@pytest.mark.parametrize(("how", "entries"), [("split", 2), ("move", 0)])
-def test_an_entry_over_the_limit(small, how, entries):
+def test_an_entry_over_the_limit(small):
     small.write_text(LONG)
-    assert run("fsck", "neo", "--how", how, "--repair").stdout.startswith("mended in neo/user (revision ")
+    assert run("fsck", "neo", "--repair").stdout.startswith("mended in neo/user (revision ")
     bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
-    assert sum("long paragraph" in body for body in bodies) == entries
+    assert sum("long paragraph" in body for body in bodies) == 2
     assert run("fsck", "neo").stderr.startswith("nothing to repair")
-
-
-def test_a_remedy_for_another_harm_is_refused(user):
-    user.write_bytes(LATIN)
-    assert error_of("fsck", "neo", "--how", "split")["code"] == "bad_remedy"
-    assert user.read_bytes() == LATIN
 
 
 def test_a_file_with_too_many_entries_is_refused_and_never_empty_until_it_is_restored(user):

@@ -322,9 +322,8 @@ log --verify ../home/heads
 fsck --anchors
 fsck --check - < "{output}"
 fsck --repair
-fsck -p neo --how split
-fsck neo/user --how move --repair
-fsck neo/user --how keep
+fsck neo/user
+fsck neo/user --repair
 purge -p neo "office" --dry-run
 purge neo/user "office" --every --yes
 purge orchestrator/user - --yes < "alarm code"

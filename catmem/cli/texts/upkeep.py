@@ -81,8 +81,6 @@ def _checked(checked: CheckedAnchors, _: Call) -> None:
 def _repair(plan: RepairPlan, _: Call) -> None:
     if plan.written is not None:
         show_written(plan.written, "mended", {})
-        if plan.moved and plan.moved_to:
-            say(f"What did not fit was moved to {shown_path(plan.moved_to)}.")
         return
     say(plan.message)
     # A person looks at this, so bytes that are no text are shown as escapes.

@@ -14,7 +14,6 @@ from catmem.errors import BusyError, NoMatchError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
 from catmem.workspace.purging import purge
-from catmem.workspace.repairing import apply_repair, plan_repair
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -202,15 +201,6 @@ def test_what_only_lies_beside_is_found(workspace, home, place):
     purge(workspace, "neo", "4711")
     assert holding(home, b" 4711") == []
     assert now_holds(home, expected) == expected
-
-
-def test_what_a_repair_moved_goes(workspace, home):
-    workspace.add("neo", "x", category="talk")
-    (home / "USER.md").write_bytes(TEXT.encode().replace(SECRET, b"caf\xe9\nThe card is 4711.\n\xe9 in."))
-    apply_repair(workspace, plan_repair(workspace, "neo", "move"))
-    report = purge(workspace, "neo", "caf")
-    assert holding(home, b"caf\xe9") == []
-    assert "homes/neo/USER.moved.md" in report.removed
 
 
 # --- what is left, and named --------------------------------------------------------------------------------------

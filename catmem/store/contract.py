@@ -394,8 +394,8 @@ def next_branch(number: int, taken: Container[str]) -> str:
 SIDECAR = ".catmem"
 """The folder beside memory files, and in a root, for what is kept besides them."""
 
-Kind: TypeAlias = Literal["backup", "moved", "retired", "left", "aside", "torn", "stray"]
-"""A ``backup`` of the file; what a repair ``moved`` out of it; a file ``retired`` from its place, or a copy of rows;
+Kind: TypeAlias = Literal["backup", "retired", "left", "aside", "torn", "stray"]
+"""A ``backup`` of the file; a file ``retired`` from its place, or a copy of rows;
 something ``left`` by a process that was stopped; part of a journal that was moved ``aside``; a ``torn`` line of the
 journal; a ``stray`` file that the store did not make."""
 

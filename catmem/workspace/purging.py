@@ -25,7 +25,7 @@ from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import PERSON, Change, Erasure, Kept, LastingStore
 from catmem.store.files.folder import Place
-from catmem.store.files.retention import MOVED, UNREADABLE
+from catmem.store.files.retention import UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import Redaction, entries_near, is_purged, needle_of, read, says
@@ -137,9 +137,7 @@ def _is_in(store: LastingStore, entity: str, redaction: Redaction) -> bool:
     """Whether the text that is there, any revision or what lies beside holds what is to be forgotten."""
     file = store.kept_name(entity)
     return any(map(redaction.holds, _texts(store, entity))) or any(
-        redaction.in_bytes(each.data) if each.kind == "moved" else redaction.holds(each.data)
-        for each in store.kept(entity)
-        if each.kind != "stray" and each.file in {None, file}
+        redaction.holds(each.data) for each in store.kept(entity) if each.kind != "stray" and each.file in {None, file}
     )
 
 
@@ -162,7 +160,7 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
     file = store.kept_name(entity)
 
     def beside(file: str | None) -> Iterator[bytes]:
-        return (each.data for each in store.kept(entity) if each.kind not in {"moved", "stray"} and each.file == file)
+        return (each.data for each in store.kept(entity) if each.kind != "stray" and each.file == file)
 
     # Of what lies beside the age is unknown: the revisions count as newer.
     old = _newest_first(workspace, needle, chain(beside(file), (data for _, data in store.replay(entity))))
@@ -315,8 +313,8 @@ class _Purging:
     def _foretell(self, entity: str) -> None:
         self.revisions += sum(self._of(entity).holds(data) for _, data in self.store.replay(entity))
         for each in self.store.kept(entity):
-            is_copy, holds = each.kind in {"backup", "moved"}, self._holds(entity, each)
-            if each.kind == "backup" and holds:
+            is_copy, holds = each.kind == "backup", self._holds(entity, each)
+            if is_copy and holds:
                 self.files[each.path] = None
             elif each.kind == "torn" or (each.kind != "stray" and (holds or not (each.whole or is_copy))):
                 self.removed[each.path] = None
@@ -324,7 +322,7 @@ class _Purging:
     def _holds(self, entity: str, each: Kept) -> bool:
         """Whether a text that is kept in the folder of an entity holds what is to be forgotten there."""
         redaction, data = self._of(entity), each.data
-        if each.kind in {"stray", "moved"}:
+        if each.kind == "stray":
             return redaction.in_bytes(data)
         if each.file is not None or redaction.holds(data):
             return redaction.holds(data)
@@ -385,7 +383,7 @@ class _Purging:
             if not self.dry_run:
                 self._verify_texts(entity)
             for each in self.store.kept(entity):
-                if each.kind in {"stray", "moved"}:
+                if each.kind == "stray":
                     if not self._is_of_an_entity(each.path) and (not each.whole or self._holds(entity, each)):
                         self.left.setdefault(each.path, _STRAY)
                 elif not self.dry_run and (not each.whole or self._holds(entity, each)):
@@ -407,10 +405,7 @@ class _Purging:
         """Whether a file is a memory file, or was made beside one: then it is looked at with that entity."""
         name = path.name
         places = [place.name for place in self._places if place.path.parent == path.parent]
-        return any(
-            name in {each, f"{each}.lock", Path(each).stem + MOVED} or name.startswith(f"{each}.bak.")
-            for each in places
-        )
+        return any(name in {each, f"{each}.lock"} or name.startswith(f"{each}.bak.") for each in places)
 
     @cached_property
     def _places(self) -> list[Place]:

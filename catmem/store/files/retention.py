@@ -121,9 +121,6 @@ def _prune(folder: Folder, copies: list[str]) -> None:
             folder.system.unlink(copy, folder=folder.descriptor)
 
 
-MOVED = ".moved.md"
-"""What the name of a file beside ends with, to which a repair moves what does not fit."""
-
 _ASIDE = re.compile(r"damaged-.+|journal\.new")
 _SEGMENT = re.compile(r"[0-9]{12}\.log")
 _TORN = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
@@ -215,8 +212,6 @@ def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, fil
         kind = "aside"
     elif part == "beside" and each.startswith(f"{name}.bak."):
         kind, file = "backup", name
-    elif part == "beside" and each == Path(name).stem + MOVED:
-        kind, file = "moved", name
     if part == "journal" and _TORN.fullmatch(each):
         yield from _journal_texts(path, data, "torn", whole=whole)
     elif kind == "aside" and not drawer.path.name.endswith("-gen"):
@@ -330,11 +325,8 @@ def erase(writers: ExternalWriters, erasure: Erasure) -> Erased:
                 torn[each.path] = None  # the journal removes all of these
             elif each.kind == "aside" and _is_of_journal(each) and (not each.whole or erasure.holds(each)):
                 aside[each.path] = None
-            elif each.kind in {"backup", "moved"} and not each.whole:
+            elif each.kind == "backup" and not each.whole:
                 left.append(Left(each.path, UNREADABLE))
-            elif each.kind == "moved" and erasure.holds(each):
-                folder.system.unlink(each.path.name, folder=folder.descriptor)
-                removed.append(each.path)
             elif each.kind == "backup" and _rewrite(folder, each, erasure.redact):
                 rewritten.append(each.path)
     for path in aside:

@@ -111,11 +111,6 @@ def as_other_backup(workspace, home):
     return {"USER.md.bak.1700000000": b"## Pay\n[purged]\n"}
 
 
-def as_moved(workspace, home):
-    (home / "USER.moved.md").write_bytes(b"one\n\nThe card is 4711.\ncaf\xe9 4711\nlast\n")
-    return {"USER.moved.md": None}
-
-
 def as_leftover(workspace, home):
     (home / ".catmem" / "gen" / "left-1").write_bytes(b"## Pay\nThe card is 4711.\n\xff")
     return {".catmem/gen/left-1": None}
@@ -159,7 +154,7 @@ def as_retired_file_aside(workspace, home):
 
 
 PLACES = [
-    as_backup, as_other_backup, as_moved, as_leftover, as_stopped_write, as_torn_line, as_damaged_journal,
+    as_backup, as_other_backup, as_leftover, as_stopped_write, as_torn_line, as_damaged_journal,
     as_good_journal_aside, as_retired_file_aside,
 ]  # fmt: skip
 
@@ -190,7 +185,7 @@ def test_the_text_goes_from_everywhere(workspace, home, place):
         purge(workspace, "neo", "4711")
 
 
-@pytest.mark.parametrize("place", [as_backup, as_other_backup, as_moved, as_leftover, as_damaged_journal])
+@pytest.mark.parametrize("place", [as_backup, as_other_backup, as_leftover, as_damaged_journal])
 def test_what_only_lies_beside_is_found(workspace, home, place):
     workspace.add("neo", "x", category="talk")
     expected = place(workspace, home)

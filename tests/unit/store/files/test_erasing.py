@@ -59,7 +59,6 @@ def test_history_and_retired_files_lose_it_and_nothing_else(store, home, side):
 def test_what_is_kept_is_told_by_the_file_that_it_is_of(store, home, side):
     store.commit("MEMORY.md", None, lambda _: b"- more\n", Change())
     (home / "USER.md.bak.1").write_bytes(b"1")
-    (home / "USER.moved.md").write_bytes(b"2")
     (home / "README").write_bytes(b"3")
     (side / "tmp" / "x").write_bytes(b"4")
     (side / "journal" / "x").write_bytes(b"5")
@@ -67,7 +66,6 @@ def test_what_is_kept_is_told_by_the_file_that_it_is_of(store, home, side):
         ("USER.md", b"- one\n"), ("USER.md", b"- one\n" + SECRET), ("MEMORY.md", b"- other\n")
     }  # fmt: skip
     assert texts(store, "backup") == {("USER.md", b"1")}
-    assert texts(store, "moved") == {("USER.md", b"2")}
     assert texts(store, "left") == {(None, b"4")}
     assert {data for _, data in texts(store, "stray")} == {b"- more\n", b"3", b"5"}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -78,14 +77,6 @@ def test_a_file_that_no_history_has_is_told_when_it_changes(workspace, file):
         assert told.drift(DIGEST).revision == "0"
 
 
-def test_a_write_of_another_process_is_told_with_what_it_adopted(workspace):
-    with watched(workspace) as told:
-        process("add", "-p", "neo", "Pay on Friday.", "-c", "rules", cwd=workspace.root)
-        adopted, written = told.revision("1"), told.revision("2")
-    assert (adopted.record.agent, adopted.record.op) == ("external", "adopt")
-    assert told.said(written)["agent_id"] == "person"
-
-
 def test_a_folder_that_is_put_in_the_place_of_another_is_watched_on(workspace, file):
     add(workspace)
     with watched(workspace) as told:
@@ -96,22 +87,6 @@ def test_a_folder_that_is_put_in_the_place_of_another_is_watched_on(workspace, f
         told.until(lambda news: news.digest == DIGEST)
         add(workspace)
         told.until(lambda news: news.revision == "4")
-
-
-def test_a_file_that_cannot_be_read_is_told_and_told_when_it_can(workspace, file):
-    add(workspace)
-    text = file.read_bytes()
-    with watched(workspace) as told:
-        file.unlink()
-        os.mkfifo(file)
-        trouble = told.until(lambda news: news.kind == "trouble")[0]
-        assert told.said(trouble)["code"] == trouble.error.code
-        assert told.said(trouble, "neo") == {"entity_id": "neo/user", "code": trouble.error.code}
-        file.unlink()
-        file.write_bytes(text)
-        assert told.until(lambda news: news.kind == "recovered")[0].entity == "neo/user"
-        add(workspace, "Again.")
-        told.until(lambda news: news.revision == "3")
 
 
 # --- profiles --------------------------------------------------------------------------------------------------------
@@ -157,14 +132,6 @@ def test_a_write_of_another_process_is_told(root):
     with watched(root) as told:
         process("add", "-p", "boss", "Another.", "-c", "rules", cwd=root.root)
         assert told.said(told.revision("2", "boss/user"))["agent_id"] == "person"
-
-
-def test_what_is_only_read_is_not_told(root):
-    add(root)
-    with watched(root) as told:
-        root.prompt("neo")
-        root.store.verify()
-        assert told.nothing_but(lambda: add(root, name="boss")) == []
 
 
 def test_a_profile_that_is_no_longer_right_is_told_and_told_when_it_is_right_again(root):

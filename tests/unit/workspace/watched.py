@@ -48,11 +48,6 @@ class Told:
         assert news.entity == entity
         return news
 
-    def nothing_but(self, change):
-        """What is told up to the news of a change that is made now."""
-        change()
-        return self.until(lambda news: news.record is not None)[1]
-
     def said(self, news, actor=None):
         """What is told of some news; ``None`` for nothing."""
         return next((said for _, said in heard(self.workspace, [news], actor)), None)

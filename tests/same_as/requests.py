@@ -6,7 +6,7 @@ import http.client
 import json
 import re
 import signal
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -238,9 +238,12 @@ class Client:
     def _answer(self, method: str, target: str, headers: dict[str, str], body: str) -> str:
         connection = http.client.HTTPConnection(self._address, timeout=SECONDS)
         try:
-            connection.request(method, target, body.encode() or None, headers)
+            with suppress(BrokenPipeError):  # a server may have said no before it read all
+                connection.request(method, target, body.encode() or None, headers)
             answer = connection.getresponse()
             text = answer.read().decode("utf-8", "backslashreplace")
+        except ConnectionError:
+            return "the connection ended without an answer"
         finally:
             connection.close()
         self._etag = answer.getheader("ETag") or self._etag

@@ -118,17 +118,15 @@ def answer(wanted: Asked, data: bytes) -> str:
 
 
 def _event(data: bytes, wanted: Asked) -> Mapping[str, Any]:
-    if wanted.format == "text" and not (wanted.by_agent or data.strip()):
-        return {}
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
         said = None
-    if not isinstance(said, dict):
-        if wanted.format == "text" and not wanted.by_agent:
-            return {}
-        raise ValueError("standard input holds no JSON of an event")
-    return said
+    if isinstance(said, dict):
+        return said
+    if wanted.format == "text" and not wanted.by_agent:
+        return {}
+    raise ValueError("standard input holds no JSON of an event")
 
 
 def _text(wanted: Asked, said: Mapping[str, Any]) -> str:

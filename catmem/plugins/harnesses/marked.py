@@ -142,17 +142,8 @@ def _block(name: str, body: str, said: Mapping[str, str], newline: str) -> str:
 def without(text: str, block: MarkedBlock) -> str:
     """The text that there was before the block was put in, and what was written outside of it since."""
     newline = dominant_newline(text)
-    head, tail = text[: block.start], text[block.end :]
-    for each in (newline, "\n"):
-        put = each * _count(block.said.get("before"))
-        if put and head.endswith(put):
-            head = head.removesuffix(put)
-            break
-    for each in (newline, "\n"):
-        put = each * _count(block.said.get("after"))
-        if put and tail.startswith(put):
-            tail = tail.removeprefix(put)
-            break
+    before, after = (newline * _count(block.said.get(key)) for key in ("before", "after"))
+    head, tail = text[: block.start].removesuffix(before), text[block.end :].removeprefix(after)
     joins = head.removeprefix(BOM) and tail and not head.endswith("\n") and not tail.startswith(("\n", "\r\n"))
     return head + (newline if joins else "") + tail
 

@@ -12,8 +12,6 @@ from typing import Any
 from catmem.plugins.harnesses.sync_targets import declared_syncs
 from catmem.workspace.root import Root
 
-HOOKED = ("claude", "codex", "gemini", "vscode", "cursor")
-"""Harnesses whose settings can call the hook."""
 _SECONDS = 10
 
 

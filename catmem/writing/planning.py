@@ -30,10 +30,7 @@ from catmem.writing.matching import Says, WriterView, find_entry, says
 from catmem.writing.operation import Operation
 from catmem.writing.terms import Terms, body_of, each_of
 from catmem.writing.written import (
-    on_alike,
-    on_double,
     on_expiry,
-    on_nearly_same,
     on_same_text,
     on_tags,
     on_title,
@@ -111,7 +108,9 @@ class _Draft:
         title = self.terms.title(category)
         like = self._nearly_same(category, body)
         made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
-        self._remark(made, None if like is None else on_nearly_same(like, to_agent=self.terms.to_agent))
+        if like is not None:
+            near = preview(like, to_agent=self.terms.to_agent)
+            self._remark(made, f"is nearly what {near!r} says; if it is the same fact, replace that one")
         self._remark(made, on_expiry(tags, self.terms))
         self._remark(made, on_words_like_tags(body, to_agent=self.terms.to_agent))
 
@@ -142,7 +141,7 @@ class _Draft:
         made = self._put_instead(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
         if "verified_date" not in tags and given.get("verified_date", True):
             self._remark(made, on_verification(old_tags))
-        self._remark(made, on_double(made.category) if doubled else None)
+        self._remark(made, f"is in {made.category} twice now" if doubled else None)
         self._remark(made, on_words_like_tags(body, to_agent=self.terms.to_agent))
 
     def remove(self, operation: Operation) -> None:
@@ -161,7 +160,7 @@ class _Draft:
         self._check_threats([operation.to_category or ""], category)
         doubled = self._same(category, entry.body) is not None
         made = self._take("move", move_entry(self.document, entry, category, title=self.terms.title(category)))
-        self._remark(made, on_double(category) if doubled else None)
+        self._remark(made, f"is in {category} twice now" if doubled else None)
 
     def verify(self, operation: Operation) -> None:
         entry = self._entry(operation)
@@ -209,7 +208,8 @@ class _Draft:
             entity=self.terms.entity,
             to_agent=self.terms.to_agent,
         )
-        self._remark(entry, on_alike(entry, alike) if alike > 1 else None)
+        if alike > 1:
+            self._remark(entry, f"is in {entry.category} {alike} times, word for word; the first of them was meant")
         if not self.made[says(entry)]:
             self._refuse_unseen(entry, operation.expected)
             words = operation.content

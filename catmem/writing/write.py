@@ -24,7 +24,7 @@ from catmem.text import size_of
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.operation import Operation
 from catmem.writing.request import Request
-from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration, on_waiting
+from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
@@ -259,7 +259,10 @@ def _proposed(a: Write, plan: Plan) -> Written:
 def _waiting(a: Write, made: NewProposal, entries: tuple[Entry, ...], warnings: tuple[str, ...] = ()) -> Written:
     """What is in the file now, and the id to ask for."""
     waiting = None if a.dry_run and not made.repeated else made.id
+    said = "this would wait for a person as a proposal"
+    if waiting is not None:
+        said = f"waiting: it is proposal {waiting}, and a person decides on it; the file is as it was"
     now = a.workspace.store.read(a.entity)
-    text, notes = now.data.decode(errors="replace"), (on_waiting(waiting), *made.notes)
+    text, notes = now.data.decode(errors="replace"), (said, *made.notes)
     more = {"notes": notes, "warnings": warnings, "waiting": waiting, "repeated": made.repeated}
     return _written(a, now, text, text, entries=entries, changed=False, **more)

@@ -173,13 +173,6 @@ _NAME_SHOWN = 80
 """Characters of a tag's name that a note shows."""
 
 
-def on_waiting(name: str | None) -> str:
-    """What to tell the writer of a write that waits; without a ``name`` it is only tried."""
-    if name is None:
-        return "this would wait for a person as a proposal"
-    return f"waiting: it is proposal {name}, and a person decides on it; the file is as it was"
-
-
 def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue], *, to_agent: bool) -> str:
     """Why a text was not added again, to an entry with the tags ``old``; tags that were ``given`` need another verb."""
     said = "is already there, so no second copy was made"
@@ -211,11 +204,6 @@ def on_verification(tags: Mapping[str, TagValue]) -> str | None:
     return None if day is None else f"has new words, so its verification of {day} is gone; verify it if they hold"
 
 
-def on_alike(entry: Entry, count: int) -> str:
-    """What to know of an entry that was meant, where ``count`` entries say the same."""
-    return f"is in {entry.category} {count} times, word for word; the first of them was meant"
-
-
 def on_title(before: Document, after: Document) -> str | None:
     """What to know of a flat file whose leading heading, an entry so far, is its title since it has a section."""
     if before.scan.headers or before.title is not None or after.title is None or not before.entries:
@@ -232,16 +220,6 @@ def on_unshared(entity: str) -> str:
         f"{entity} is not in the shared layout, so Hermes Agent's own tool may take neighbours and headers along with "
         "an entry; mend it, where its limit leaves room: catmem fmt --layout shared"
     )
-
-
-def on_double(category: str) -> str:
-    """What to know of an entry whose words its category had already."""
-    return f"is in {category} twice now"
-
-
-def on_nearly_same(like: Entry, *, to_agent: bool) -> str:
-    """What to know of an addition that looks like one fact with an entry that is there."""
-    return f"is nearly what {preview(like, to_agent=to_agent)!r} says; if it is the same fact, replace that one"
 
 
 def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:

@@ -325,7 +325,7 @@ def could_go(
 ) -> list[dict[str, Any]]:
     """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20.
 
-    Before all others come those of the ids ``own``, which are the profile's that is told; ``None`` for a person.
+    Before all others come those of the ids ``own``, which the profile wrote that asks; ``None`` for a person.
     """
     rated = []
     for index, entry in enumerate(entries):

@@ -7,7 +7,6 @@ import logging
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from functools import lru_cache
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -144,13 +143,6 @@ _HEADERS = (
 )
 
 
-@lru_cache(maxsize=256)
-def _missing(there: tuple[bytes, ...]) -> tuple[tuple[bytes, bytes], ...]:
-    """The headers that an answer with these names has to be given. They are few sets, asked for again and again."""
-    names = {name.lower() for name in there}
-    return tuple(each for each in _HEADERS if each[0] not in names)
-
-
 class Answers:
     """Turns every error into an answer, and lets no other leave: the server lives on. Writes the log of requests.
 
@@ -174,7 +166,8 @@ class Answers:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = [*message.get("headers", ())]
-                message = {**message, "headers": [*headers, *_missing(tuple(name for name, _ in headers))]}
+                names = {name.lower() for name, _ in headers}
+                message = {**message, "headers": [*headers, *(each for each in _HEADERS if each[0] not in names)]}
             await send(message)
 
         try:

@@ -272,13 +272,8 @@ async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.
     """What a synchronous call of the library gives, made in a worker thread within the time of the request."""
     workers: Workers = request.app.state.workers
     writes = request.scope["method"] not in _READS
-    operation = partial(_one_operation, function, *args, **kwargs)
+    operation = partial(one_reading()(function), *args, **kwargs)
     return await workers.call(operation, deadline=request.scope[DEADLINE], writes=writes)
-
-
-def _one_operation(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    with one_reading():
-        return function(*args, **kwargs)
 
 
 def stopping() -> RequestError:

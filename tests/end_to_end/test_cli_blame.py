@@ -66,19 +66,6 @@ def test_what_comes_back_has_its_past(user, monkeypatch):
 # --- log -----------------------------------------------------------------------------------------------------------
 
 
-def test_the_log_of_a_profile_has_both_files(user):
-    run("remove", "-p", "neo", "15th")
-    assert "neo/user" not in run("log", "neo").stdout  # there is nothing to tell it from
-    run("add", "-p", "neo", "-t", "memory", "-c", "rules", "In memory.")
-    text = run("log", "neo").stdout
-    assert text.startswith("neo/user\n")
-    assert "\n\nneo/memory\n" in text
-    assert "Added to rules: In memory.\n" in text
-    assert "Removed from rules: Invoices are due on the 15th.\n" in text
-    files = run_json("log", "neo", "-n", "1")["files"]
-    assert [(each["entity"], len(each["revisions"])) for each in files] == [("neo/user", 1), ("neo/memory", 1)]
-
-
 def test_the_log_of_an_entry_is_of_the_file_that_holds_it(user):
     run("add", "-p", "neo", "-t", "memory", "-c", "rules", "In memory.")
     run("add", "-p", "neo", "-c", "rules", "Something else.")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.end_to_end.terminal import USER, begun, copied, error_of, run, snapshot
+from tests.end_to_end.terminal import USER, begun, copied, run, snapshot
 from tests.patches import patched
 from tests.together import together
 
@@ -131,7 +131,15 @@ def test_a_dry_run_of_restore_writes_nothing(user):
     assert result.stderr.startswith("Nothing was written.")
 
 
-# --- replay --------------------------------------------------------------------------------------------------------
+# --- names, usage, and the real command ----------------------------------------------------------------------------
+
+
+@together("arguments", [("log", "neo"), ("diff", "neo", "1", "3")])
+def test_looking_at_the_history_writes_nothing(user, arguments):
+    user.write_text(USER + EDITED)
+    before = snapshot(user.parents[2])
+    run(*arguments)
+    assert snapshot(user.parents[2]) == before
 
 
 def test_replay_writes_every_revision(user, tmp_path):
@@ -144,47 +152,3 @@ def test_replay_writes_every_revision(user, tmp_path):
     }  # fmt: skip
     assert (tmp_path / "history/neo/USER/1.md").read_text() == USER
     assert (tmp_path / "history/neo/USER/3.md").read_bytes() == user.read_bytes()
-
-
-# --- names, usage, and the real command ----------------------------------------------------------------------------
-
-COMMANDS = {
-    "log": ("log", "{}"),
-    "diff": ("diff", "{}"),
-    "restore": ("restore", "{}", "1"),
-    "log --verify": ("log", "{}", "--verify", "out"),
-}
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-@together(
-    ("entity", "code", "hint"),
-    [
-        ("ned", "unknown_name", "Did you mean 'neo'?"),
-        ("neo/usr", "unknown_target", "user"),
-        ("neo/user/more", "unknown_target", "user"),
-        ("../neo", "unknown_target", "user"),
-        ("/user", "unknown_name", ""),
-    ],
-)
-def test_a_name_that_is_no_entity(user, command, entity, code, hint):
-    arguments = [argument.format(entity) for argument in COMMANDS[command]]
-    said = error_of(*arguments)
-    assert said["code"] == code
-    assert hint in said["hint"]
-
-
-@together(
-    ("command", "code"),
-    [("log", "missing"), ("diff", "missing"), ("restore", "missing"), ("log --verify", "unknown_target")],
-)
-def test_the_path_of_a_file_that_is_not_there(user, command, code):
-    assert error_of(*[argument.format("neo/USER.md") for argument in COMMANDS[command]])["code"] == code
-
-
-@together("arguments", [("log", "neo"), ("diff", "neo", "1", "3")])
-def test_looking_at_the_history_writes_nothing(user, arguments):
-    user.write_text(USER + EDITED)
-    before = snapshot(user.parents[2])
-    run(*arguments)
-    assert snapshot(user.parents[2]) == before

@@ -374,19 +374,6 @@ def test_a_lock_that_git_left_in_conflict_is_told_and_kept(place):
     assert f"is kept as {LOCK_NAME}.bak." in result.stderr
 
 
-def test_some_categories_alone(place, neo):
-    said = run("seed", "boss", "neo", "-c", "rules", "--category", "talk", *AS_OF)
-    assert (said.stdout, neo.read_text(encoding="utf-8")) == ("neo/user: 3 added (revision 1)\n", NEO)
-    boss = place / "homes" / "boss" / "USER.md"
-    boss.write_text("## Talk\nLikes coffee.\n", encoding="utf-8")
-    assert "1 file would change" in run("seed", "boss", "neo", "-c", "talk", "--check", *AS_OF, status=1).stderr
-    assert "-Vendor" not in run("seed", "boss", "neo", "-c", "talk", "--dry-run", *AS_OF).stdout
-    run("seed", "boss", "neo", "-c", "talk", *AS_OF)
-    assert "Vendor is Acme." in neo.read_text(encoding="utf-8")
-    assert run("seed", "boss", "neo", "-c", "talk", "--check", *AS_OF).stderr.startswith("In sync")
-    run("seed", "boss", "neo", "--check", *AS_OF, status=1)
-
-
 @together("mode", ["--dry-run", "--check", "--status", "--ephemeral"])
 def test_on_drift_is_for_a_seed_that_writes(place, mode):
     said = run("seed", "boss", "neo", mode, "--on-drift", "refuse", *AS_OF, status=2)

@@ -56,22 +56,6 @@ def test_paths_are_shown_from_the_working_folder(place, monkeypatch):
     assert result.stderr.startswith("1 file: ")
 
 
-@pytest.mark.parametrize("by", ["option", "setting", "option over setting"])
-def test_what_is_milder_is_counted_and_not_shown(place, by):
-    if by != "option":
-        put(place / "catmem.yaml", f"version: 1\nlint: {{min_severity: {'warning' if by == 'setting' else 'hint'}}}\n")
-    given = () if by == "setting" else ("--min-severity", "warning")
-    result = lint(*given, status=1)
-    assert "CM297" not in result.stdout
-    assert result.stderr == "4 files: 2 warnings, 1 hint (see --min-severity hint)\n"
-    said = json.loads(lint(*given, "--format", "json", status=1).stdout)
-    assert said["counts"] == {"error": 0, "warning": 2, "hint": 1}
-    assert [each["code"] for each in said["diagnostics"]] == ["CM298", "CM299"]
-    assert "notice" not in lint(*given, "--format", "github", status=1).stdout
-    (run,) = json.loads(lint(*given, "--format", "sarif", status=1).stdout)["runs"]
-    assert [each["ruleId"] for each in run["results"]] == ["CM298", "CM299"]
-
-
 def test_what_is_not_shown_does_not_fail(place):
     result = lint("--min-severity", "error")
     assert result.stdout == ""

@@ -1,7 +1,5 @@
 """``catmem list``."""
 
-import hashlib
-import json
 from functools import partial
 
 import pytest
@@ -32,21 +30,6 @@ def test_for_people(place):
         ["user:5", "talk", "unverified", "two"],
         ["memory:2", "notes", "unverified", "x" * 71 + "…"],
     ]
-
-
-def test_what_a_write_may_expect_is_in_the_json(place):
-    def files(*choices):
-        return json.loads(run("-p", "neo", "--root", place, "--format", "json", *choices).stdout)["files"]
-
-    user = place / "homes" / "neo" / "USER.md"
-    digest = f"sha256:{hashlib.sha256(user.read_bytes()).hexdigest()}"
-    assert files() == {
-        "user": {"revision": None, "digest": digest},
-        "memory": {"revision": None, "digest": files()["memory"]["digest"]},
-    }
-    assert list(files("-t", "memory")) == ["memory"]
-    command("replace", "-p", "neo", "--root", str(place), "two", "three", "--expected", digest)
-    assert files("-t", "user")["user"]["revision"] == "2"
 
 
 @together(

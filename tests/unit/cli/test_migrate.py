@@ -57,22 +57,6 @@ def test_the_other_files_are_migrated_if_one_cannot_be(place):
 LABELLED = "[WORK FLOW] One.\n§\n[COMM] Short.\n§\n[WORK-FLOW] Two.\n§\n[HR/PAY] Three.\n§\n[COMMUNICATION STILE] Four.\n§\n[OPS-112] Ticket.\n"
 
 
-def test_categories_are_proposed_for_labels_that_name_none(place):
-    put(place / "more.md", "[WORK-FLOW] Five.\n")
-    put(place / "labels.md", LABELLED)
-    assert run("labels.md", "more.md", "--dry-run").stderr.splitlines()[-5:] == [
-        "labels that name no category; --declare would declare these in catmem.yaml:",
-        "  work-flow: {title: Work Flow}                      3 entries  [WORK FLOW], [WORK-FLOW]",
-        "  hr-pay: {title: Hr/Pay}                            1 entry    [HR/PAY]",
-        (
-            "  communication-stile: {title: Communication Stile}  1 entry    [COMMUNICATION STILE] "
-            "(did you mean communication-style?)"
-        ),
-        "  Or give the labels there as aliases of another category, and run this again.",
-    ]
-    assert (place / "catmem.yaml").read_text() == CONFIG
-
-
 def test_they_are_declared_when_asked(place):
     put(place / "catmem.yaml", "# ours\ntaxonomy:\n  categories:\n    comm: {}   # talk\nversion: 1\n")
     put(place / "homes" / "neo" / "USER.md", LABELLED)

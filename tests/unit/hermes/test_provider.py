@@ -193,20 +193,3 @@ def test_what_hermes_setup_asks_for_is_kept(home, tmp_path):
     assert defaults == {"root": str(tmp_path), "profile": "coder"}
     provider.save_config({"root": "../..", "profile": "default"}, str(home.path))
     assert provider.get_status_config(None)["profile"] == "default"
-
-
-# --- what Hermes Agent's own tool has no word for ---
-
-
-def test_the_tool_seeds_other_homes_in_the_layout_that_is_safe_there(provider, home, tmp_path):
-    put(tmp_path / "catmem-profiles" / "coder.yaml", PROFILE + "tier: 1\n")
-    put(
-        tmp_path / "catmem-profiles" / "default.yaml",
-        "memory_dir: memories\nseed_from: coder\nuser_memory_categories: [tastes]\n",
-    )
-    answer = call(provider, action="seed")
-    assert (answer["success"], answer["files"][0]["added"]) == (True, 1), answer
-    text = (tmp_path / "memories" / "USER.md").read_text(encoding="utf-8")
-    assert "Tea, not coffee." in text
-    assert "CANARY" not in text
-    assert is_shared(parse(text))

@@ -1,15 +1,12 @@
 """Slices for the files that Hermes Agent reads: layout, limits, its own edits, and files that are not its own."""
 
-from contextlib import closing
 from datetime import date
 
 import pytest
 
 from catmem.errors import CatmemError
 from catmem.model.document import parse
-from catmem.model.layout import formatted, is_shared
-from catmem.plugins.hermes.setup_root import make_root_over
-from catmem.plugins.hermes.setup_status import statuses
+from catmem.model.layout import is_shared
 from catmem.plugins.hermes.sync import plan_sync
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.plugins.sorting.sort_list import read_list
@@ -155,19 +152,3 @@ def test_a_file_without_room_for_the_layout_keeps_its_own_and_the_answer_says_so
     written = workspace.replace("coder", "Tea, tea.", "Tea.")
     assert user.read_text(encoding="utf-8") == "## Tastes\nTea.\n"
     assert "catmem fmt --layout shared" in written.warnings[0]
-
-
-def test_a_sync_warns_of_a_source_that_hermes_would_break(tmp_path):
-    homes = make_homes(tmp_path / "hermes", "coder", config="memory: {}\n")
-    put(tmp_path / "hermes" / "memories" / "USER.md", SOURCE)
-    root = make_root_over(homes["default"])[0].root
-    put(root / "catmem-profiles" / "coder.yaml", PROFILE.replace("boss", "default"))
-    workspace = Workspace.open(root, search=False)
-    with closing(workspace.store):
-        plan = synced(workspace, homes, "default", None)
-        assert [note for note in plan.notes if "default/user is not in the shared layout" in note]
-        (home,) = statuses([homes["default"]])
-        assert [problem for problem in home.problems if "fmt --layout shared" in problem]
-        put(homes["default"].memories / "USER.md", formatted(parse(SOURCE), "shared"))
-        assert synced(workspace, homes, "default", None).notes == ()
-        assert statuses([homes["default"]])[0].problems == ()

@@ -7,7 +7,6 @@ import pytest
 from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.plugins.hermes.setup_homes import read_config
 from catmem.plugins.hermes.setup_root import make_root_over
-from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
 
@@ -51,18 +50,6 @@ def call(provider, **arguments):
 
 
 ADD = {"action": "add", "content": "Green tea.", "category": "tastes"}
-
-
-def test_a_write_waits_whatever_the_root_says(provider, home):
-    answer = call(provider, **ADD)
-    assert (answer["success"], answer["changed"]) == (True, False)
-    assert "a person decides" in answer["message"]
-    assert "Green" not in (home.memories / "USER.md").read_text()
-    ws = Workspace.open(home.root, search=False)
-    ws.approve(answer["waiting"])
-    ws.store.close()
-    assert "Green" in (home.memories / "USER.md").read_text()
-    assert call(provider, action="proposals")["proposals"][0]["state"] == "approved"
 
 
 def test_nothing_is_written_where_it_cannot_be_asked(provider, home):

@@ -7,7 +7,7 @@ from mcp_types import ListToolsResult
 
 from catmem.mcp.tools import instructions, tools_of
 from tests.roots import make_root, put_bytes
-from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, client_of, root, talks, told
+from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, client_of, root, talks
 
 TWELVE = [f"workflow-rules-{name}" for name in ("finance", "travel", "hiring", "vendors", "taxes", "legal")] + [
     *("communication-style", "approval-conventions", "projects-current", "people-and-roles", "tools-and-access"),
@@ -92,21 +92,6 @@ def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approv
     said = instructions(workspace, "neo")
     assert f"{TWELVE[-1]} 12+12 (24 out)" in said
     assert len(sent.encode()) + len(said.encode()) < 8_000
-
-
-@talks
-async def test_what_is_over_the_budget_is_named_and_listed_by_category(tmp_path):
-    workspace = root(tmp_path)
-    profile = "user_memory_categories: [talk, rules]\nprompt: {budget: {user: 60}}\n"
-    (tmp_path / "profiles" / "neo.yaml").write_text(profile)
-    said, _ = await introduced(workspace)
-    assert "talk 2+0 (1 out), rules 1+0 (1 out)" in said
-    assert "memory_list with the category" in said
-    async with client_of(workspace) as client:
-        listed = await told(client, "memory_list", category="rules")
-        whole = await told(client, "memory_list")
-    assert [entry["body"] for entry in listed["entries"]] == ["Invoices are due on the 15th."]
-    assert whole["categories"] == {"talk": 2, "rules": 1}
 
 
 def test_a_name_that_would_be_withheld_is_counted_and_not_told(tmp_path):

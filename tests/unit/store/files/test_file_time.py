@@ -16,18 +16,6 @@ def notes(store):
     return [revision.note.get(FILE_TIME) for revision, _ in store.replay("user")]
 
 
-def test_a_late_write_to_a_file_that_is_out_already(store, file):
-    add(store, b"first\n")
-    with file.open("ab") as late:
-        add(store, b"ours\n")
-        late.write(b"late\n")
-        late.flush()
-        os.utime(late.fileno(), ns=(THEN + 10**9, THEN + 10**9))
-        add(store, b"more\n")
-    found = {revision.op: revision.note.get(FILE_TIME) for revision, _ in store.replay("user")}
-    assert found["late"] == "2026-01-01T00:00:01.123456Z"
-
-
 def test_a_new_journal_after_damage(store, file, tmp_path):
     add(store, b"ours\n")
     store.close()

@@ -3,7 +3,7 @@
 import pytest
 
 from catmem.errors import StoreError
-from tests.unit.store.journals import Quick, fill, journal_in, put, segments
+from tests.unit.store.journals import fill, journal_in, put, segments
 
 SMALL = {"segment_records": 4}
 
@@ -44,30 +44,6 @@ def test_two_first_writers_of_a_segment_do_not_write_over_each_other(tmp_path, a
             put(other, b"theirs")
         other.refresh()
         assert other.head_data("USER.md") == b"mine"
-
-
-def test_no_descriptor_stays_open(tmp_path):
-    class Open(Quick):
-        count = 0
-
-        def open(self, *args, **kwargs):
-            self.count += 1
-            return super().open(*args, **kwargs)
-
-        def close(self, descriptor):
-            self.count -= 1
-            super().close(descriptor)
-
-    system = Open()
-    with journal_in(tmp_path, system, **SMALL) as journal:
-        fill(journal, 14)
-        list(journal.replay())
-        journal.find("USER.md", "3")
-        journal.erase(lambda _, data: data.replace(b"3", b"x"))
-        journal.verify()
-        journal.refresh()
-        assert system.count == 1
-    assert system.count == 0
 
 
 def test_an_anchor_is_contained_until_the_journal_is_rolled_back(tmp_path):

@@ -94,21 +94,6 @@ def test_a_segment_whose_only_record_is_cut_off_is_written_to_again(tmp_path):
     assert codes(tmp_path) == ["journal_leftover"]
 
 
-def test_a_record_that_its_writer_took_back_is_forgotten(written):
-    folder, _ = written
-    newest = segments(folder)[-1]
-    before = newest.read_bytes()
-    with journal_in(folder) as reader, journal_in(folder) as writer:
-        put(writer, b"taken back")
-        reader.refresh()
-        assert reader.head_data("USER.md") == b"taken back"
-        newest.write_bytes(before)
-        writer.refresh()
-        put(writer, b"instead, and somewhat longer than what was taken back")
-        reader.refresh()
-        assert reader.head_data("USER.md") == b"instead, and somewhat longer than what was taken back"
-
-
 @pytest.mark.parametrize("line", [0, 1])
 def test_damage_before_a_good_record_is_refused_by_reader_and_writer(written, line):
     folder, _ = written
@@ -269,3 +254,18 @@ def test_what_is_no_regular_file_is_refused_and_waits_for_nobody(tmp_path):
     os.mkfifo(tmp_path / "000000000001.log")
     assert head_after_repair(tmp_path) is None
     assert codes(tmp_path) == ["journal_damaged"]
+
+
+def test_a_record_that_its_writer_took_back_is_forgotten(written):
+    folder, _ = written
+    newest = segments(folder)[-1]
+    before = newest.read_bytes()
+    with journal_in(folder) as reader, journal_in(folder) as writer:
+        put(writer, b"taken back")
+        reader.refresh()
+        assert reader.head_data("USER.md") == b"taken back"
+        newest.write_bytes(before)
+        writer.refresh()
+        put(writer, b"instead, and somewhat longer than what was taken back")
+        reader.refresh()
+        assert reader.head_data("USER.md") == b"instead, and somewhat longer than what was taken back"

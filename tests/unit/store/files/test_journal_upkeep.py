@@ -71,19 +71,6 @@ def test_what_is_erased_is_nowhere_and_all_else_is_as_it_was(tmp_path):
         assert put(journal, b"goes on").base == before[-1].head
 
 
-def test_erasing_twice_changes_nothing_the_second_time_and_keeps_the_first_tombstones(tmp_path):
-    with_secrets(tmp_path)
-    with journal_in(tmp_path, **SMALL) as journal:
-        journal.erase(redact)
-        once = {path: path.read_bytes() for path in segments(tmp_path)}
-        assert journal.erase(redact) == 0
-        assert {path: path.read_bytes() for path in segments(tmp_path)} == once
-        tombstones = {record.sequence: record.was for record in journal.records() if record.was}
-        assert journal.erase(lambda _, data: data.replace(b"[erased]", b"")) == 7
-        assert tombstones.items() <= {record.sequence: record.was for record in journal.records()}.items()
-        assert journal.verify() == []
-
-
 @pytest.mark.parametrize("skip", range(3))
 @pytest.mark.parametrize("call", ["write_at", "fsync", "rename"])
 def test_an_erasure_that_was_stopped_leaves_a_good_journal_and_is_finished_by_the_next(tmp_path, call, skip):

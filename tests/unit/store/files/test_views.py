@@ -36,16 +36,3 @@ def test_a_copy_is_kept_of_what_others_wrote_and_not_of_what_is_merely_in_the_wa
     assert len(backups(file)) == kept
     assert (error.drift_backup is not None, error.found is not None) == (bool(kept), bool(kept))
     assert error.path == str(file)
-
-
-def test_where_no_outsider_wrote_since_there_is_no_copy(store, file):
-    def refuse(_):
-        raise DriftError("an entry that the caller saw is another one now")
-
-    seen = add(store, b"more\n")
-    add(store, b"more\n")
-    for expected in (seen.revision, None):
-        with pytest.raises(DriftError) as caught:
-            store.commit(ENTITY, expected, refuse, Change(on_drift="merge"))
-        assert caught.value.drift_backup is None
-    assert backups(file) == []

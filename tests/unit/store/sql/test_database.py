@@ -22,18 +22,3 @@ def test_what_nobody_ended_does_not_go_on_in_the_next_transaction(database):
         link.text("INSERT INTO facts VALUES (2)")
     with database.looking() as link:
         assert [tuple(row) for row in link.text("SELECT fact FROM facts")] == [(2,)]
-
-
-def test_a_transaction_that_fails_leaves_nothing(database):
-    with database.writing() as link:
-        link.text("CREATE TABLE facts (fact INTEGER)")
-
-    def write_half():
-        with database.writing() as link:
-            link.text("INSERT INTO facts VALUES (1)")
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write_half()
-    with database.writing() as link:
-        assert list(link.text("SELECT fact FROM facts")) == []

@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from catmem.errors import DriftError, StaleError
+from catmem.errors import DriftError
 from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import EXTERNAL, Change
 from catmem.workspace.rows import RowCodec
-from tests.unit.store.sql.clients import shell
 
 USER, OTHER = "trinity/user", "neo/user"
 TEXT = b"## Rules\n[created: 2026-11-21] one\n\xc2\xa7\ntwo\n\n## Projects\nthree\n"
@@ -105,20 +104,6 @@ def test_a_change_of_a_column_that_is_derived_is_drift_too(url, client, folder, 
     store.close()
 
 
-@pytest.mark.parametrize("error", [ValueError, StaleError, KeyboardInterrupt])
-def test_what_others_wrote_is_recorded_though_the_update_fails(store, client, error):
-    put(store)
-    client.run(INSERT)
-
-    def update(_):
-        raise error("no")
-
-    with pytest.raises(error):
-        store.commit(USER, None, update, Change())
-    assert [each.agent for each in store.log(USER)] == [EXTERNAL, "person"]
-    assert store.read(USER).revision == "2"
-
-
 # --- rows that are no entries ---
 
 BAD = {
@@ -167,29 +152,3 @@ def test_rows_that_are_no_entries_are_refused_until_they_are_mended(store, clien
     )
     assert add(store, b"").adopted == "2"
     assert bodies(store) == ["one", "mended", "three"]
-
-
-# --- SQLite's REPLACE ---
-
-REPLACES = {
-    "replace": "REPLACE INTO user_memories (id, entity, category, content) VALUES (1, 'neo/user', 'rules', 'theirs')",
-    "insert or replace": (
-        "INSERT OR REPLACE INTO user_memories (id, entity, category, content) VALUES (1, 'neo/user', 'rules', 'theirs')"
-    ),
-    "update or replace": "UPDATE OR REPLACE user_memories SET id = 1 WHERE content = 'hers'",
-    "by rowid": "UPDATE OR REPLACE user_memories SET rowid = 1 WHERE content = 'hers'",
-}
-
-
-@pytest.mark.parametrize("recursive", ["ON", "OFF"])
-@pytest.mark.parametrize("statement", REPLACES.values(), ids=REPLACES)
-def test_the_row_that_a_replace_takes_away_is_noticed(store, client, recursive, statement):
-    if client.kind != "sqlite":
-        pytest.skip("PostgreSQL has no such statement")
-    put(store)
-    put(store, b"## Rules\nhers\n", OTHER)
-    shell(client.path, f"PRAGMA recursive_triggers = {recursive};", f"{statement};")
-    assert bodies(store) == ["two", "three"]
-    assert bodies(store, OTHER) == (["hers"] if "UPDATE" in statement else ["hers", "theirs"])
-    assert add(store, b"\n").adopted == "2"
-    assert [fault for fault in store.verify() if fault.damage] == []

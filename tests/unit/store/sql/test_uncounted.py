@@ -143,26 +143,6 @@ def test_missing_triggers_are_made_again_and_what_was_changed_meanwhile_is_taken
     assert [fault.code for fault in later.verify() if fault.damage] == []
 
 
-def test_a_table_that_a_foreign_tool_rebuilt_is_counted_again(store, later, client):
-    if client.kind != "sqlite":
-        pytest.skip("how tools change a column in SQLite")
-    put(store)
-    ((made,),) = client.run("SELECT sql FROM sqlite_master WHERE name = 'user_memories'")
-    for statement in (
-        "BEGIN",
-        made.replace("user_memories", "rebuilt", 1),
-        "INSERT INTO rebuilt SELECT * FROM user_memories",
-        "DROP TABLE user_memories",
-        "ALTER TABLE rebuilt RENAME TO user_memories",
-        "UPDATE user_memories SET content = 'theirs' WHERE content = 'two'",
-        "COMMIT",
-    ):
-        client.run(statement)
-    assert bodies(later) == ["one", "theirs", "three"]
-    assert swap(later, b"three", b"mine").adopted == "2"
-    assert later.verify() == []
-
-
 # --- a schema that changes while it is open ---
 
 

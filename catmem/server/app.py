@@ -73,6 +73,8 @@ def create_app(
 
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
+    if app.state.settings.page:  # of a large root the first overview takes seconds; what is wrong, the page says
+        app.state.workers.pool.submit(app.state.overviews.read)
     yield
     app.state.stopping.set()
     for end in app.state.endings:

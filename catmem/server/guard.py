@@ -49,7 +49,7 @@ class ServerSettings:
 
     ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and every
     caller is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
-    is in bytes. ``timeout`` is how many seconds a request may be worked on, from its header on.
+    is in bytes. ``timeout`` is how many seconds one request may take, from its header to its answer.
     """
 
     host: str = "127.0.0.1"
@@ -189,7 +189,7 @@ _CLOSE = {"Connection": "close"}
 
 
 def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive:
-    """What a client sends, of ``max_body`` bytes at most."""
+    """What a client sends, of ``max_body`` bytes at most and within ``timeout`` seconds."""
     length = header(scope, b"content-length")
     if length is not None and header(scope, b"transfer-encoding") is not None:
         # A proxy may have taken the other one for the end of the body: what comes next has no certain sender.
@@ -202,12 +202,20 @@ def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive
     # The protocol has refused what is no number; a very long one is too large whatever it says.
     if length is not None and (len(length) > len("9" * 18) or int(length) > settings.max_body):
         raise _too_large(settings.max_body)
-    scope[DEADLINE] = asyncio.get_running_loop().time() + settings.timeout
-    size = 0
+    until = scope[DEADLINE] = asyncio.get_running_loop().time() + settings.timeout
+    size, whole = 0, False
 
     async def received() -> Message:
-        nonlocal size
-        message = await receive()
+        nonlocal size, whole
+        if whole:
+            return await receive()  # after the body: that the client is gone
+        try:
+            async with asyncio.timeout_at(until):
+                message = await receive()
+        except TimeoutError:
+            hint = "Nothing was done. Send it again."
+            raise RequestError("the body did not come in time", code="slow_body", hint=hint, headers=_CLOSE) from None
+        whole = not message.get("more_body", False)
         size += len(message.get("body", b""))
         if size > settings.max_body:
             raise _too_large(settings.max_body)

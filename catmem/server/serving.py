@@ -11,12 +11,13 @@ from contextlib import contextmanager
 
 import uvicorn
 from starlette.applications import Starlette
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from catmem.errors import ConfigError
 from catmem.workspace import root as sockets
 
-_CONNECTIONS = 512
-"""Connections that may be open at once; a request on one more is answered with 503."""
+CONNECTIONS = 512
+"""Connections that may be open at once. Where they are, one on which nothing is asked makes room for the next."""
 _SECONDS_TO_END = 8
 """How long requests that are under way may take when the server is stopped. Writes that were begun take longer."""
 _KEEP_ALIVE = 20
@@ -45,14 +46,14 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
     """Serve on the socket until SIGINT or SIGTERM, and finish what is under way. The store is left open."""
     config = uvicorn.Config(
         app,
-        http="h11",
+        http=HttpConnection,
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_CONNECTIONS,
+        limit_concurrency=CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_SECONDS_TO_END,
         h11_max_incomplete_event_size=_LONGEST_HEADER,
@@ -62,6 +63,24 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
         asyncio.run(HttpServer(config, ready, app.state.stopping.set).serve_on(listening))
     finally:
         app.state.workers.close()
+
+
+class HttpConnection(H11Protocol):
+    """uvicorn's, whose limit counts silent connections too: where it is reached, the oldest of these ends."""
+
+    connections: set[HttpConnection]  # type: ignore[assignment]  # no others are made
+    cycle: RequestResponseCycle | None  # type: ignore[assignment]
+    begun = 0.0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin, and make room for the request that comes: who never asked leaves before who may ask again."""
+        silent = [each for each in self.connections if each.cycle is None or each.cycle.response_complete]
+        super().connection_made(transport)
+        self.begun = self.loop.time()
+        if silent and len(self.connections) >= CONNECTIONS:
+            oldest = min(silent, key=lambda each: (each.cycle is not None, each.begun))
+            self.connections.discard(oldest)
+            oldest.transport.abort()
 
 
 class HttpServer(uvicorn.Server):

@@ -15,6 +15,7 @@ from itertools import count
 import pytest
 
 from catmem.jsonable import jsonable
+from catmem.server.serving import CONNECTIONS
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run_json, write_root
@@ -171,6 +172,15 @@ BAD = {
 }
 
 
+@pytest.fixture
+def patient(root):
+    """A server that waits longer for bodies."""
+    put(root / "catmem.yaml", "version: 1\n")
+    with serving(root) as server:
+        yield server
+        server.stop()
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     """One server for many requests that are wrong."""
@@ -210,15 +220,36 @@ BEGUN = b"POST /mem/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicati
 """A request whose body does not come."""
 
 
-def test_bodies_that_do_not_come_stop_nobody(running):
+def test_bodies_that_do_not_come_are_left_and_stop_nobody(running):
     slow = [running.connect() for _ in range(50)]
     try:
         for client in slow:
             client.sendall(BEGUN)
         assert running.ask("GET", "/readyz")[0] == 200
+        for client in slow:
+            assert b" 408 " in client.recv(100)
     finally:
         for client in slow:
             client.close()
+
+
+@pytest.mark.parametrize("said", [b"", b"GET /healthz HTTP/1.1\r\nHost: loc"], ids=["nothing", "half a header"])
+def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(patient, said):
+    """The oldest end, so that one which waits for its answer never does."""
+    with patient.connect() as waiting:
+        waiting.sendall(BEGUN)
+        silent = []
+        try:
+            for _ in range(CONNECTIONS + 20):
+                silent.append(patient.connect())
+                silent[-1].sendall(said)
+            for path in ("/healthz", "/readyz", "/healthz"):
+                assert patient.get_status(path) == 200
+            waiting.sendall(b'"a":  1}')
+            assert b" 422 " in waiting.recv(100)
+        finally:
+            for client in silent:
+                client.close()
 
 
 def test_a_disk_that_is_full_in_the_middle_loses_nothing_and_is_written_again_when_there_is_room(root):

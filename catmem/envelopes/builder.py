@@ -22,7 +22,7 @@ from catmem.envelopes.papers import Sender
 from catmem.envelopes.parsing import envelope_of, fields_in, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError
 from catmem.jsonable import jsonable
-from catmem.names import is_declared, is_name
+from catmem.names import DECLARED_RULE, is_declared, is_name
 from catmem.store.contract import PERSON, Change, Snapshot, revision_number
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
@@ -68,7 +68,12 @@ def plain_envelope(
         acting = None if sender is None else workspace.profile(sender.profile)
         prev = base_named(fields) if base is None else base.revision or 0
         given = {**fields, "entity_id": named, "prev_rev": prev} if "entity_id" in fields else {**fields}
-        envelope = envelope_of(fields_in(_completed(agent, acting, given)))
+        try:
+            envelope = envelope_of(fields_in(_completed(agent, acting, given)))
+        except EnvelopeError as error:
+            if error.key == "entity_id":
+                error.hint = f"Write PROFILE/user or PROFILE/memory; PROFILE alone is PROFILE/user. {DECLARED_RULE}"
+            raise
         owner, _, target = envelope.entity_id.partition("/")
         if not target:
             declared_of(workspace, owner, acting)

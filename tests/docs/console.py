@@ -79,6 +79,8 @@ class Shell:
         scripts = sysconfig.get_path("scripts")
         self._environment = {
             "CATMEM_PERSON": "",
+            "CLAUDE_CONFIG_DIR": "",
+            "CODEX_HOME": "",
             "HOME": str(scratch),
             "LANG": "C.UTF-8",
             "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}",

@@ -124,7 +124,7 @@ JSON_CALLS = {
     "fsck ENTITY": ["fsck", "neo", "--root", "demo"],
     "import": ["import", "--from", "hermes", "-p", "neo", "-t", "memory", "demo/homes/orchestrator/USER.md", "--root", "demo"],
     "export": ["export", "-p", "neo", "--root", "demo"],
-    "sync": ["sync", "--profile", "neo", "--to", "copilot", "--root", "demo"],
+    "sync": ["sync", "--profile", "neo", "--to", "copilot", "--project", "demo", "--root", "demo"],
     "hermes install": ["hermes", "install", "--home", "hermes", "--as", "neo", "--root", "demo", "--yes"],
     "hermes status": ["hermes", "status", "--home", "hermes"],
     "hermes uninstall": ["hermes", "uninstall", "--home", "hermes", "--yes"],

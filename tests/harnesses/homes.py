@@ -108,10 +108,10 @@ class Home:
 @contextmanager
 def home_of(folder: Path):
     """The home, as that of the user for as long as it lasts."""
-    before = os.environ.get("HOME")
+    names = ("HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME")
+    before = {name: os.environ.pop(name) for name in names if name in os.environ}
     os.environ["HOME"] = str(folder / "home")
     try:
         yield Home(folder)
     finally:
-        if before is not None:
-            os.environ["HOME"] = before
+        os.environ.update(before)

@@ -326,6 +326,15 @@ def test_a_harness_that_is_not_here_is_refused_and_no_folder_is_made(home):
     assert home.folders() == before - {".claude"}
 
 
+def test_a_folder_that_the_user_moved_is_the_one_that_is_written(home, monkeypatch):
+    monkeypatch.setenv("CODEX_HOME", str(home.home / "moved"))
+    home.declare(harness="codex")
+    assert home.one().error.code == "no_harness"
+    (home.home / "moved").mkdir()
+    assert home.one().path == home.home / "moved" / "AGENTS.md"
+    assert not (home.home / ".codex" / "AGENTS.md").exists()
+
+
 def test_links_are_followed_inside_and_not_out(home, tmp_path):
     home.agent.parent.mkdir(parents=True)
     other = home.home / "dotfiles.md"

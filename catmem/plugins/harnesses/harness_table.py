@@ -64,8 +64,12 @@ def _openclaw(text: str, name: str) -> tuple[int, int]:
     return len(text), 4_000 if name == "USER.md" else 20_000
 
 
-CLAUDE = os.environ.get("CLAUDE_CONFIG_DIR") or "~/.claude"
-CODEX = os.environ.get("CODEX_HOME") or "~/.codex"
+def own_folders() -> dict[str, str]:
+    """The folders that harnesses let a user move, by what templates call them."""
+    moved = {"claude": os.environ.get("CLAUDE_CONFIG_DIR"), "codex": os.environ.get("CODEX_HOME")}
+    return {name: folder or f"~/.{name}" for name, folder in moved.items()}
+
+
 CODEX_LIMIT = 32_768
 """Bytes of all AGENTS.md from the top of a project down, where ``config.toml`` does not say."""
 _RULES = "catmem-{name}"
@@ -74,7 +78,7 @@ HARNESSES: Mapping[str, Harness] = {
     "claude-agent": Harness(
         "the memory of a subagent of Claude Code",
         {
-            "user": (CLAUDE, "agent-memory/{agent}/MEMORY.md"),
+            "user": ("{claude}", "agent-memory/{agent}/MEMORY.md"),
             "project": ("{project}", ".claude/agent-memory/{agent}/MEMORY.md"),
             "local": ("{project}", ".claude/agent-memory-local/{agent}/MEMORY.md"),
         },
@@ -88,7 +92,7 @@ HARNESSES: Mapping[str, Harness] = {
     "claude": Harness(
         "the instructions of Claude Code",
         {
-            "user": (CLAUDE, "CLAUDE.md"),
+            "user": ("{claude}", "CLAUDE.md"),
             "project": ("{project}", "CLAUDE.md"),
             "local": ("{project}", "CLAUDE.local.md"),
         },
@@ -100,7 +104,7 @@ HARNESSES: Mapping[str, Harness] = {
     "claude-rules": Harness(
         "a rules file of Claude Code",
         {
-            "user": (CLAUDE, f"rules/{_RULES}.md"),
+            "user": ("{claude}", f"rules/{_RULES}.md"),
             "project": ("{project}", f".claude/rules/{_RULES}.md"),
         },
         "file",
@@ -109,7 +113,7 @@ HARNESSES: Mapping[str, Harness] = {
     ),
     "codex": Harness(
         "the instructions of Codex",
-        {"user": (CODEX, "AGENTS.md"), "project": ("{project}", "AGENTS.md")},
+        {"user": ("{codex}", "AGENTS.md"), "project": ("{project}", "AGENTS.md")},
         masks=("CLAUDE.md",),
         masked_by="AGENTS.override.md",
         counts="the next run",

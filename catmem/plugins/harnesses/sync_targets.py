@@ -13,7 +13,7 @@ from catmem.config.profile import profile_names
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnknownNameError
 from catmem.files import shown_path
-from catmem.plugins.harnesses.harness_table import CODEX, CODEX_LIMIT, HARNESSES, Harness
+from catmem.plugins.harnesses.harness_table import CODEX_LIMIT, HARNESSES, Harness, own_folders
 from catmem.workspace.root import Root, run_git
 
 
@@ -40,7 +40,7 @@ class DeclaredSync:
     def filled(self, template: str) -> str:
         """A template of the table with what is declared in it."""
         values = {"agent": self.agent, "workspace": "~/.openclaw/workspace", "apply_to": "**", **self.said}
-        return template.format_map({**values, "name": self.name, "part": "{part}"})
+        return template.format_map({**values, **own_folders(), "name": self.name, "part": "{part}"})
 
 
 class SyncTarget(NamedTuple):
@@ -174,7 +174,7 @@ def _codex_limit() -> int:
     import tomllib
 
     try:
-        said = tomllib.loads(Path(expand_user(CODEX), "config.toml").read_text(encoding="utf-8"))
+        said = tomllib.loads(Path(expand_user(own_folders()["codex"]), "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return CODEX_LIMIT
     limit = said.get("project_doc_max_bytes", CODEX_LIMIT)

@@ -67,13 +67,14 @@ purge neo/user "office" --yes
 fsck neo/user --repair
 promote --all
 fsck --repair
+fsck -p neo/user
 prompt neo
 """
 """Done to every root, one after the other; on every third one again, with JSON."""
 
 HELP = """
 init show list prompt add replace remove move verify search status proposals review lint rule schema undo seed promote fmt
-sort tidy migrate access stats log blame diff audit watch mcp serve token hermes import export branches merge write
+sort tidy migrate access stats log blame diff audit watch mcp serve token hermes hook sync import export branches merge write
 envelope key role-hash rollout simulate merge-driver fsck doctor restore purge store help
 token:list token:new token:remove hermes:install hermes:status hermes:sync hermes:uninstall key:list key:new key:remove
 rollout:bypass rollout:report store:copy store:info
@@ -346,6 +347,15 @@ simulate --agents 1 --writes 2 --store nowhere --entities 1 --seed 7 --on-stale 
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/theirs.md homes/neo/USER.md
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/base.md homes/neo/USER.md
 watch neo/user --as neo -n 0 --format jsonl
+hook -p neo --limit 500 --format text < "{}"
+hook --by-agent --root . < "{\\"hook_event_name\\": \\"SubagentStart\\", \\"agent_type\\": \\"neo\\"}"
+hook --config claude -p neo
+sync -p neo --to copilot --project ../home --dry-run --as-of 2026-11-21
+sync -p neo --to openclaw --workspace ../home --root . --format json
+sync --check --status
+sync --again
+sync --print-agent neo
+sync --remove --all
 mcp -p neo --config
 mcp -p neo --transport http --host nowhere.invalid --port 0
 serve --host nowhere.invalid --port 0 --allow-host example.org --no-tokens --no-page --no-access-log

@@ -19,6 +19,7 @@ TIMES = {
 """When and where something was done, by which build, and how long it took. Two moments may be in one second, or in two, so no numbers.
 A key of an agent is named by its second."""
 IDS = {
+    "ASSET": r"(?<=\?v=)[0-9a-f]{12}\b",
     "PROPOSAL": r"p-[0-9a-f]{10}\b",
     "TOKEN": r"catmem_[0-9a-f]{12}_[\w-]{43}",
     "CALLER": r"(?<!v=)(?<![\w-])[0-9a-f]{12}\b",

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from select import select
 from typing import Any, NamedTuple, cast
 
 import click
@@ -22,6 +23,8 @@ _NARROWEST = len("e WORDS")
 _STDIN = "standard input"
 _END = b"\x04\0"
 """Ctrl-D, and what a terminal makes of one that was typed ahead."""
+_SAME_WORD = 0.4
+"""Seconds within which a further key belongs to the one before."""
 
 
 class Answer(NamedTuple):
@@ -190,6 +193,9 @@ class Dialogue:
         termios.tcsetattr(terminal, termios.TCSADRAIN, at_once)
         try:
             typed = os.read(terminal, DEFAULT_LIMITS.file_bytes)
+            # Who types a word gives no answer with its first letter, and none to the next question with the others.
+            while not typed.endswith(b"\n") and select([terminal], [], [], _SAME_WORD)[0]:
+                typed += os.read(terminal, DEFAULT_LIMITS.file_bytes)
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
         shown = typed.decode(errors="replace")

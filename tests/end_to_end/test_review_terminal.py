@@ -1,5 +1,7 @@
 """``catmem review`` on a terminal, as a person meets it."""
 
+import time
+
 import pytest
 
 from tests.end_to_end.pseudo_terminal import terminals
@@ -80,3 +82,15 @@ def test_an_editor(place, opened, tmp_path):
     terminal.type("q\n")
     assert terminal.status() == 1
     assert "Likes green tea." in text(place)
+
+
+def test_who_types_a_word_answers_neither_this_question_nor_the_next(place, opened):
+    terminal = opened()
+    terminal.wait_for(PROMPT)
+    for letter in "skip\n":
+        terminal.type(letter)
+        time.sleep(0.05)
+    assert "keep: it still holds" in terminal.wait_for(PROMPT)  # asks again
+    terminal.type("q")
+    terminal.wait_for("3 of 3 are left.")
+    assert text(place) == NEO

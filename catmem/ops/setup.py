@@ -100,8 +100,8 @@ def init(
     devops, designer, finance, legal, sales, marketing, writer, researcher, data, support, operations, people and home;
     --dry-run shows what a name gets. Another name gets one category, which is called so.
 
-    No file that exists is changed, but for lines added to .gitignore and .gitattributes; with other content in the way
-    nothing is written.
+    In a root, --profile alone adds specialists, and their categories to catmem.yaml. Else no file that exists is
+    changed, but for lines added to .gitignore and .gitattributes; with other content in the way nothing is written.
     """
     if from_hermes and (example or with_git or start):
         raise UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")

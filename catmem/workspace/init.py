@@ -18,14 +18,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from catmem.config.config import CONFIG_NAME, refuse_bad_name
+from catmem.config.config import CONFIG_NAME, load_config, refuse_bad_name
 from catmem.config.declaring import with_categories
 from catmem.config.json_schema import nearest, shown
-from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS
+from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS, profile_names
 from catmem.config.selector import Selectors
-from catmem.config.yamlfile import parse_yaml
+from catmem.config.yamlfile import YAML_LIMIT, parse_yaml
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
-from catmem.files import os_errors, read_bounded
+from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, kits_text, profile_texts
@@ -146,7 +146,7 @@ domains:                        # how long a verified fact stays fresh, by its t
 stale_after: 90d                # all others
 # Of what others wrote, an agent's changes wait until you say yes: catmem proposals, and docs/approvals.md.
 approval: others
-# Characters that a file may have: no write makes one longer, and a longer entry is changed only by who has read it.
+# Characters that a file may have. No write makes one longer; a verification may, by its date.
 # These are the limits of Hermes Agent. Raise them, here or in a profile, or take the line out, and files may grow.
 """
 
@@ -191,8 +191,13 @@ def make_root(
     start: Iterable[str | Path] = (),
     dry_run: bool = False,
 ) -> NewRoot:
-    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing."""
-    root = Path(folder)
+    """Write a configuration, profiles and a memory file into ``folder``, which is made if it is missing.
+
+    In a root that is there already, ``profiles`` alone are added to it.
+    """
+    root, start = Path(folder), list(start)
+    if profiles and not (example or start) and os.path.lexists(root / CONFIG_NAME):
+        return _added(root, profiles, dry_run=dry_run)
     memory = _memory_files(start)
     notes: tuple[str, ...] = ()
     shipped = profile_texts()
@@ -220,12 +225,7 @@ def make_root(
     kept = [name for name, data in files.items() if is_there(root / name, data)]
     in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
     if in_the_way:
-        hint = "Choose another folder, or move them away first."
-        if CONFIG_NAME in in_the_way:
-            hint = (
-                "To add a specialist to this root, write profiles/NAME.yaml with 'seed_from: orchestrator' and its "
-                "categories (docs/profiles.md), then run 'catmem seed --all'. For a new root choose another folder."
-            )
+        hint = "Choose another folder, or move them away first. 'catmem init --profile NAME' alone adds a specialist."
         raise WouldOverwriteError(root, in_the_way, hint)
     ignored = root / ".gitignore"
     to_ignore = _lines_to_add(ignored, _IGNORED, str.rstrip)
@@ -236,6 +236,33 @@ def make_root(
         written.append(ignored.name)
     is_new = CONFIG_NAME in written
     return NewRoot(root, tuple(written), tuple(kept), notes if is_new else (), (*categories,) if is_new else ())
+
+
+def _added(root: Path, names: Sequence[str], *, dry_run: bool) -> NewRoot:
+    """Profiles for a root that is there, and in its ``catmem.yaml`` the categories that it does not declare yet."""
+    config, shipped = load_config(root), profile_texts()
+    declared, config_path = config.taxonomy.categories, root / CONFIG_NAME
+    own, categories, notes = profiles_of([name for name in names if name not in shipped], declared)
+    place = os.path.relpath(config.profiles_dir, config.root)
+    there = set(profile_names(config.profiles_dir))
+    files = {
+        f"{place}/{name}.yaml": text.encode()
+        for name, text in _chosen(shipped, names, own).items()
+        if name in names or name not in there
+    }
+    kept = [name for name, data in files.items() if is_there(root / name, data)]
+    in_the_way = [path for name in names if name in there and (path := f"{place}/{name}.yaml") not in kept]
+    if in_the_way:
+        raise WouldOverwriteError(root, in_the_way, "Change what is there, or choose another name.")
+    new = {each.slug: each.title for each in categories if each.slug not in declared}
+    old = read_bounded(config_path, YAML_LIMIT)
+    text = with_categories(old.decode(), new, config_path).encode() if new else old
+    written = [name for name in files if name not in kept]
+    if not dry_run:
+        _write(root, {name: files[name] for name in written}, "")
+        if new:
+            rewrite_file(config_path, old, text)
+    return NewRoot(root, (*written, *([CONFIG_NAME] if new else [])), tuple(kept), tuple(notes), tuple(categories))
 
 
 def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:

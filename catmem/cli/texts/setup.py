@@ -28,10 +28,7 @@ def _init(done: Init, call: Call) -> None:
         place = [] if where == "." or done.over else [f"cd {shlex.quote(where)}"]
         emit("\nNext:\n" + "".join(f"  {step}\n" for step in [*place, *done.next]))
         if not (done.over or call.values["example"] or call.values["profiles"]):
-            emit(
-                "\nTo add a specialist later, write profiles/NAME.yaml with 'seed_from: orchestrator' and its "
-                "categories,\nand run 'catmem seed --all'.\n"
-            )
+            emit("\nTo add a specialist later: catmem init --profile NAME\n")
     for name, error in done.skipped.items():
         say(f"{name}: skipped; mend this and run it again")
         print_error(error)

@@ -37,11 +37,31 @@ def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, m
     monkeypatch.chdir(tmp_path)
     result = run("un s")
     assert "  cd 'un s'\n" in result.stdout
-    said = run("un s", "--profile", "legal", status=2).stderr
-    assert "To add a specialist to this root, write profiles/NAME.yaml with 'seed_from: orchestrator'" in said
     assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")] == [
         "catmem.yaml", "USER.md", "orchestrator.yaml", ".gitignore",
     ]  # fmt: skip
+
+
+def test_a_specialist_is_added_to_a_root_that_is_there(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("--profile", "coder")
+    before = (tmp_path / "catmem.yaml").read_text(encoding="utf-8")
+    assert "would write ./profiles/legal.yaml" in run("--profile", "legal", "--dry-run").stdout
+    made = run("--profile", "legal")
+    after = (tmp_path / "catmem.yaml").read_text(encoding="utf-8")
+    new = [line for line in after.splitlines() if line not in before.splitlines()]
+    assert [line.rpartition("/")[2] for line in made.stdout.splitlines() if line.startswith("wrote ")] == [
+        "legal.yaml",
+        "catmem.yaml",
+    ]
+    assert new
+    assert all("{title: " in line for line in new)
+    assert all(line in after.splitlines() for line in before.splitlines())
+    command("add", "-p", "orchestrator", "-c", "communication-style", "Likes tea.")
+    command("seed", "--all")
+    assert "Likes tea." in command("prompt", "legal").stdout
+    (tmp_path / "profiles" / "legal.yaml").write_text("seed_from: orchestrator\n", encoding="utf-8")
+    assert "profiles/legal.yaml" in run("--profile", "legal", status=2).stderr
 
 
 def test_what_it_proposes_next_works(tmp_path, monkeypatch):

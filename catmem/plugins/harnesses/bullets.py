@@ -84,7 +84,7 @@ def sections_of(prompt: Prompt, targets: Iterable[str], safe: Callable[[str], st
 
 def body_of(sections: Sequence[BulletSection], note: str = "") -> str:
     """The text of some sections, a heading above those of each target; nothing where there are none."""
-    text, target = "", None
+    text = target = ""
     for each in sections:
         if each.bullets:
             text += ("\n" if text else "") + (f"## {_TITLES[each.target]}\n\n" if each.target != target else "")

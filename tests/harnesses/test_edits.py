@@ -186,10 +186,14 @@ def test_rights_are_those_of_the_profile(written):
         ("### Rules\n", "### Secret Plans\n- Mine.\n\n### Rules\n"),
     )
     done = written.one()
-    assert done.error.code == "forbidden"
+    assert [note for note in done.notes if "taken back: Invoices go out on Sundays." in note]
+    assert [note for note in done.notes if "taken back: Mine." in note]
     assert waiting(written) == []
-    assert "Sundays" in written.agent.read_text()
-    assert "- Mine." in written.agent.read_text()
+    text = written.agent.read_text()
+    assert "- Invoices go out on Fridays." in text
+    assert "Sundays" not in text
+    assert "- Mine." not in text
+    assert written.one().state == "in sync"
 
 
 def test_a_block_that_was_taken_out_is_not_put_back(written):

@@ -20,7 +20,7 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from catmem.errors import CatmemError, ChangedMeanwhileError, EditError, OverBudgetError, ProposalError
+from catmem.errors import CatmemError, ChangedMeanwhileError, EditError, ForbiddenError, OverBudgetError, ProposalError
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.names import UNCATEGORIZED
 from catmem.plugins.harnesses.bullets import (
@@ -45,7 +45,7 @@ from catmem.plugins.harnesses.sync_targets import (
     targets_of,
 )
 from catmem.prompt.prompt import Prompt
-from catmem.text import DEFAULT_LIMITS, decode
+from catmem.text import DEFAULT_LIMITS, decode, first_line
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
 from catmem.writing.operation import Operation
@@ -55,6 +55,8 @@ SyncState = Literal[
 ]
 _LEFT_ALONE = {"refused", "edited", "taken out"}
 _CONFLICT = 3
+_WIDTH = 100
+"""Characters of the words that are taken back, as they are shown."""
 _ATTEMPTS = 3
 _ROOT_DIGITS = 8
 
@@ -347,6 +349,10 @@ class _SyncWork:
                     self.dropped.add(_key(edit))
                 else:
                     made.error = error
+            except ForbiddenError as error:
+                self.dropped.add(_key(edit))
+                words = first_line(edit.new.body, _WIDTH) if edit.new else "an entry was taken out"
+                made.notes.append(f"{error.message}: what stood in {made.path.name} is taken back: {words}")
             except CatmemError as error:
                 error.hint = f"It stays in {made.path.name}, and memory is as it was."
                 made.error = error

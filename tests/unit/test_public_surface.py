@@ -93,7 +93,7 @@ MEMBERS = {
     "Merge": {"conflicts", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "hint", "line", "message", "name", "path", "region",
-        "related", "severity", "sort_key", "start",
+        "related", "severity", "sort_key", "start", "with_copies",
     },
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {

@@ -99,7 +99,7 @@ def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: 
                 "the folder is not empty", code="not_empty", path=to, hint="Name a new folder, or an empty one."
             )
         for name in names:
-            rebuilding = _Rebuilding(workspace, to, name)
+            rebuilding = _LogRebuild(workspace, to, name)
             revisions += rebuilding.run(heads_only=heads_only)
             heads += rebuilding.heads()
             mismatches += rebuilding.mismatches
@@ -109,7 +109,7 @@ def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: 
     return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults, unreadable)
 
 
-class _Rebuilding:
+class _LogRebuild:
     def __init__(self, workspace: Root, to: Path, entity: str) -> None:
         owner, _, target = entity.partition("/")
         declared = workspace.config.entities.get(entity)

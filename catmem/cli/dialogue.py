@@ -27,7 +27,7 @@ _SAME_WORD = 0.4
 """Seconds within which a further key belongs to the one before."""
 
 
-class Answer(NamedTuple):
+class AnswerKey(NamedTuple):
     """An answer that a question has: its letter, its name, what it does, and what words may follow it."""
 
     letter: str
@@ -44,7 +44,7 @@ class Question:
     terminal an answer is one key, and what takes words ends with Enter, unless the question ``has_only_keys``.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[AnswerKey, ...]
     quits: str
     refused: str = "Nothing was written."
     stays: str = "nothing was written."
@@ -68,7 +68,7 @@ class Question:
         at_once = (each.letter for each in self.answers if self.has_only_keys or not each.words)
         return "".join((*at_once, "q?"))
 
-    def answer(self, reply: Reply) -> Answer | None:
+    def answer(self, reply: Reply) -> AnswerKey | None:
         """The answer that a reply is, ``None`` for none."""
         found = next((each for each in self.answers if each.letter == reply.letter), None)
         return None if found is None or (reply.rest and not found.words) else found

@@ -94,7 +94,7 @@ class _Mark(NamedTuple):
     brackets: bool
 
 
-class _Said(NamedTuple):
+class _LabelParts(NamedTuple):
     """What one label says: a category or tags; or neither, and why it stays in the text."""
 
     category: str | None = None
@@ -165,12 +165,12 @@ def _mark_at(text: str, meanings: LabelVocabulary, tag_limit: int, *, is_first: 
 
 def _understood(
     mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: LabelVocabulary, tag_limit: int
-) -> _Said:
+) -> _LabelParts:
     category = meanings.category(mark.name)
     if category is not None:
-        return _Said(category)
+        return _LabelParts(category)
     if not mark.brackets:
-        return _Said(why="it begins with no label")
+        return _LabelParts(why="it begins with no label")
     pair = _PAIR.fullmatch(mark.name)
     if pair:
         pairs: list[tuple[str, TagValue]] = [(pair[1], pair[2].strip())]
@@ -179,28 +179,28 @@ def _understood(
         pairs = [(key, value if isinstance(value, str) else list(value)) for key, value in read]
     else:
         near = nearest(slugify(mark.name), meanings.taxonomy.declared().keys() - {UNCATEGORIZED})
-        return _Said(why=f"{mark.shown} names no declared category{f'; did you mean {near}?' if near else ''}")
+        return _LabelParts(why=f"{mark.shown} names no declared category{f'; did you mean {near}?' if near else ''}")
     return _as_tags(mark, pairs, has, meanings)
 
 
 def _as_tags(
     mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, TagValue], meanings: LabelVocabulary
-) -> _Said:
+) -> _LabelParts:
     tags: dict[str, TagValue] = {}
     for named, value in pairs:
         key, given = meanings.tag(named, value)
         if key not in meanings.tags:
-            return _Said(why=f"{mark.shown} names no declared tag")
+            return _LabelParts(why=f"{mark.shown} names no declared tag")
         there = tags.get(key, has.get(key))
         if there is None:
             tags[key] = given
         elif given != there and given not in (there if isinstance(there, list) else ()):
-            return _Said(why=f"{mark.shown} says other than the tag {key} that the entry has")
+            return _LabelParts(why=f"{mark.shown} says other than the tag {key} that the entry has")
     faults = tag_faults(tags, meanings.tag_schemas)
     if faults:
         key, message = faults[0]
-        return _Said(why=f"{mark.shown} is no tag: {key} {message}")
-    return _Said(tags=tags)
+        return _LabelParts(why=f"{mark.shown} is no tag: {key} {message}")
+    return _LabelParts(tags=tags)
 
 
 def _meaning(mark: _Mark, category: str, meanings: LabelVocabulary) -> str:

@@ -76,7 +76,7 @@ class LintedEntry:
 
 
 @dataclass(frozen=True, eq=False)
-class _Text:
+class _LintedText:
     """A file with a path from the root (with ``/``), the text that was read, and offsets as lines and columns."""
 
     path: str
@@ -115,7 +115,7 @@ class _Text:
 
 
 @dataclass(frozen=True, eq=False)
-class LintedFile(_Text):
+class LintedFile(_LintedText):
     """A memory file. ``document`` is empty for one that is not UTF-8, too large, or could not be read (``error``).
 
     ``owner`` and ``target`` are the profile whose file it is, and which of the two; ``None`` for another file.
@@ -152,7 +152,7 @@ class LintedFile(_Text):
 
 
 @dataclass(frozen=True, eq=False)
-class LintedYaml(_Text):
+class LintedYaml(_LintedText):
     """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
 
     ``values`` is what stands in it (``None`` if it could not be read as YAML), ``positions`` the line and column of

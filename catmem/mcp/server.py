@@ -88,7 +88,7 @@ def make_server(workspace: Workspace, profile: str, callers: Sessions | None = N
     return _Memory(workspace, name, callers).server
 
 
-_Context: TypeAlias = "ServerRequestContext[Any]"
+_ServerContext: TypeAlias = "ServerRequestContext[Any]"
 _Pages: TypeAlias = types.PaginatedRequestParams | None
 
 
@@ -131,7 +131,7 @@ class _Memory:
         )
         self.server.middleware.append(self.introduced)
 
-    async def introduced(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
+    async def introduced(self, ctx: _ServerContext, call_next: CallNext) -> HandlerResult:
         """Say what is on file as it is when a client connects, and begin its conversation before its first call."""
         if ctx.method in _OPENING:
             work = partial(instructions, self.workspace, self.profile)
@@ -139,7 +139,7 @@ class _Memory:
             await self._off_the_loop(lambda: self._session(ctx))
         return await call_next(ctx)
 
-    def _session(self, ctx: _Context) -> ToolSession:
+    def _session(self, ctx: _ServerContext) -> ToolSession:
         """The conversation of a request: that of its pipe or session, or else of its caller."""
         named = ctx.session._connection.session_id  # noqa: SLF001 - the SDK tells of it in no other way
         if ctx.request is None or named is not None:
@@ -151,10 +151,10 @@ class _Memory:
 
     # --- tools -----------------------------------------------------------------------------------------------------
 
-    async def list_tools(self, _: _Context, __: _Pages) -> types.ListToolsResult:
+    async def list_tools(self, _: _ServerContext, __: _Pages) -> types.ListToolsResult:
         return types.ListToolsResult(tools=await self._read(lambda: tools_of(self.workspace, self.profile)))
 
-    async def call_tool(self, ctx: _Context, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, ctx: _ServerContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in {tool.name for tool in all_tools()}:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         session = self._session(ctx)
@@ -174,7 +174,7 @@ class _Memory:
             is_error=not answer["success"],
         )
 
-    async def _tell_of_new_categories(self, ctx: _Context) -> None:
+    async def _tell_of_new_categories(self, ctx: _ServerContext) -> None:
         """Tell clients that the list of resources changed, if it did since it was last listed."""
         before = self._listed
         if before is None:
@@ -193,15 +193,17 @@ class _Memory:
 
     # --- resources and the prompt ----------------------------------------------------------------------------------
 
-    async def list_resources(self, _: _Context, __: _Pages) -> types.ListResourcesResult:
+    async def list_resources(self, _: _ServerContext, __: _Pages) -> types.ListResourcesResult:
         listed = await self._read(lambda: _resources(self.workspace, self.profile))
         self._listed = tuple(each.name for each in listed)
         return types.ListResourcesResult(resources=listed)
 
-    async def list_templates(self, _: _Context, __: _Pages) -> types.ListResourceTemplatesResult:
+    async def list_templates(self, _: _ServerContext, __: _Pages) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
-    async def read_resource(self, ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        self, ctx: _ServerContext, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         session = self._session(ctx)
         text = await self._read(lambda: _category(self.workspace, self.profile, params.uri, session))
         if text is None:
@@ -209,10 +211,10 @@ class _Memory:
         contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=_MARKDOWN)
         return types.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(self, _: _Context, __: _Pages) -> types.ListPromptsResult:
+    async def list_prompts(self, _: _ServerContext, __: _Pages) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[PROMPT, SORT])
 
-    async def get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(self, ctx: _ServerContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         session = self._session(ctx)
         if params.name == SORT.name:
             text, said = (

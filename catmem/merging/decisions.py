@@ -55,12 +55,12 @@ class Disagreement:
 Ask: TypeAlias = Callable[[Any], Answer]
 """Says what becomes of each conflict."""
 
-How: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None
+HowDecided: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None
 """What a caller may say of conflicts: one word for all, the names of agents, the first before all others, a function
 that is asked of each, or nothing."""
 
 
-def asking(workspace: Root, past: MergeHistory, how: How, *, to_agent: bool) -> Ask:
+def asking(workspace: Root, past: MergeHistory, how: HowDecided, *, to_agent: bool) -> Ask:
     """The function that ``how`` stands for. Raises ``ConfigError`` (``unknown_agent``)."""
     if callable(how):
         return how

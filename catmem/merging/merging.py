@@ -14,7 +14,7 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
 from catmem.jsonable import jsonable
 from catmem.merging.branches import branches_of_all, content_merge, open_branches
-from catmem.merging.decisions import Answer, Ask, Disagreement, How, asking, settling
+from catmem.merging.decisions import Answer, Ask, Disagreement, HowDecided, asking, settling
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
 from catmem.names import is_declared
@@ -33,13 +33,13 @@ from catmem.writing.written import FileUsage, on_adoption, on_restoration
 class HowMerged(TypedDict, total=False):
     """How branches are merged; each may be left out.
 
-    ``precedence`` says what becomes of conflicts (``How``); ``drop`` closes the branches and takes nothing from them.
+    ``precedence`` says what becomes of conflicts (``HowDecided``); ``drop`` closes the branches without taking anything.
     ``actor`` is the profile that acts, ``None`` a person. ``dry_run`` writes nothing. ``expected`` is the head that the
     caller saw: the merge is refused if that is another one by now. Under the same ``op_id`` it is made once.
     ``allow_secret`` is a person's yes to a secret in words of their own.
     """
 
-    precedence: How
+    precedence: HowDecided
     drop: bool
     actor: str | None
     dry_run: bool
@@ -54,7 +54,7 @@ class MergeRequest:
 
     entity: str
     branches: Sequence[str] = ()
-    precedence: How = None
+    precedence: HowDecided = None
     drop: bool = False
     actor: str | None = None
     dry_run: bool = False
@@ -108,7 +108,7 @@ _ATTEMPTS = 8
 
 
 @dataclass(slots=True)
-class _Merging:
+class _MergeWork:
     """One merge, planned again and again if need be; answers that were given stay given."""
 
     workspace: Root
@@ -296,7 +296,7 @@ class _Merging:
 
 def plan_merge(workspace: Root, asked: MergeRequest) -> MergePlan:
     """What a merge would do; nothing is written, and what is not decided stands in the plan. See ``merge``."""
-    return _Merging(workspace, replace(asked, entity=entity_of(workspace, asked.entity))).plan()
+    return _MergeWork(workspace, replace(asked, entity=entity_of(workspace, asked.entity))).plan()
 
 
 def merge(workspace: Root, asked: MergeRequest) -> MergePlan:
@@ -312,7 +312,7 @@ def merge(workspace: Root, asked: MergeRequest) -> MergePlan:
                 code="bad_operation",
                 hint="Nothing was written. Give one of the two.",
             )
-        return _Merging(workspace, replace(asked, entity=trying.entity)).run(trying, checked_expected(prev))
+        return _MergeWork(workspace, replace(asked, entity=trying.entity)).run(trying, checked_expected(prev))
 
 
 def _refuse_merging(workspace: Root, entity: str, actor: str) -> None:
@@ -376,7 +376,9 @@ class JoinedAll:
     dry_run: bool
 
 
-def merge_all(workspace: Root, *, precedence: How = None, actor: str | None = None, dry_run: bool = False) -> JoinedAll:
+def merge_all(
+    workspace: Root, *, precedence: HowDecided = None, actor: str | None = None, dry_run: bool = False
+) -> JoinedAll:
     """Merge every open branch of a root that merges by itself, the oldest of an entity first."""
     if actor is not None:
         refuse_bounded(workspace, actor, "merge branches")

@@ -59,7 +59,7 @@ class Edited:
     entry: Entry | None
 
 
-class _Content(NamedTuple):
+class _EntryContent(NamedTuple):
     """What an entry is meant to say."""
 
     category: str
@@ -68,13 +68,13 @@ class _Content(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Proposal:
+class _EditProposal:
     """Edits in file order, and what they are meant to do."""
 
     edits: tuple[TextEdit, ...]
     gone: frozenset[int] = frozenset()
     """Where entries start in the old text that are replaced or removed."""
-    made: tuple[tuple[int, _Content], ...] = ()
+    made: tuple[tuple[int, _EntryContent], ...] = ()
     """Where entries start in the new text, and what they say."""
     new_section: tuple[str, str] | None = None
     """Category and title of a section that the edits open."""
@@ -104,7 +104,7 @@ def add_entry(  # noqa: PLR0913 - what the entry says and where it goes, by keyw
     ``title`` is the title of such a section; by default it is made from the slug. Raises ``EditError``: ``empty`` (no
     text), ``bad_tag``, ``bad_category`` (not a slug), ``not_text`` (a lone surrogate).
     """
-    content = _Content(category, _clean(body, optional=bool(tags)), _plain(tags or {}))
+    content = _EntryContent(category, _clean(body, optional=bool(tags)), _plain(tags or {}))
     text = _written(document, content)
     return _first_verified(document, _additions(document, content, text, title, after))
 
@@ -114,7 +114,9 @@ def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[
 
     Raises ``EditError``: ``empty``, ``bad_tag``, ``not_text``.
     """
-    content = _Content(entry.category, _clean(body, optional=bool(tags)), entry.tags if tags is None else _plain(tags))
+    content = _EntryContent(
+        entry.category, _clean(body, optional=bool(tags)), entry.tags if tags is None else _plain(tags)
+    )
     if tags is None:
         text = tag_blocks.write_body(entry.text, content.body, entry.tag_limit)
     else:
@@ -124,7 +126,7 @@ def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[
 
 def retag_entry(document: Document, entry: Entry, tags: Mapping[str, TagValue]) -> Edited:
     """Give an entry other tags and keep its body. Raises ``EditError``: ``bad_tag``, ``empty`` (nothing is left)."""
-    content = _Content(entry.category, entry.body, _plain(tags))
+    content = _EntryContent(entry.category, entry.body, _plain(tags))
     text = _written(document, content)
     if not text:
         raise _nothing_to_store()
@@ -144,7 +146,7 @@ def move_entry(document: Document, entry: Entry, category: str, *, title: str | 
     if entry.category == category:
         raise EditError(f"the entry is already in {category}", code="same_category")
     removed = remove_entry(document, entry)
-    content = _Content(category, entry.body, entry.tags)
+    content = _EntryContent(category, entry.body, entry.tags)
     added = _first_verified(removed.document, _additions(removed.document, content, entry.text, title, None))
     return Edited(added.document, _joined(removed, added), added.entry)
 
@@ -170,7 +172,7 @@ def _plain(tags: Mapping[str, TagValue]) -> dict[str, TagValue]:
     return {key: value if isinstance(value, str) else list(value) for key, value in tags.items()}
 
 
-def _written(document: Document, content: _Content) -> str:
+def _written(document: Document, content: _EntryContent) -> str:
     """An entry's text, tag block and body; a tag block that would be read as text is refused."""
     text = tag_blocks.write(content.tags, content.body)
     limit = document.limits.tag_block_chars
@@ -194,8 +196,8 @@ def stored_text(document: Document, text: str) -> str:
 
 
 def _additions(
-    document: Document, content: _Content, text: str, title: str | None, after: Entry | None
-) -> Iterator[_Proposal]:
+    document: Document, content: _EntryContent, text: str, title: str | None, after: Entry | None
+) -> Iterator[_EditProposal]:
     stored = stored_text(document, text)
     if stored.startswith(("# ", "#\t")):
         # It would read as the title at the head of a file with sections. Escapes are lexical, so one too many is none.
@@ -205,8 +207,8 @@ def _additions(
 
 
 def _additions_as(
-    document: Document, content: _Content, stored: str, title: str | None, after: Entry | None
-) -> Iterator[_Proposal]:
+    document: Document, content: _EntryContent, stored: str, title: str | None, after: Entry | None
+) -> Iterator[_EditProposal]:
     must_end = bool(unclosed_spans("\n" + stored))
     section: tuple[str, str] | None = None
     places: Iterable[EntryPlace]
@@ -220,7 +222,7 @@ def _additions_as(
     for place in places:
         edit = TextEdit(place.position, place.position, place.before + stored + place.after)
         start = place.position + len(place.before)
-        yield _Proposal((edit,), made=((start, content),), new_section=section)
+        yield _EditProposal((edit,), made=((start, content),), new_section=section)
 
 
 def _opens(document: Document, title: str) -> str | None:
@@ -243,7 +245,7 @@ def section_title(document: Document, category: str, title: str | None) -> str:
     )
 
 
-def _replacements(document: Document, entry: Entry, content: _Content, text: str) -> Iterator[_Proposal]:
+def _replacements(document: Document, entry: Entry, content: _EntryContent, text: str) -> Iterator[_EditProposal]:
     stored = stored_text(document, text)
     after = ending(document, entry.end) if unclosed_spans("\n" + stored) else ""
     gone = frozenset({entry.start})
@@ -254,10 +256,10 @@ def _replacements(document: Document, entry: Entry, content: _Content, text: str
     for lead, end in product(("", f"{document.newline}§{document.newline}"), ends):
         made = ((entry.start + len(lead), content),)
         for escaped in (stored, "\\" + stored) if stored.startswith(("# ", "#\t")) else (stored,):
-            yield _Proposal((TextEdit(entry.start, end, lead + escaped + after),), gone, made)
+            yield _EditProposal((TextEdit(entry.start, end, lead + escaped + after),), gone, made)
 
 
-def _removals(document: Document, entry: Entry) -> Iterator[_Proposal]:
+def _removals(document: Document, entry: Entry) -> Iterator[_EditProposal]:
     """Without the delimiter behind it, or the one in front, or the rest of its line; or else the bare text alone."""
     text = document.text
     gone = frozenset({entry.start})
@@ -265,12 +267,12 @@ def _removals(document: Document, entry: Entry) -> Iterator[_Proposal]:
     before = delimiter_before(document, entry.start)
     if behind:
         end = behind[1] + _newline_length(text, behind[1])
-        yield _Proposal((TextEdit(entry.start, end, ""),), gone)
+        yield _EditProposal((TextEdit(entry.start, end, ""),), gone)
     elif before and before[0] >= document.scan.start and not left_open(document, before[0]):
-        yield _Proposal((TextEdit(line_end_before(document, before), entry.end, ""),), gone)
+        yield _EditProposal((TextEdit(line_end_before(document, before), entry.end, ""),), gone)
     else:
-        yield _Proposal((TextEdit(entry.start, entry.end + _newline_length(text, entry.end), ""),), gone)
-    yield _Proposal((TextEdit(entry.start, entry.end, ""),), gone)
+        yield _EditProposal((TextEdit(entry.start, entry.end + _newline_length(text, entry.end), ""),), gone)
+    yield _EditProposal((TextEdit(entry.start, entry.end, ""),), gone)
 
 
 def _newline_length(text: str, position: int) -> int:
@@ -290,7 +292,7 @@ def _joined(removed: Edited, added: Edited) -> tuple[TextEdit, ...]:
 # --- verification --------------------------------------------------------------------------------------------------
 
 
-def _first_verified(document: Document, proposals: Iterator[_Proposal]) -> Edited:
+def _first_verified(document: Document, proposals: Iterator[_EditProposal]) -> Edited:
     for proposal in proposals:
         text = apply_edits(document.text, proposal.edits)
         start, end = proposal.edits[0].start, proposal.edits[-1].end
@@ -305,14 +307,14 @@ def _first_verified(document: Document, proposals: Iterator[_Proposal]) -> Edite
     )
 
 
-def _made(new: Document, proposal: _Proposal) -> Iterator[Entry | None]:
+def _made(new: Document, proposal: _EditProposal) -> Iterator[Entry | None]:
     for start, content in proposal.made:
         found = [entry for entry in new.entries_between(start, start + 1) if entry.start == start]
         says = [entry for entry in found if (entry.category, entry.body, entry.tags) == content]
         yield says[0] if says else None
 
 
-def _does_what_it_says(old: Document, new: Document, proposal: _Proposal) -> bool:
+def _does_what_it_says(old: Document, new: Document, proposal: _EditProposal) -> bool:
     if not _sections_agree(old, new, proposal):
         return False
     start, end = touched_region(old.scan, proposal.edits[0].start, proposal.edits[-1].end)
@@ -336,7 +338,7 @@ def _without_title(entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(category, below), *rest] if below else rest
 
 
-def _sections_agree(old: Document, new: Document, proposal: _Proposal) -> bool:
+def _sections_agree(old: Document, new: Document, proposal: _EditProposal) -> bool:
     before = [(header.category, header.title) for header in old.scan.headers]
     after = [(header.category, header.title) for header in new.scan.headers]
     if proposal.new_section is None:

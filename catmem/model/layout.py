@@ -177,7 +177,7 @@ Layout = Literal["plain", "shared"]
 UNCATEGORIZED_HEADER = f"## {UNCATEGORIZED}"
 
 
-class _Group(NamedTuple):
+class _EntryGroup(NamedTuple):
     """A header line (``None`` for what stands before the first) and the entries below it, as stored."""
 
     header: str | None
@@ -237,8 +237,8 @@ def repeated_entries(document: Document) -> list[str]:
     return [raw for raw, count in counts.items() if count > 1]
 
 
-def _groups(document: Document) -> list[_Group]:
-    groups = [_Group(None, UNCATEGORIZED, [])]
+def _groups(document: Document) -> list[_EntryGroup]:
+    groups = [_EntryGroup(None, UNCATEGORIZED, [])]
     sections = document.sections
     for entry in document.entries:
         while len(groups) <= len(sections) and sections[len(groups) - 1].start < entry.start:
@@ -254,8 +254,8 @@ def _at_line_start(document: Document, raw: str) -> str:
     return with_backslashes(raw, boundary_lines(raw, document.scan.categories))
 
 
-def _group(title: str, document: Document) -> _Group:
-    return _Group(_heading(2, title), document.scan.categories.category(title) or UNCATEGORIZED, [])
+def _group(title: str, document: Document) -> _EntryGroup:
+    return _EntryGroup(_heading(2, title), document.scan.categories.category(title) or UNCATEGORIZED, [])
 
 
 def _title_line(document: Document) -> str | None:
@@ -268,7 +268,7 @@ def _heading(level: int, title: str) -> str:
     return line if heading_at(line, 0, level)[1] == title else f"{line} #"
 
 
-def _plain(document: Document, groups: list[_Group]) -> Iterator[str]:
+def _plain(document: Document, groups: list[_EntryGroup]) -> Iterator[str]:
     """Header, entries joined by delimiter lines, one blank line before each header, a final newline."""
     # The last header of the shared layout says nothing where no entry follows it. The only header of a file does:
     # without one, a title is text and entries without a category are seen by default.
@@ -293,18 +293,18 @@ def _plain(document: Document, groups: list[_Group]) -> Iterator[str]:
         started = True
 
 
-def _shared(document: Document, groups: list[_Group]) -> Iterator[str]:
+def _shared(document: Document, groups: list[_EntryGroup]) -> Iterator[str]:
     """Everything joined by delimiter lines, no final newline, ``## __uncategorized__`` last."""
     title = _title_line(document)
     pieces = [] if title is None else [title]
     preamble, *sections = groups
     # Hermes Agent may remove whatever stands in front of any of them.
     pieces += [entry for single in preamble.entries for entry in _fit_for_start(document, [single])]
-    joined: dict[str, _Group] = {}
+    joined: dict[str, _EntryGroup] = {}
     for section in sections:
         joined.setdefault(section.category, section._replace(entries=[])).entries.extend(section.entries)
     if joined:
-        last = joined.pop(UNCATEGORIZED, None) or _Group(UNCATEGORIZED_HEADER, UNCATEGORIZED, [])
+        last = joined.pop(UNCATEGORIZED, None) or _EntryGroup(UNCATEGORIZED_HEADER, UNCATEGORIZED, [])
         joined[UNCATEGORIZED] = last._replace(header=UNCATEGORIZED_HEADER)
     for section in joined.values():
         pieces += [section.header or "", *section.entries]

@@ -151,7 +151,7 @@ def _pair_disputed(
                 wanted |= {index for index in left - wanted if other[there[index]].body != base[index].body}
             if not wanted:
                 continue
-            words = _Words(base, side)
+            words = _BodyWords(base, side)
             for gap in _gaps(base, side, own):
                 near = [each for each in _near(gap) if each[0] in wanted and side[each[1]].body not in shared]
                 if is_sure:
@@ -185,7 +185,7 @@ def _reworded_in_place(old: Sequence[Worded], new: Sequence[Worded], pairs: Mapp
     old_bodies, new_bodies = {entry.body for entry in old}, {entry.body for entry in new}
     if not any(index not in pairs and entry.body in new_bodies for index, entry in enumerate(old)):
         return set()
-    words = _Words(old, new)
+    words = _BodyWords(old, new)
     return {
         index
         for gap in _gaps(old, new, pairs)
@@ -247,7 +247,7 @@ def _edges(
 def _pair_alike(old: Sequence[Worded], new: Sequence[Worded], pairs: dict[int, int], gone: Collection[int]) -> None:
     """Pair the entries of each gap that are alike, the most alike first; those that are known to be gone have none."""
     # Where a gap does not have as many entries as it had, and a text is just as much like two others, neither is sure.
-    words = _Words(old, new)
+    words = _BodyWords(old, new)
     for gap in _gaps(old, new, pairs):
         found = [
             (-words.score(index, other), far, index, other)
@@ -264,7 +264,7 @@ def _without_ties(found: list[_Rated]) -> list[_Rated]:
     return [each for each in found if left[each[0], each[2]] == right[each[0], each[3]] == 1]
 
 
-def _pair_in_place(gap: _Gap, near: list[tuple[int, int, float]], pairs: dict[int, int], words: _Words) -> None:
+def _pair_in_place(gap: _Gap, near: list[tuple[int, int, float]], pairs: dict[int, int], words: _BodyWords) -> None:
     """Pair entries of a gap where one gave way to one, or where half of the shorter one's words are in the other."""
     rated = [(-words.score(index, other), far, index, other) for index, other, far in near]
     is_one = len(gap.old) == 1 == len(rated)
@@ -297,7 +297,7 @@ def _pair_best(found: Iterable[_Rated], pairs: dict[int, int], taken: Collection
 # --- words ---------------------------------------------------------------------------------------------------------
 
 
-class _Words:
+class _BodyWords:
     """The words of the entries of two documents, each found when it is asked for."""
 
     def __init__(self, old: Sequence[Worded], new: Sequence[Worded]) -> None:
@@ -326,7 +326,7 @@ class _Words:
         return jaccard(one, another) + contained(one, another)
 
 
-def _pair_elsewhere(words: _Words, pairs: dict[int, int], wanted: set[int]) -> None:
+def _pair_elsewhere(words: _BodyWords, pairs: dict[int, int], wanted: set[int]) -> None:
     """Pair what was reworded and put elsewhere, by the few words that only few entries hold."""
     taken = set(pairs.values())
     holders: dict[str, list[int]] = defaultdict(list)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from catmem.errors import EditError, MergeConflictError
 from catmem.merging.branches import Branch
-from catmem.merging.decisions import How
+from catmem.merging.decisions import HowDecided
 from catmem.merging.merging import MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.names import is_declared
@@ -76,7 +76,7 @@ def _agents(named: str) -> list[str]:
 
 def _deciding(
     call: Call, precedence: str | list[str] | None, words: dict[Literal["ours", "theirs", "both"], bool]
-) -> How:
+) -> HowDecided:
     """Who wins in conflicts, as one of the options says."""
     sides = [word for word, given in words.items() if given]
     asked, drops = call.values["interactive"], call.values["drop"] and call.interface == "command"

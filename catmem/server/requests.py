@@ -38,9 +38,9 @@ from catmem.jsonable import jsonable
 from catmem.store.contract import Snapshot
 from catmem.workspace.change_feed import keyed_digest
 
-Schema: TypeAlias = dict[str, Any]
+BodySchema: TypeAlias = dict[str, Any]
 """A JSON Schema as OpenAPI 3.1 takes it."""
-Place: TypeAlias = Literal["query", "path", "header"]
+ParameterPlace: TypeAlias = Literal["query", "path", "header"]
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 OF_THE_BODY = frozenset({"content-type", "content-length"})
@@ -54,9 +54,9 @@ class Field:
 
     name: str
     said: str
-    schema: Schema
+    schema: BodySchema
     required: bool = False
-    place: Place = "query"
+    place: ParameterPlace = "query"
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ def _value(parameter: Field, text: str) -> Any:  # noqa: ANN401 - as its schema 
     return value
 
 
-def _wanted(schema: Schema) -> str:
+def _wanted(schema: BodySchema) -> str:
     """What a parameter may be, in words."""
     if "enum" in schema:
         return f"one of {', '.join(schema['enum'])}"
@@ -127,7 +127,7 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal() and len(text) <= len("9" * 12)
 
 
-def _is_text(schema: Schema, text: str) -> bool:
+def _is_text(schema: BodySchema, text: str) -> bool:
     if "enum" in schema:
         return text in schema["enum"]
     long = len(text) > schema.get("maxLength", 1024) or len(text) < schema.get("minLength", 0)

@@ -44,13 +44,13 @@ from catmem.workspace.root import Root, load_each
 from catmem.writing.write import write_operations
 from catmem.writing.written import Written
 
-__all__ = ["Answer", "Answered", "Due", "DueState", "Review"]
+__all__ = ["Answered", "Due", "DueState", "Review", "ReviewAnswer"]
 
 _ROUND = "review.json"
 _FORMAT = 2
 _LARGEST = 1 << 26
 
-Answer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
+ReviewAnswer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
 
 
 class Answered(NamedTuple):
@@ -223,7 +223,7 @@ class Review:
 
     # --- answers ----------------------------------------------------------------------------------------------------
 
-    def answer(self, due: Due, answer: Answer, words: str = "") -> Answered:
+    def answer(self, due: Due, answer: ReviewAnswer, words: str = "") -> Answered:
         """Do what a person says of a fact. ``words`` are those of ``edit``; ``skip`` asks again in the next round."""
         if answer == "skip":
             return self._pass(answer, due, ())
@@ -269,7 +269,7 @@ class Review:
         if self.round.passed != before:
             self.round.write()
 
-    def _answer(self, answer: Answer, due: Due, answering: Answering) -> Answered:
+    def _answer(self, answer: ReviewAnswer, due: Due, answering: Answering) -> Answered:
         if answering.operation is None:
             return self._pass(answer, due, answering.notes)
         name, _, target = due.entity.partition("/")
@@ -294,7 +294,7 @@ class Review:
         self.round.write()
         return Answered(answer, due.entity, written.revision, (*answering.notes, *written.notes, *written.warnings))
 
-    def _passed_with(self, entity: str, written: Written, answer: Answer) -> str | None:
+    def _passed_with(self, entity: str, written: Written, answer: ReviewAnswer) -> str | None:
         """Pass over what an answer made, if it is due all the same: expired now, or judged by a day far ahead."""
         if answer == "remove" or not written.entries:
             return None
@@ -304,7 +304,7 @@ class Review:
         self.round.passed[key] += 1
         return key[1]
 
-    def _pass(self, answer: Answer, due: Due, notes: tuple[str, ...]) -> Answered:
+    def _pass(self, answer: ReviewAnswer, due: Due, notes: tuple[str, ...]) -> Answered:
         self.round.passed[due.key] += 1
         self.round.last = LastAnswer(answer, due.entity, None, due.entry.id)
         self.round.write()

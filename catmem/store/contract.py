@@ -174,7 +174,7 @@ class Merged(NamedTuple):
     conflicts: int
 
 
-Merge: TypeAlias = Callable[[str, bytes, bytes, bytes], Merged]
+MergeFunction: TypeAlias = Callable[[str, bytes, bytes, bytes], Merged]
 """Three-way merge ``(file, base, ours, theirs)`` of whole entities, with the name of the file.
 
 Raises ``CatmemError`` if they cannot be merged.
@@ -394,7 +394,7 @@ def next_branch(number: int, taken: Container[str]) -> str:
 SIDECAR = ".catmem"
 """The folder beside memory files, and in a root, for what is kept besides them."""
 
-Kind: TypeAlias = Literal["backup", "retired", "left", "aside", "torn", "stray"]
+KeptKind: TypeAlias = Literal["backup", "retired", "left", "aside", "torn", "stray"]
 """A ``backup`` of the file; a file ``retired`` from its place, or a copy of rows;
 something ``left`` by a process that was stopped; part of a journal that was moved ``aside``; a ``torn`` line of the
 journal; a ``stray`` file that the store did not make."""
@@ -409,7 +409,7 @@ class Kept(NamedTuple):
 
     path: Path
     data: bytes
-    kind: Kind
+    kind: KeptKind
     file: str | None
     whole: bool = True
 

@@ -342,7 +342,7 @@ def _is_code(match: re.Match[str]) -> bool:
     )
 
 
-class _Kind(NamedTuple):
+class _SecretKind(NamedTuple):
     """What is found at a sign where ``pattern`` fits and ``is_secret`` agrees; it has what it ``needs`` in it."""
 
     signs: tuple[str, ...]
@@ -353,7 +353,7 @@ class _Kind(NamedTuple):
 
 _CHOSEN_CHECKS = {"signed": _is_signed, "plainly-chosen": _is_plainly_chosen, "number": _is_number, "code": _is_code}
 _KINDS = [
-    _Kind(tuple(row["signs"].split()), row.get("needs", ""), row_pattern(row), _CHOSEN_CHECKS[row["check"]])
+    _SecretKind(tuple(row["signs"].split()), row.get("needs", ""), row_pattern(row), _CHOSEN_CHECKS[row["check"]])
     for row in read_table("chosen.txt")
 ]
 CHOSEN_SIGNS = tuple(dict.fromkeys(sign for kind in _KINDS for sign in kind.signs))

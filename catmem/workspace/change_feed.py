@@ -31,7 +31,7 @@ MOST = 256
 """Revisions of one entity that are reported one by one; where more came at once, the newest stands for them."""
 _KEY = secrets.token_bytes(32)
 
-Kind: TypeAlias = Literal["revision", "drift", "trouble", "recovered", "missed"]
+NewsKind: TypeAlias = Literal["revision", "drift", "trouble", "recovered", "missed"]
 """A new revision. An external change, which no history has yet, or the end of one (``recorded``). Something that cannot
 be read, and that it can be again. That there was more than is reported."""
 
@@ -40,7 +40,7 @@ be read, and that it can be again. That there was more than is reported."""
 class News:
     """Something that happened to an entity, to a ``profile`` itself, or, where both are ``None``, to the whole root."""
 
-    kind: Kind
+    kind: NewsKind
     entity: str | None
     revision: str = "0"
     digest: str | None = None

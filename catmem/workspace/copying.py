@@ -27,9 +27,9 @@ from catmem.workspace.history import all_entities
 from catmem.workspace.root import Root
 from catmem.workspace.stores import open_store, refuse_no_store, store_file
 
-Outcome: TypeAlias = Literal["copied", "already there", "would be copied"]
+CopyOutcome: TypeAlias = Literal["copied", "already there", "would be copied"]
 
-_State: TypeAlias = Literal["all", "begun", "none"]
+_CopyState: TypeAlias = Literal["all", "begun", "none"]
 """How much of a history is in the target: ``begun`` is a part of it from its start."""
 
 _UNRECORDED = "unrecorded-"
@@ -41,7 +41,7 @@ class CopiedEntity:
     """What became of one entity; ``adopted``: the last revision holds what the source has in its file alone."""
 
     entity: str
-    outcome: Outcome
+    outcome: CopyOutcome
     revisions: int
     head: str
     digest: str
@@ -102,7 +102,7 @@ def copy_entities(
     """Copy the histories of ``entities``; those that have none, and no text, are left out."""
     there = [each for each in entities if source.head(each) is not None or source.peek(each)]
     states = {entity: _state(source, target, entity) for entity in there}
-    done: Outcome = "would be copied"
+    done: CopyOutcome = "would be copied"
     if target is not None and not dry_run:
         done = "copied"
         # What was begun first: if a writer has gone on with it, nothing else was copied yet.
@@ -111,7 +111,7 @@ def copy_entities(
     return [_copied(source, each, "already there" if state == "all" else done) for each, state in states.items()]
 
 
-def _state(source: Store, target: Store | None, entity: str) -> _State:
+def _state(source: Store, target: Store | None, entity: str) -> _CopyState:
     """How much of a history the target has. Raises ``StoreError`` if it has something else."""
     if target is None:
         return "none"
@@ -127,7 +127,7 @@ def _state(source: Store, target: Store | None, entity: str) -> _State:
     raise _not_empty(entity, f"another history, from revision {where} on")
 
 
-def _copy(source: Store, target: Store, entity: str, state: _State) -> None:
+def _copy(source: Store, target: Store, entity: str, state: _CopyState) -> None:
     if state != "all":
         try:
             target.bring(entity, history(source, entity))
@@ -202,7 +202,7 @@ def _record(recorded: Revision) -> dict[str, Any]:
     return {name: value for name, value in jsonable(recorded).items() if name not in copied}
 
 
-def _copied(source: Store, entity: str, outcome: Outcome) -> CopiedEntity:
+def _copied(source: Store, entity: str, outcome: CopyOutcome) -> CopiedEntity:
     count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
     adopted = now.revision is None
     revision = str(int(head.revision if head else "0") + adopted)

@@ -355,7 +355,7 @@ class NextStep:
     command: str
 
 
-_Said: TypeAlias = tuple[str, int, str, str, str]
+_StatusText: TypeAlias = tuple[str, int, str, str, str]
 """A kind, how many, what they are called (one, or one and several), what of them, and the command."""
 
 
@@ -420,7 +420,7 @@ def _still_asked(waiting: Sequence[tuple[tuple[str, str], str]], passed: Counter
     return found
 
 
-def _of_files(overview: Overview) -> Iterator[_Said]:
+def _of_files(overview: Overview) -> Iterator[_StatusText]:
     """What is wrong in files, and has to be right before anything else is."""
     measures = [line.measure for line in overview.lines if line.measure]
     marked = sum(len(each.marked) for each in measures)
@@ -451,7 +451,7 @@ def _unread(fleet: Fleet) -> list[str]:
     ]
 
 
-def _of_seeds(overview: Overview) -> Iterator[_Said]:
+def _of_seeds(overview: Overview) -> Iterator[_StatusText]:
     seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
     problems = [each.problems[0] for each in seeds if each.problems]
     clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)

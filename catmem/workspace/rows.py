@@ -123,7 +123,7 @@ def _mark(entry: Entry) -> str:
 # --- from rows to bytes -------------------------------------------------------------------------------------------
 
 
-class _Said(NamedTuple):
+class _RowParts(NamedTuple):
     row: FoundRow
     category: str
     body: str
@@ -145,7 +145,7 @@ class _Editing:
         # Of a row that is no entry, what it was stays, until the row is mended.
         stays = set(paired.values())
         wanted = {number: said[id_] for id_, number in paired.items() if id_ in said}
-        groups: dict[str, list[_Said]] = defaultdict(list)
+        groups: dict[str, list[_RowParts]] = defaultdict(list)
         for each in said.values():
             groups[each.category].append(each)
         kept = {id_ for group in groups.values() for id_ in _in_place(group, entries, paired)}
@@ -153,7 +153,9 @@ class _Editing:
         for group in groups.values():
             self._add(group, kept)
 
-    def _change(self, entries: Sequence[Entry], wanted: Mapping[int, _Said], stays: set[int], moves: set[int]) -> None:
+    def _change(
+        self, entries: Sequence[Entry], wanted: Mapping[int, _RowParts], stays: set[int], moves: set[int]
+    ) -> None:
         """Change and remove entries where they stand, from the last to the first, so that the others keep theirs."""
         for number, entry in reversed(list(enumerate(entries))):
             want = wanted.get(number)
@@ -163,7 +165,7 @@ class _Editing:
                 tags = None if want.tags == entry.tags else want.tags
                 self._try(want.row.id, partial(replace_entry, self.document, entry, want.body, tags=tags))
 
-    def _add(self, group: Sequence[_Said], kept: set[int]) -> None:
+    def _add(self, group: Sequence[_RowParts], kept: set[int]) -> None:
         """Add what is new or moved in one category, each behind the entry of the row before it."""
         places = [place for place, want in enumerate(group) if want.row.id in kept]
         added: Entry | None = None
@@ -177,7 +179,7 @@ class _Editing:
             addition = partial(add_entry, self.document, want.body, category=want.category, tags=want.tags)
             added = self._try(want.row.id, partial(addition, title=want.title, after=after))
 
-    def _entry(self, said: _Said) -> Entry | None:
+    def _entry(self, said: _RowParts) -> Entry | None:
         """The last entry that says this."""
         wanted = said.category, said.body, said.tags
         same = (entry for entry in reversed(self.document.entries) if entry.category == said.category)
@@ -193,7 +195,7 @@ class _Editing:
         self.document = made.document
         return made.entry
 
-    def _said(self, row: FoundRow, entry: Entry | None) -> _Said | None:
+    def _said(self, row: FoundRow, entry: Entry | None) -> _RowParts | None:
         """What a row says; ``None`` if it is none, which is noted."""
         fault = _fault(row)
         if fault is not None:
@@ -212,7 +214,7 @@ class _Editing:
         category = str(row.category)
         slug = slugify(category)
         title = row.title if isinstance(row.title, str) else None if slug == category else category
-        return _Said(row, slug, str(row.content).strip(), tags, title)
+        return _RowParts(row, slug, str(row.content).strip(), tags, title)
 
 
 def _paired(entries: Sequence[Entry], rows: Sequence[FoundRow]) -> dict[int, int]:
@@ -234,7 +236,7 @@ def _paired(entries: Sequence[Entry], rows: Sequence[FoundRow]) -> dict[int, int
     return paired
 
 
-def _in_place(group: Sequence[_Said], entries: Sequence[Entry], paired: Mapping[int, int]) -> list[int]:
+def _in_place(group: Sequence[_RowParts], entries: Sequence[Entry], paired: Mapping[int, int]) -> list[int]:
     """The rows of a category that can stay where they are while the others move behind them."""
     numbers = [(paired[want.row.id], want) for want in group if want.row.id in paired]
     own = [(number, want.row.id) for number, want in numbers if entries[number].category == want.category]

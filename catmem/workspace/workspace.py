@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from catmem.envelopes.builder import Sending
     from catmem.envelopes.papers import Sender
     from catmem.merging.branches import Branch
-    from catmem.merging.decisions import How as Precedence
+    from catmem.merging.decisions import HowDecided as Precedence
     from catmem.merging.merging import HowMerged, JoinedAll, MergePlan
     from catmem.proposals.deciding import Decided
     from catmem.proposals.proposal import Proposal

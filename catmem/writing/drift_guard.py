@@ -40,7 +40,7 @@ QUIET_SECONDS = 60.0
 MOST_SESSIONS = 256
 """Conversations that are remembered; the one that was quiet longest is forgotten first."""
 
-Words: TypeAlias = tuple[str, frozenset[tuple[str, Any]] | None]
+ShownWords: TypeAlias = tuple[str, frozenset[tuple[str, Any]] | None]
 """What an entry says: its body, and its tags but for dates in ``_DATES``; its whole text where a tag stands twice."""
 _DATES = frozenset({"verified_date", "created", "expires"})
 
@@ -123,7 +123,7 @@ class ToolSession:
     refusals: int = 0
     proposes: bool = False
     """Whether every write waits for a person, whatever the policy of the root says."""
-    _known: set[Words | str] = field(default_factory=set, repr=False)
+    _known: set[ShownWords | str] = field(default_factory=set, repr=False)
     _began: dict[str, _Beginning | None] = field(default_factory=dict, repr=False)
 
     def new_turn(self) -> None:
@@ -147,7 +147,7 @@ class ToolSession:
             except CatmemError:
                 self._began[each] = None
 
-    def learn(self, shown: Iterable[Words | str]) -> None:
+    def learn(self, shown: Iterable[ShownWords | str]) -> None:
         """Remember what an answer showed; see ``shown_in``."""
         self._known.update(shown)
 
@@ -170,17 +170,17 @@ class ToolSession:
         gone = ((key, said) for key, said in headings_of(old).items() if key not in stays)
         return next((said for key, said in gone if not self._has(entity, key)), None)
 
-    def _has(self, entity: str, known: Words | str) -> bool:
+    def _has(self, entity: str, known: ShownWords | str) -> bool:
         began = self._began.get(entity)
         return known in self._known or (began is not None and known in began.known)
 
 
-def words_of_entry(entry: Entry) -> Words:
+def words_of_entry(entry: Entry) -> ShownWords:
     """What an entry says. Answers have the first of a tag that stands there twice, so these do not show all of it."""
     return (entry.text, None) if entry.repeated_tags else _words(entry.body, entry.tags)
 
 
-def _words(body: str, tags: Mapping[str, Any]) -> Words:
+def _words(body: str, tags: Mapping[str, Any]) -> ShownWords:
     said = ((name, value if isinstance(value, str) else tuple(value)) for name, value in tags.items())
     return body, frozenset(each for each in said if each[0] not in _DATES or read_date(each[1]) is None)
 
@@ -219,7 +219,7 @@ class _Beginning:
         return cls(root, actor, entity, now.data, now.digest, recorded, 0 if head is None else head.sequence)
 
     @cached_property
-    def known(self) -> frozenset[Words | str]:
+    def known(self) -> frozenset[ShownWords | str]:
         """What is known of it, worked out when it is first asked for; of a declared entity the digest."""
         is_recorded = self.recorded in {None, self.now}
         if is_declared(self.entity):
@@ -231,11 +231,11 @@ class _Beginning:
         ]
         return now & self._written() if any(each.agent == EXTERNAL for each in log[:-1]) else now
 
-    def _written(self) -> set[Words | str]:
+    def _written(self) -> set[ShownWords | str]:
         """What writers of catmem put there. What another program did at first is what they went on from."""
         from catmem.staleness.lineage import steps
 
-        written: set[Words | str] = set()
+        written: set[ShownWords | str] = set()
         before: dict[str, str] | None = None
         for revision, after, found in steps(self.root.store.replay(self.entity), None, self.root.parse):
             if revision.is_branch or after is None:
@@ -247,7 +247,7 @@ class _Beginning:
             before = headings
         return written
 
-    def _said(self, data: bytes) -> frozenset[Words | str]:
+    def _said(self, data: bytes) -> frozenset[ShownWords | str]:
         try:
             document = self.root.parse(data)
         except CatmemError:
@@ -256,17 +256,17 @@ class _Beginning:
         return frozenset([*map(words_of_entry, rights.in_sight(document)), *headings_of(document)])
 
 
-def shown_in(answer: dict[str, Any]) -> set[Words | str]:
+def shown_in(answer: dict[str, Any]) -> set[ShownWords | str]:
     """What the entries say that an answer shows whole; of the content of a declared entity the digest."""
     rows = answer.get("entries", ())
-    shown: set[Words | str] = {heading(row["category"]) for row in rows if "category" in row}
+    shown: set[ShownWords | str] = {heading(row["category"]) for row in rows if "category" in row}
     shown |= {_words(row["body"], row["tags"]) for row in rows if not (row.get("cut") or row.get("threats"))}
     if "content" in answer:
         shown.add(answer["digest"])
     return shown | set(answer.pop(SHOWN, ()))
 
 
-def shown_by_prompt(prompt: Prompt, documents: Mapping[str, Document]) -> list[Words | str]:
+def shown_by_prompt(prompt: Prompt, documents: Mapping[str, Document]) -> list[ShownWords | str]:
     """What the entries of a prompt say, but for those with words in their tags, which it leaves out."""
     within = {row.id for row in prompt.manifest.rows if row.status == "in"}
     entries = [entry for document in documents.values() for entry in document.entries if entry.id in within]

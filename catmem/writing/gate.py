@@ -319,7 +319,7 @@ _NUMBER = re.compile(r"[0-9]{1,18}")
 # --- what waits for a person: decided on the entries before and after, of those that the agent sees ------------------
 
 
-class _Said(NamedTuple):
+class _AttemptEnd(NamedTuple):
     """What makes an entry another one, wherever it stands and however it is laid out."""
 
     category: str
@@ -328,7 +328,7 @@ class _Said(NamedTuple):
     verified: date | None
 
     @classmethod
-    def of(cls, entry: Entry) -> _Said:
+    def of(cls, entry: Entry) -> _AttemptEnd:
         day = read_date(entry.tags.get("verified_date"))
         tags = sorted((key, value) for key, value in entry.tags.items() if day is None or key != "verified_date")
         return cls(entry.category, entry.body, repr(tags), day)
@@ -351,7 +351,7 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
         changed = differing(workspace.parse(before), workspace.parse(after))
     except CatmemError:  # what is no text cannot be changed by an agent; another check says so
         return False
-    old, new = (Counter(map(_Said.of, side)) for side in changed)
+    old, new = (Counter(map(_AttemptEnd.of, side)) for side in changed)
     gone, come = old - new, new - old
     if any(policy.categories.matches(each.category) for each in gone | come):
         return True
@@ -362,7 +362,7 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
     return any(history.writers(each.body) != {writer} for each in taken)
 
 
-def _taken(gone: Counter[_Said], come: Counter[_Said]) -> list[_Said]:
+def _taken(gone: Counter[_AttemptEnd], come: Counter[_AttemptEnd]) -> list[_AttemptEnd]:
     """What is gone, but for what only has a later day of verification now: each such entry stands for one."""
     dated = sorted((each for each in come.elements() if each.verified), key=lambda each: each.verified or date.min)
     taken = []

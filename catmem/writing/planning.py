@@ -70,13 +70,13 @@ def plan_operations(
     ``session`` counts. Raises ``EditError`` and its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``;
     of several, the ``key`` says which failed.
     """
-    draft = _Draft(document, document, terms, base, session)
+    draft = _PlanDraft(document, document, terms, base, session)
     each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
     return draft.plan()
 
 
 @dataclass(slots=True)
-class _Draft:
+class _PlanDraft:
     document: Document
     original: Document
     terms: Terms
@@ -418,11 +418,11 @@ def _words_of(raw: str, tag_limit: int) -> frozenset[str]:
 _PUTTING = ("add", "replace", "move")
 
 _ACTIONS = {
-    "add": _Draft.add,
-    "replace": _Draft.replace,
-    "remove": _Draft.remove,
-    "move": _Draft.move,
-    "verify": _Draft.verify,
+    "add": _PlanDraft.add,
+    "replace": _PlanDraft.replace,
+    "remove": _PlanDraft.remove,
+    "move": _PlanDraft.move,
+    "verify": _PlanDraft.verify,
 }
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from catmem.errors import BusyError, CatmemError, DriftError
-from catmem.store.contract import EXTERNAL, Merge
+from catmem.store.contract import EXTERNAL, MergeFunction
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.publication import Publication
 from catmem.store.files.system import System
@@ -141,7 +141,7 @@ def interleave(
     beginning: str,
     actions: Sequence[Action],
     *,
-    merge: Merge = merge_lines,
+    merge: MergeFunction = merge_lines,
     under: System | None = None,
     publication: type[Publication] = Publication,
     spare: Spare = lambda call, outsider: False,

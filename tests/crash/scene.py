@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from unittest.mock import patch
 
-from catmem.store.contract import Change, Current, Merge, Merged, Snapshot
+from catmem.store.contract import Change, Current, Merged, MergeFunction, Snapshot
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
 from catmem.store.files.journal import Journal
@@ -35,7 +35,7 @@ class Scene:
     the file now, `recorded` those that must at least be in the history.
     """
 
-    def __init__(self, root: Path, merge: Merge = merge_appended) -> None:
+    def __init__(self, root: Path, merge: MergeFunction = merge_appended) -> None:
         self.root = root
         self.merge = merge
         self.path = root / "neo" / "USER.md"

@@ -10,7 +10,7 @@ from catmem.cli.questions import REVIEW
 from catmem.cli.texts.review import DONE, are, revision, say_passed, taken_back
 from catmem.errors import CatmemError
 from catmem.staleness.due import Due
-from catmem.staleness.review import Answer, Answered, Review
+from catmem.staleness.review import Answered, Review, ReviewAnswer
 
 
 class ReviewDialogue(Dialogue):
@@ -120,7 +120,7 @@ class ReviewDialogue(Dialogue):
         if reply.name == "edit" and not reply.rest and words in {"", due.entry.body}:
             say("Nothing was changed.")
             return None
-        return self._review.answer(due, cast("Answer", reply.name), words)
+        return self._review.answer(due, cast("ReviewAnswer", reply.name), words)
 
     def _undo(self) -> None:
         undone = self._review.undo()

@@ -19,7 +19,7 @@ from catmem.linting.rule import rule
 from catmem.names import UNCATEGORIZED
 
 if TYPE_CHECKING:
-    _Schema: TypeAlias = Mapping[str, Any]
+    _CategorySchema: TypeAlias = Mapping[str, Any]
 
 
 _CHAIN = frozenset({"extends_cycle", "extends_depth", "unknown_name"})
@@ -239,7 +239,7 @@ def body_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]
 @rule("CM353", "number-of-entries")
 def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find categories with more or fewer entries in a file than their schema says."""
-    groups: dict[str, tuple[_Schema, list[LintedEntry]]] = {}
+    groups: dict[str, tuple[_CategorySchema, list[LintedEntry]]] = {}
     for entry, schema in _with_schema(file, context):
         groups.setdefault(entry.category, (schema, []))[1].append(entry)
     for category, (schema, entries) in groups.items():
@@ -273,10 +273,10 @@ def invalid_category_schema(file: LintedYaml, context: Context) -> Iterator[Find
             yield from _schema_findings(file, place, category.schema)
 
 
-def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEntry, _Schema]]:
+def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEntry, _CategorySchema]]:
     """The entries whose category has a schema that can be used; a broken one is a finding of the configuration."""
     declared = {slug: each.schema for slug, each in context.taxonomy.categories.items() if each.schema is not None}
-    schemas: dict[str, _Schema] = {}
+    schemas: dict[str, _CategorySchema] = {}
     for slug in {entry.category for entry in file.entries} & declared.keys() if declared else ():
         named = declared[slug]
         said = context.schemas.get(named) if isinstance(named, str) else named
@@ -285,7 +285,7 @@ def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEnt
     return ((entry, schemas[entry.category]) for entry in file.entries if entry.category in schemas)
 
 
-def _faults(schema: _Schema, part: str, value: object) -> list[tuple[KeyPath, str, str | None]]:
+def _faults(schema: _CategorySchema, part: str, value: object) -> list[tuple[KeyPath, str, str | None]]:
     return faults_by(json.dumps(schema[part], sort_keys=True), value) if part in schema else []
 
 

@@ -34,7 +34,7 @@ _BULLET = re.compile(r"\A[-*+] +")
 _SECTION = 2
 
 
-class _Part(NamedTuple):
+class _ClaudePart(NamedTuple):
     """A heading (level 0 for none) and the lines below it; ``line`` is that of its first, from 1."""
 
     level: int
@@ -79,7 +79,7 @@ def _topic(file: File, left_out: list[LeftOut]) -> Iterator[ImportedEntry]:
 
 def _index(file: File, left_out: list[LeftOut]) -> Iterator[ImportedEntry]:
     kind: str | None = None
-    section: _Part | None = None  # until an entry has its title
+    section: _ClaudePart | None = None  # until an entry has its title
     for part in _parts(file.text):
         used = False
         if part.level == 1:
@@ -99,7 +99,7 @@ def _index(file: File, left_out: list[LeftOut]) -> Iterator[ImportedEntry]:
     left_out += _lone(file, section)
 
 
-def _lone(file: File, part: _Part | None) -> Iterator[LeftOut]:
+def _lone(file: File, part: _ClaudePart | None) -> Iterator[LeftOut]:
     """What to say of a heading below which no entry stands; nothing for no heading."""
     if part is not None and part.level:
         yield LeftOut(f"{file.name}:{part.line}", "heading", part.title, "no text stands below it")
@@ -110,20 +110,20 @@ def _entry(file: File, line: int, text: str, kind: str | None) -> ImportedEntry:
     return ImportedEntry(text, f"{file.name}:{line}", kind, tags, day=file.day)
 
 
-def _parts(text: str) -> Iterator[_Part]:
-    part = _Part(0, "", 1, [])
+def _parts(text: str) -> Iterator[_ClaudePart]:
+    part = _ClaudePart(0, "", 1, [])
     for number, line, free in _lines(text.split("\n"), 1):
         heading = _HEADING.fullmatch(line) if free else None
         if heading:
             yield part
             title = _CLOSING.sub("", heading[2].rstrip(" \t"), count=1).rstrip(" \t")
-            part = _Part(len(heading[1]), title, number, [])
+            part = _ClaudePart(len(heading[1]), title, number, [])
         else:
             part.lines.append(line)
     yield part
 
 
-def _bullets(part: _Part) -> Iterator[tuple[int, str]]:
+def _bullets(part: _ClaudePart) -> Iterator[tuple[int, str]]:
     """Each top-level bullet with what is indented below it, and each paragraph between them, with its line.
 
     A code block stays with what stands in front of it.

@@ -28,8 +28,8 @@ from catmem.plugins.page.formats import own_address, reference, title_of, with_q
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.recent_changes import can_be_undone, record_of
 from catmem.plugins.page.writing import (
-    Action,
     Again,
+    FormAction,
     FormRefusal,
     Redirect,
     SentForm,
@@ -52,7 +52,7 @@ from catmem.writing.operation import Operation
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
+class EntryChoice(NamedTuple):
     """A category that an entry can go to. ``seen``: the profile of the file reads it there."""
 
     slug: str
@@ -64,7 +64,7 @@ class Choices(NamedTuple):
     """What a form of a file of ``owner`` offers: categories, whether there may be new ones, and known domains."""
 
     owner: str
-    categories: list[Choice]
+    categories: list[EntryChoice]
     may_be_new: bool
     domains: list[str]
 
@@ -132,14 +132,14 @@ def choices(workspace: Workspace, entity: str, document: Document, draft: EntryD
         categories = [*without, *categories] if document.entries else [*categories, *without]
     profile, slugs_of = workspace.profile(owner), [slug or UNCATEGORIZED for slug, _ in categories]
     seen = visible_categories(slugs_of, target, profile, taxonomy)
-    offered = [Choice(slug, title, (slug or UNCATEGORIZED) in seen) for slug, title in categories]
+    offered = [EntryChoice(slug, title, (slug or UNCATEGORIZED) in seen) for slug, title in categories]
     domains = {*workspace.config.domains, *(each.domain for each in taxonomy.categories.values() if each.domain)}
     return Choices(owner, offered, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
 
 
 # --- an entry as a form has it ---------------------------------------------------------------------------------------
 
-Tags: TypeAlias = dict[str, "str | list[str] | None"]
+TagFields: TypeAlias = dict[str, "str | list[str] | None"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class EntryDraft:
 
     def addition(self) -> Operation:
         """The operation that adds it."""
-        tags: Tags = {}
+        tags: TagFields = {}
         if self.expires.strip():
             tags["expires"] = self.expires.strip()
         if domain := _domain(self.domain):
@@ -197,7 +197,7 @@ def operations_for(entry: Entry, draft: EntryDraft, as_of: date) -> list[Operati
     """What makes an entry what a draft of it says; nothing for what it says already."""
     was = EntryDraft.of(entry)
     content = None if draft.content == was.content else draft.content
-    tags: Tags = {}
+    tags: TagFields = {}
     if draft.expires.strip() != was.expires.strip():
         tags["expires"] = draft.expires.strip() or None
     if _domain(draft.domain) != _domain(was.domain):
@@ -330,7 +330,7 @@ SAYS = {"verify": "Verify", "expire": "Expire", "move": "Move", "remove": "Remov
 """What can be done with ticked entries, and what the button says."""
 
 
-def action(name: str) -> Action:
+def action(name: str) -> FormAction:
     """What makes the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``."""
     return partial(_answer, name)
 

@@ -95,7 +95,7 @@ class Page:
     status: int = 200
 
 
-View: TypeAlias = Callable[[PageRequest], Page]
+PageView: TypeAlias = Callable[[PageRequest], Page]
 """Looks at the memory and says what is shown. Runs in a worker thread, and writes nothing."""
 
 
@@ -105,7 +105,7 @@ def of_entity(entity: str) -> dict[str, Any]:
     return {"entity": entity, "name": name, "target": target}
 
 
-def reading(view: View, *takes: str) -> Callable[[Request], Awaitable[Response]]:
+def reading(view: PageView, *takes: str) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of a view. ``takes`` is what its query may say, beside what was just done."""
     known = [Field(name, "", {"type": "string", "maxLength": _LONGEST_QUERY}) for name in (*takes, DID)]
 
@@ -137,7 +137,7 @@ def asked_of(request: Request) -> PageRequest:
     )
 
 
-def _made(request: Request, view: View, asked: PageRequest, visit: Visit | None) -> tuple[int, bytes]:
+def _made(request: Request, view: PageView, asked: PageRequest, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
     said: dict[str, Any] = {"link": asked.link, "done": recent_change(asked.workspace, asked.query.get(DID))}
     if visit is not None:

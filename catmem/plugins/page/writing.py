@@ -188,7 +188,7 @@ class Redirect(NamedTuple):
     written: Sequence[tuple[str, str | None]] = ()
 
 
-Action: TypeAlias = Callable[[SentForm], Redirect | Page]
+FormAction: TypeAlias = Callable[[SentForm], Redirect | Page]
 """Makes the write of a form, or raises ``CatmemError``. Runs in a worker thread.
 
 A ``Page`` is shown as it is: what a form would write, or what it could not write of many things."""
@@ -198,7 +198,7 @@ Again: TypeAlias = Callable[[SentForm, FormRefusal], Page]
 
 
 def writing(
-    action: Action, *takes: str, says: str = "", again: Again | None = None
+    action: FormAction, *takes: str, says: str = "", again: Again | None = None
 ) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of an action. ``takes`` are the fields of its forms beside ``OF_EVERY_FORM``.
 

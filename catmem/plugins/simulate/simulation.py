@@ -134,7 +134,7 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> float:
     return 1.0 if by_chance == 1 else (agreement - by_chance) / (1 - by_chance)
 
 
-Guard: TypeAlias = Literal["none", "refuse", "branch"]
+GuardName: TypeAlias = Literal["none", "refuse", "branch"]
 """``none``: the last writer wins. ``refuse``: compare-and-swap, and again. ``branch``: kept beside, merged later."""
 
 # --- the race ------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ class RaceOutcome(NamedTuple):
     rate: float
 
 
-def race(trial: Trial, guard: Guard, where: str) -> RaceOutcome:
+def race(trial: Trial, guard: GuardName, where: str) -> RaceOutcome:
     """Run a race on a new store of the kind ``where``: ``files``, ``sqlite:///…`` or ``postgresql://…``.
 
     Raises ``ConfigError`` (``bad_store``), ``StoreError`` (``not_empty``, ``not_available``,
@@ -250,7 +250,7 @@ class _Agent:
     """
 
     number: int
-    guard: Guard
+    guard: GuardName
     acknowledged: list[RaceFact] = field(default_factory=list)
     conflicts: int = 0
     busy: int = 0
@@ -313,7 +313,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _raced(trial: Trial, guard: Guard, root: str, where: str) -> tuple[list[_Agent], float]:
+def _raced(trial: Trial, guard: GuardName, root: str, where: str) -> tuple[list[_Agent], float]:
     """All agents with their acknowledged facts, and the seconds from the start of the first to the end of the last."""
     spawn, processes = get_context("spawn"), min(trial.processes, trial.agents)
     with ProcessPoolExecutor(processes, spawn, _join, (spawn.Barrier(processes),)) as pool:
@@ -324,7 +324,7 @@ def _raced(trial: Trial, guard: Guard, root: str, where: str) -> tuple[list[_Age
 
 
 def _run_team(
-    trial: Trial, guard: Guard, root: str, where: str, numbers: Iterable[int]
+    trial: Trial, guard: GuardName, root: str, where: str, numbers: Iterable[int]
 ) -> tuple[list[_Agent], float, float]:
     agents = [_Agent(number, guard) for number in numbers]
     with closing(_opened(root, where)) as store, ThreadPoolExecutor(len(agents)) as threads:

@@ -14,7 +14,7 @@ from threading import Thread
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import UsageError
 from catmem.plugins.sorting.sort_list import read_answer, refuse_answer
-from catmem.plugins.sorting.suggestions import Kind, Suggestion, joined
+from catmem.plugins.sorting.suggestions import Suggestion, SuggestionKind, joined
 from catmem.text import decode
 
 _ASKED = 2000
@@ -63,7 +63,7 @@ def judged(answer: str, pairs: Sequence[Suggestion]) -> tuple[dict[int, Suggesti
     return {number - 1: each for number, each in made.items()}, left
 
 
-def _decided(pair: Suggestion, verdict: Kind, keep: str) -> Suggestion:
+def _decided(pair: Suggestion, verdict: SuggestionKind, keep: str) -> Suggestion:
     """A pair as a model sees it, with the entry that stays in front."""
     reason = f"a model says: {'they contradict each other' if verdict == 'contradiction' else 'they say the same'}"
     kept, gone = pair.entries if keep != "other" else pair.entries[::-1]

@@ -181,7 +181,7 @@ def _value(raw: str, low: str) -> tuple[str, WordKind] | None:
 # --- what is suggested for the entries of a root, and the operations that each suggestion would take -----------------
 
 
-Kind: TypeAlias = Literal["same", "contradiction", "together"]
+SuggestionKind: TypeAlias = Literal["same", "contradiction", "together"]
 """``same``: two entries say the same; ``together``: a person should look at both. The rest is what a model finds."""
 
 ENTRIES_A_PAIR = 5
@@ -207,7 +207,7 @@ class Suggestion:
     Of the ``entries`` the first one stays, if one goes.
     """
 
-    kind: Kind
+    kind: SuggestionKind
     entity: str
     operations: tuple[Operation, ...]
     reason: str
@@ -242,7 +242,7 @@ def _same(kept: TidyEntry, gone: TidyEntry) -> Suggestion:
     return joined("same", kept, gone, f"they have the same words{order}")
 
 
-def joined(kind: Kind, kept: TidyEntry, gone: TidyEntry, reason: str) -> Suggestion:
+def joined(kind: SuggestionKind, kept: TidyEntry, gone: TidyEntry, reason: str) -> Suggestion:
     """Two entries of which the second goes, if no reader and no tag loses by it; else both are only shown."""
     places = ((each.category, None if each.category == UNCATEGORIZED else each.entity) for each in (kept, gone))
     tags = gone.tags.keys() - kept.tags.keys() - {"created"}

@@ -40,7 +40,7 @@ from catmem.server.requests import (
     OF_THE_BODY,
     TEXT_TYPE,
     Field,
-    Place,
+    ParameterPlace,
     answer_of,
     bad_parameter,
     is_known,
@@ -88,7 +88,7 @@ class Endpoint:
             in_path = f"{{{each.called}}}" in self.http.path
             if in_path or not self.writes or self.http.conditional:
                 form, needed = _LIST if each.many else each.schema, each.required or each.said.needed
-                place: Place = "path" if in_path else "query"
+                place: ParameterPlace = "path" if in_path else "query"
                 found.append(Field(each.called, each.said.http or each.said.said, form, needed, place))
         return found
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from catmem.clock import timestamp
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError
-from catmem.store.contract import EXTERNAL, Merge
+from catmem.store.contract import EXTERNAL, MergeFunction
 from catmem.store.files.observed_file import (
     TICK,
     WATCHED,
@@ -70,7 +70,7 @@ AFTER_STOP = "after_stop"
 class ExternalWriters:
     """The external writers of one file in a locked folder."""
 
-    def __init__(self, publication: Publication, merge: Merge) -> None:
+    def __init__(self, publication: Publication, merge: MergeFunction) -> None:
         """``merge`` joins two versions."""
         self.publication = publication
         self.folder: Folder = publication.folder

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, Merge
+from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, MergeFunction
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place, acknowledged
 from catmem.store.files.history_import import is_half_brought
@@ -272,7 +272,7 @@ def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
         )
 
 
-def mend(folder: Folder, merge: Merge, publication: type[Publication], *, durable: bool) -> list[str]:
+def mend(folder: Folder, merge: MergeFunction, publication: type[Publication], *, durable: bool) -> list[str]:
     """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done."""
     done: list[str] = []
     if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:

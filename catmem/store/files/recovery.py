@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
-from catmem.store.contract import EXTERNAL, Merge
+from catmem.store.contract import EXTERNAL, MergeFunction
 from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, ExternalWriters, file_time_note
 from catmem.store.files.observed_file import ObservedFile, is_damage, look_at
 from catmem.store.files.publication import (
@@ -43,7 +43,7 @@ MAY_BE_LOST = 60.0
 """Seconds after a write in which a machine that stops may lose it. Linux writes what waits after some 35."""
 
 
-def recover(folder: Folder, publication: Publication, merge: Merge) -> str | None:
+def recover(folder: Folder, publication: Publication, merge: MergeFunction) -> str | None:
     """Finish the last record of the folder, and restore the file of ``publication`` if a stop of the machine hurt it.
 
     Returns the revision as which it was restored, if it was. Raises ``StoreError``, ``BusyError`` and ``DamagedError``.
@@ -133,7 +133,7 @@ def _identity(folder: Folder, name: str, where: int) -> tuple[int, int] | None:
 
 
 class _Recovery:
-    def __init__(self, publication: Publication, merge: Merge) -> None:
+    def __init__(self, publication: Publication, merge: MergeFunction) -> None:
         self.publication = publication
         self.folder = publication.folder
         self.name = publication.name

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.contract import SIDECAR, Erased, Erasure, Kept, Kind, Left, Redact
+from catmem.store.contract import SIDECAR, Erased, Erasure, Kept, KeptKind, Left, Redact
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal_disk import MAX_SEGMENT
@@ -201,7 +201,7 @@ def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | No
 def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, files: dict[int, str]) -> Iterator[Kept]:
     data, whole = found
     path, part = drawer.path / each, drawer.part
-    kind: Kind = "stray"
+    kind: KeptKind = "stray"
     file = None
     if part == "gen":
         match = _SUPERSEDED.fullmatch(each)
@@ -222,7 +222,7 @@ def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, fil
             yield from _said(path, data, kind)
 
 
-def _journal_texts(path: Path, data: bytes, kind: Kind, *, whole: bool) -> Iterator[Kept]:
+def _journal_texts(path: Path, data: bytes, kind: KeptKind, *, whole: bool) -> Iterator[Kept]:
     """Every revision in a segment; where it is damaged, every text that a line of it still shows."""
     try:
         segment = Segment.read(path.name, path, data)
@@ -239,7 +239,7 @@ def _journal_texts(path: Path, data: bytes, kind: Kind, *, whole: bool) -> Itera
             yield from _said(path, line, kind)
 
 
-def _said(path: Path, line: bytes, kind: Kind) -> Iterator[Kept]:
+def _said(path: Path, line: bytes, kind: KeptKind) -> Iterator[Kept]:
     file: str | None = None
     for match in _SAID.finditer(line):
         if match["file"] is not None:

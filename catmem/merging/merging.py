@@ -33,7 +33,7 @@ from catmem.writing.written import FileUsage, on_adoption, on_restoration
 class HowMerged(TypedDict, total=False):
     """How branches are merged; each may be left out.
 
-    ``precedence`` says what becomes of conflicts (``HowDecided``); ``drop`` closes the branches without taking anything.
+    ``precedence`` says what becomes of conflicts (``HowDecided``); ``drop`` closes the branches and takes nothing.
     ``actor`` is the profile that acts, ``None`` a person. ``dry_run`` writes nothing. ``expected`` is the head that the
     caller saw: the merge is refused if that is another one by now. Under the same ``op_id`` it is made once.
     ``allow_secret`` is a person's yes to a secret in words of their own.

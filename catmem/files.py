@@ -10,10 +10,11 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import stat
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -237,18 +238,46 @@ def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
 def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
     """Write a new file beside ``target`` and rename it; errors name ``path``."""
 
+    def refuse(what: str) -> ChangedMeanwhileError:
+        return ChangedMeanwhileError(
+            f"another program {what}", path=path, hint="Nothing was written. Run the command again."
+        )
+
     def check() -> None:
         if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
-            raise ChangedMeanwhileError(
-                "another program changed this file while it was being rewritten",
-                path=path,
-                hint="Nothing was written. Run the command again.",
-            )
+            raise refuse("changed this file while it was being rewritten")
+        if not _stands(held):
+            raise refuse("has this file open for writing")
 
     with _writing(path):
         found = target.stat()
         _refuse_protected(path, found)
-        replace_file(target, new, lasting=True, mode=found.st_mode & 0o7777, check=check)
+        held = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            _lease(held)
+            replace_file(target, new, lasting=True, mode=found.st_mode & 0o7777, check=check)
+        finally:
+            os.close(held)
+
+
+def _lease(descriptor: int) -> None:
+    """Ask the system whether a program has a file open for writing; until it is closed, who opens it so waits."""
+    with suppress(OSError, AttributeError):  # no leases here, or it is open: `_stands` says which
+        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # what it sends by default ends the process
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+
+
+def _stands(descriptor: int) -> bool:
+    """Whether the lease on a file is whole; true where the file system or the platform has none."""
+    try:
+        if fcntl.fcntl(descriptor, fcntl.F_GETLEASE) != fcntl.F_UNLCK:
+            return True
+        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    except AttributeError:
+        return True
+    except OSError as error:
+        return error.errno not in {errno.EAGAIN, errno.EBUSY}
+    return False  # it was there, and a program waits for it to end
 
 
 def _refuse_protected(path: Path, found: os.stat_result) -> None:

@@ -138,8 +138,10 @@ def _overlap(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> 
 
 def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[ProposedChange], reason: object) -> None:
     """Raise ``ProposalError`` for what was rejected, unless it comes with another reason."""
-    for past in islice(reader.past(agent), _LOOKED_AT):
-        if past.state == "rejected" and past.reason == reason and is_same(past.changes, would):
+    # What the agent withdrew or replaced itself does not count: it could end a person's "no" so.
+    rejected = (past for past in reader.past(agent) if past.state == "rejected")
+    for past in islice(rejected, _LOOKED_AT):
+        if past.reason == reason and is_same(past.changes, would):
             from catmem.proposals.disclosure import safe_text
 
             said = "" if past.decision is None or not past.decision.reason else f": {safe_text(past.decision.reason)}"

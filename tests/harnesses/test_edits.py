@@ -262,3 +262,35 @@ def test_a_note_of_staleness_is_no_part_of_the_words(written):
     written.change(("Old words.", "New words."), ("Mail me", "Write to me"))
     written.one()
     assert waiting(written) == [("Old words.", "New words."), ("Mail me @home.", "Write to me @home.")]
+
+
+def test_words_that_wait_stay_in_the_block_at_each_sync(written):
+    written.change(("- Invoices go out on Fridays.", "- Invoices go out on Sundays."))
+    for _ in range(3):
+        written.one()
+        assert "- Invoices go out on Sundays." in written.agent.read_text()
+        assert waiting(written) == [("Invoices go out on Fridays.", "Invoices go out on Sundays.")]
+
+
+def test_an_older_block_that_a_checkout_brings_back_is_no_change_of_an_agent(written):
+    older, user = written.agent.read_text(), written.root / "homes" / "trinity" / "USER.md"
+    user.write_text(user.read_text().replace("## Rules\n", "## Rules\nTravel is booked early.\n§\n"))
+    written.one()
+    assert "Travel is booked early." in written.agent.read_text()
+    written.agent.write_text(older)
+    written.one()
+    assert "Travel is booked early." in written.agent.read_text()
+    assert "Travel is booked early." in user.read_text()
+    assert waiting(written) == []
+
+
+def test_a_file_that_a_harness_has_open_for_writing_waits(written):
+    user = written.root / "homes" / "trinity" / "USER.md"
+    user.write_text(user.read_text().replace("## Rules\n", "## Rules\nTravel is booked early.\n§\n"))
+    with written.agent.open("a") as harness:
+        done = written.one()
+        assert (done.state, done.error.code) == ("refused", "changed_meanwhile")
+        harness.write("a line of the harness\n")
+    written.one()
+    assert written.agent.read_text().endswith("a line of the harness\n")
+    assert "Travel is booked early." in written.agent.read_text()

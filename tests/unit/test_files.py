@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from catmem import files
-from catmem.errors import TooLargeError, UnreadableError
-from catmem.files import os_errors, read_bounded, replace_file, replace_json
+from catmem.errors import ChangedMeanwhileError, TooLargeError, UnreadableError
+from catmem.files import os_errors, read_bounded, replace_file, replace_json, rewrite_file
 
 
 def code_of(path, *, limit=100, follow_symlink=True):
@@ -123,3 +123,16 @@ def test_a_file_that_cannot_be_replaced_is_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="no room"):
         replace_file(path, b"new")
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == {"file": b"old"}
+
+
+def test_a_file_that_a_program_has_open_for_writing_is_not_replaced(tmp_path):
+    path = tmp_path / "AGENTS.md"
+    path.write_bytes(b"one\n")
+    with path.open("ab") as appending:
+        with pytest.raises(ChangedMeanwhileError, match="open for writing"):
+            rewrite_file(path, b"one\n", b"two\n")
+        appending.write(b"a line of the other program\n")
+    assert path.read_bytes() == b"one\na line of the other program\n"
+    with path.open("rb"):  # who only reads is not in the way
+        rewrite_file(path, path.read_bytes(), b"two\n")
+    assert path.read_bytes() == b"two\n"

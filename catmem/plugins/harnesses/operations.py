@@ -172,7 +172,7 @@ def _declare(call: Call, to: str) -> tuple["Workspace", tuple[str, ...]]:
     from catmem.config.config import CONFIG_NAME, config_of
     from catmem.config.declaring import with_declared
     from catmem.files import read_bounded, rewrite_file
-    from catmem.plugins.harnesses.sync_targets import declared_syncs
+    from catmem.plugins.harnesses.sync_targets import declared_syncs, refuse_place, targets_of
     from catmem.workspace.workspace import Workspace
 
     root, values = call.root, call.values
@@ -187,7 +187,9 @@ def _declare(call: Call, to: str) -> tuple["Workspace", tuple[str, ...]]:
         return root, (name,)
     old = read_bounded(path, 1 << 20)
     new = with_declared(old.decode(), ("sync",), {name: said}, path)
-    declared_syncs(config_of(root.root, new))
+    declared = config_of(root.root, new)
+    for target in targets_of(declared, declared_syncs(declared)[name]):  # what cannot be written is not declared
+        refuse_place(root, target)
     rewrite_file(path, old, new.encode())
     call.tell(f"declared in {CONFIG_NAME}: sync.{name}")
     return Workspace.open(root.root, search=False), (name,)

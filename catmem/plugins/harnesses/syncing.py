@@ -249,12 +249,15 @@ class _SyncWork:
             made.state, why = "taken out", "the block was taken out"
         elif block is not None:
             self.refuse_foreign(block.said, record)
-            if record is not None:
+            # A whole block that is not the last one is an older one of catmem, such as a checkout brings: no agent's.
+            if block.is_as_written(text) and (record is None or block.said.get("sha") != record.sha):
+                made.edits = []
+            elif record is not None:
                 prompt = read_memory(self.workspace, self.sync.profile).prompt(as_of=self.asked.as_of, style="markdown")
                 taxonomy, targets = self.workspace.config.taxonomy, self.target.targets
                 found = edits_in(block.held(text), record.bullets, self.sections(prompt), taxonomy, targets)
                 made.edits = [each for each in found if _key(each) not in self.dropped]
-            elif not block.is_as_written(text):
+            else:
                 made.state, why = "edited", "the block was changed, and it is not known from what"
             if made.edits and self.sync.edits == "refuse":
                 made.state, why = "edited", "the block was changed, which edits: refuse does not take"

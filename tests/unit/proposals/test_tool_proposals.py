@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from catmem.proposals import proposing
 from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root, put_bytes, text_of
@@ -103,6 +104,15 @@ def test_an_agent_withdraws_its_own(ws):
     assert ws.proposal(name).decision.reason == "I was wrong."
     assert call(ws, action="withdraw", proposal=name)["reason"] == "decided"
     assert text_of(ws) == TEXT
+
+
+def test_no_number_of_own_withdrawals_ends_what_a_person_rejected(ws, monkeypatch):
+    monkeypatch.setattr(proposing, "_LOOKED_AT", 2)
+    ws.reject(call(ws, **CHANGE)["waiting"])
+    for number in range(4):
+        name = call(ws, **{**CHANGE, "content": f"Other words, number {number}."})["waiting"]
+        call(ws, action="withdraw", proposal=name)
+    assert call(ws, **CHANGE)["reason"] == "rejected_before"
 
 
 @pytest.mark.parametrize("action", ["proposals", "withdraw"])

@@ -18,7 +18,12 @@ from tests.unit.server.page.conftest import BOSS, PROFILES
 SECONDS = 30
 LOG = "serve.log"
 CONFIG = """\
-taxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}, vault: {}, notes: {title: Notes}}}
+taxonomy:
+  categories:
+    talk: {title: Talk}
+    rules: {title: Rules}
+    vault: {}
+    notes: {title: Notes}
 limits: {user: 2000}
 """
 NEO = """\

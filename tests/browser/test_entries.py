@@ -136,7 +136,7 @@ def closed(tmp_path):
     """A server for a root where every category has to be declared."""
     folder = make_root(tmp_path / "root")
     config = folder / "catmem.yaml"
-    config.write_text(config.read_text("utf-8").replace("taxonomy: {", "taxonomy: {closed: true, "), "utf-8")
+    config.write_text(config.read_text("utf-8").replace("taxonomy:\n", "taxonomy:\n  closed: true\n"), "utf-8")
     with serving(folder) as server:
         yield server
 

@@ -9,7 +9,7 @@ for (const button of document.querySelectorAll("[data-copies]")) {
   button.setAttribute("aria-live", "polite");
   button.addEventListener("click", async () => {
     try {
-      const answer = await fetch(link.href, { headers: { Accept: "text/plain" } });
+      const answer = await fetch(`${location.origin}${link.pathname}${link.search}`, { headers: { Accept: "text/plain" } });
       if (!answer.ok) throw new Error(answer.statusText);
       await navigator.clipboard.writeText(await answer.text());
       button.textContent = "Copied";

@@ -76,7 +76,8 @@ function start(wait = FIRST) {
 async function look() {
   const names = [...shown].map(([entity, seen]) => `${entity}@${[...seen].at(-1)}`);
   try {
-    const answer = await fetch(`/mem/changes?${new URLSearchParams({ since: names.join(",") })}`);
+    // An address without the name and the token that the page itself may have been opened with: such a one is not fetched.
+    const answer = await fetch(`${location.origin}/mem/changes?${new URLSearchParams({ since: names.join(",") })}`);
     if (answer.ok) {
       changed.clear();
       (await answer.json()).changes.forEach(hear);

@@ -352,13 +352,14 @@ class _SyncWork:
                     self.dropped.add(_key(edit))
                 else:
                     made.error = error
-            except ForbiddenError as error:
-                self.dropped.add(_key(edit))
-                words = first_line(edit.new.body, _WIDTH) if edit.new else "an entry was taken out"
-                made.notes.append(f"{error.message}: what stood in {made.path.name} is taken back: {words}")
             except CatmemError as error:
-                error.hint = f"It stays in {made.path.name}, and memory is as it was."
-                made.error = error
+                if isinstance(error, ForbiddenError) and edit.old is not None:  # what memory says stands there again
+                    self.dropped.add(_key(edit))
+                    words = first_line(edit.new.body, _WIDTH) if edit.new else "an entry was taken out"
+                    made.notes.append(f"{error.message}: what stood in {made.path.name} is taken back: {words}")
+                else:
+                    error.hint = f"It stays in {made.path.name}, and memory is as it was."
+                    made.error = error
             else:
                 said = f"waits as {done.waiting}" if done.waiting else f"is revision {done.revision}"
                 made.notes.append(f"{edit.action} in {edit.at.category}: {said}")

@@ -91,7 +91,7 @@ def test_stock_hermes_edits_a_synced_file_and_nothing_is_lost(fleet, hermes):
     edited = user_file(fleet).read_bytes()
     assert facts(fleet) == {"Tea.": "tastes", "Two sugars.": "tastes", "By Hermes.": "__uncategorized__"}
     put(fleet / "memories" / "USER.md", SOURCE.replace("Tea.", "Green tea."))
-    assert "USER.md: 1 changed (revision " in catmem("hermes", "sync", "--all")
+    assert "/user: 1 changed (revision " in catmem("hermes", "sync", "--all")
     # The source's edit arrived, and what Hermes Agent changed, removed and added is as it left it.
     assert facts(fleet) == {"Green tea.": "tastes", "Two sugars.": "tastes", "By Hermes.": "__uncategorized__"}
     assert facts(fleet, "aide") == {"Green tea.": "tastes", "No sugar.": "tastes", "Uses vim.": "tools"}

@@ -202,11 +202,14 @@ def asking_about_secrets(config: Callable[[], Config], how: dict[str, Any], writ
 # --- the root --------------------------------------------------------------------------------------------------------
 
 
-def open_root(how: Opens) -> Workspace:
-    """The root of ``--root``, or the one that the working folder lies in; a store is closed when the command ends."""
+def open_root(how: Opens, usual: str | None = None) -> Workspace:
+    """The root of ``--root``, or the one that the working folder lies in; a store is closed when the command ends.
+
+    ``usual`` is the one where neither is.
+    """
     from catmem.workspace.workspace import Workspace
 
-    root = given_root()
+    root = given_root() or usual
     workspace = Workspace.open(".") if root is None else Workspace.open(root, search=False)
     if how in {"read", "store"}:
         _say_unread(workspace)

@@ -7,13 +7,14 @@ import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit_json, say
-from catmem.config.config import Config, expand_user, find_root
+from catmem.config.config import Config, expand_user, find_root, user_folder
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import Call, P, UsageError, operation
@@ -225,8 +226,7 @@ def mcp(
 
 def _of_user(call: Call, profile: str | None) -> tuple[Call, str]:
     """The call with its root, and the profile: what is not said is that of the user's own file."""
-    home = os.environ.get("XDG_CONFIG_HOME") or expand_user("~/.config")
-    path = Path(home, "catmem", "mcp.yaml")
+    path = user_folder() / "mcp.yaml"
     said = load_yaml(path).data if os.path.lexists(path) else {}
     if (
         not isinstance(said, dict)
@@ -243,10 +243,7 @@ def _of_user(call: Call, profile: str | None) -> tuple[Call, str]:
     if name is None:
         raise UsageError(f"Say whose memory to serve: -p NAME, or 'profile: NAME' in {path}.")
     if "root" in said and call.named_root is None and find_root(".") is None:
-        root = path.parent / expand_user(said["root"])
-        workspace = Workspace.open(root, search=False)
-        call.on_close(workspace.store.close)
-        call = replace(call, opener=lambda _: workspace)
+        call = replace(call, opener=partial(open_root, usual=str(path.parent / expand_user(said["root"]))))
     return call, name
 
 

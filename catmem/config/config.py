@@ -268,6 +268,11 @@ def expand_user(text: str) -> str:
         raise ConfigError("'~' has no meaning here: this user has no home folder", code="no_home", hint=hint) from None
 
 
+def user_folder() -> Path:
+    """The folder of what a user keeps for catmem outside of roots: keys, tokens, and whom ``catmem mcp`` serves."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or expand_user("~/.config"), "catmem")
+
+
 def _absolute(path: str | Path) -> Path:
     # Not resolve(): messages should name the path as the user knows it, and links are judged where files are opened.
     return Path(os.path.abspath(path))  # noqa: PTH100 - absolute() keeps "..", which parents would then climb through

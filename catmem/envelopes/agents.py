@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from catmem import clock
-from catmem.config.config import Config, expand_user
+from catmem.config.config import Config, expand_user, user_folder
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, has_profile, profile_names, refuse_no_root
 from catmem.digest import bytes_digest, canonical_json
@@ -106,8 +106,7 @@ def keys_folder(config: Config) -> Path:
     root = Path(os.path.realpath(config.root))
     if config.signing.keys is None:
         place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
-        home = os.environ.get("XDG_CONFIG_HOME") or expand_user("~/.config")
-        named = Path(home) / "catmem" / "keys" / f"{root.name or 'root'}-{place}"
+        named = user_folder() / "keys" / f"{root.name or 'root'}-{place}"
     else:
         named = root / expand_user(config.signing.keys)
     folder = Path(os.path.realpath(named))

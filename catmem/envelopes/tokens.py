@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 from catmem import clock
-from catmem.config.config import Config, expand_user
+from catmem.config.config import Config, expand_user, user_folder
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes.agents import agents_of
@@ -206,8 +206,7 @@ def tokens_place(config: Config, given: str | Path | None = None) -> Path:
         named = root / expand_user(said)
     else:
         place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
-        home = os.environ.get("XDG_CONFIG_HOME") or expand_user("~/.config")
-        named = Path(home) / "catmem" / "tokens" / f"{root.name or 'root'}-{place}.json"
+        named = user_folder() / "tokens" / f"{root.name or 'root'}-{place}.json"
     return Path(os.path.realpath(named.parent)) / named.name
 
 

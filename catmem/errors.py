@@ -155,6 +155,12 @@ class EditError(CatmemError):
     code = "edit"
 
 
+def wrong_type(name: str, value: object, wanted: str = "a text") -> EditError:
+    """The refusal of a value of another type than a program has to give."""
+    message = f"{name} must be {wanted}, not {type(value).__name__}"
+    return EditError(message, code="wrong_type", hint="Nothing was done. The signature says what fits.")
+
+
 class NoMatchError(EditError):
     """No entry holds the text that was asked for."""
 

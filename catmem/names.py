@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from catmem.errors import UnknownNameError
+from catmem.errors import UnknownNameError, wrong_type
 
 FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 """The file of each target, in the folder of a profile."""
@@ -58,6 +58,8 @@ def key_file_parts(name: str) -> tuple[str, str] | None:
 
 def known_target(target: str) -> str:
     """A target that there is. Raises ``UnknownNameError``."""
+    if not isinstance(target, str):
+        raise wrong_type("target", target)
     if target not in FILE_NAMES:
         raise UnknownNameError(
             f"{target!r} is not a target", code="unknown_target", hint="Use 'user' (USER.md) or 'memory' (MEMORY.md)."

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from catmem.config.json_schema import as_error, shown, validate
 from catmem.config.selector import Selectors, selector_fault, split
 from catmem.config.yamlfile import KeyPath, YamlFile, key_text, load_yaml, parse_yaml
-from catmem.errors import ConfigError, UnreadableError
+from catmem.errors import ConfigError, UnreadableError, wrong_type
 from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
 from catmem.resources import schema
@@ -69,6 +69,8 @@ class Taxonomy:
 
     def category(self, name: str) -> str:
         """The category that a slug, a title or an alias names; empty for a name without a letter or a number."""
+        if not isinstance(name, str):
+            raise wrong_type("category", name)
         return self.of_slug(slugify(name))
 
     def named(self, name: str) -> str | None:

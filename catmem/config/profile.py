@@ -21,7 +21,7 @@ from catmem.config.config import Config, Taxonomy, days, expand_user, refuse_bad
 from catmem.config.json_schema import as_error, shown, suggestion, validate
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.config.yamlfile import YAML_LIMIT, KeyPath, key_text, parse_yaml
-from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.errors import ConfigError, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded
 from catmem.names import TARGETS, is_name
 
@@ -193,6 +193,8 @@ def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str,
 
 def find_profile(config: Config, name: str) -> Profile:
     """The profile of that name in the root's folder of profiles."""
+    if not isinstance(name, str):
+        raise wrong_type("the name of a profile", name)
     known, key = _read_now.get() or _OneReading({}, {}, {}), (config.root, config.profiles, name)
     if key in known.profiles:
         return known.profiles[key]

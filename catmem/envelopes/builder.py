@@ -64,7 +64,7 @@ def plain_envelope(
         unknown = next((name for name in fields if name not in FIELDS), None)
         if unknown is not None:
             hint = suggestion(unknown, FIELDS, "keys of a plain write")
-            raise EnvelopeError(f"the key {shown(unknown)} is not known here", key=None, hint=hint)
+            raise EnvelopeError(f"the key {shown(unknown)} is not known here", key=unknown, hint=hint)
         acting = None if sender is None else workspace.profile(sender.profile)
         prev = base_named(fields) if base is None else base.revision or 0
         given = {**fields, "entity_id": named, "prev_rev": prev} if "entity_id" in fields else {**fields}

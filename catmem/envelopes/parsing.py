@@ -6,6 +6,7 @@ for: operations.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import re
@@ -44,7 +45,7 @@ def envelope_of(fields: Mapping[str, Any]) -> Envelope:
         # What is wrong with prev_rev is wrong with parents, too, which repeat it.
         fault, more = min(faults, key=lambda each: each.key[:1] == ("parents",)), len(faults) - 1
         rest = f" (and {more} more fault{'' if more == 1 else 's'})" if more else ""
-        raise _fault(fault.key, fault.message + rest, fault.hint)
+        raise _fault(fault.key or _first_missing(fields), fault.message + rest, fault.hint)
     _check_role(fields)
     _check_numbers(fields)
     moment(fields["timestamp"])
@@ -58,6 +59,11 @@ def envelope_of(fields: Mapping[str, Any]) -> Envelope:
             "its canonical JSON.",
         )
     return envelope
+
+
+def _first_missing(fields: Mapping[str, Any]) -> KeyPath:
+    required = (each.name for each in dataclasses.fields(Envelope) if each.default is dataclasses.MISSING)
+    return tuple(name for name in required if name not in fields)[:1]
 
 
 def fields_of(given: Mapping[str, Any] | str | bytes) -> dict[str, Any]:
@@ -175,7 +181,9 @@ def _check_role(fields: Mapping[str, Any]) -> None:
         raise _fault(("role_id",), "a person has no role", "Leave role_id and role_hash out.")
     if not by_person and "role_id" not in fields:
         raise _fault(
-            (), "the keys role_id and role_hash are missing", "Add them: 'catmem role-hash NAME' prints the digest."
+            ("role_id",),
+            "the keys role_id and role_hash are missing",
+            "Add them: 'catmem role-hash NAME' prints the digest.",
         )
 
 

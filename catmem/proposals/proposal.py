@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from catmem import clock
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
-from catmem.errors import CatmemError, UnknownNameError
+from catmem.errors import CatmemError, UnknownNameError, wrong_type
 from catmem.model.document import Document
 from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
@@ -182,6 +182,8 @@ def proposals(
 
 def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: date | None = None) -> Proposal:
     """The proposal with the id ``name``, whether it waits or not; ``actor`` is as for ``proposals``."""
+    if not isinstance(name, str):
+        raise wrong_type("the id of a proposal", name)
     acting = None if actor is None else workspace.profile(actor)
     entities, unreadable = _entities(workspace, None, acting)
     for entity in entities:
@@ -215,6 +217,7 @@ def unknown_proposal(name: str, actor: str | None, near: str | None = None) -> U
 def _entities(workspace: Root, entity: str | None, acting: Profile | None) -> tuple[Iterable[str], list[CatmemError]]:
     """The entities to look at, and the profiles that are not right: they hide no other."""
     if entity is not None:
+        entity_of(workspace, entity)  # which says so if it is none
         both = "/" not in entity and ":" not in entity
         names = [entity_of(workspace, f"{entity}/{each}" if both else entity) for each in ("user", "memory")]
         return dict.fromkeys(names), []

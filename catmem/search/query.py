@@ -14,7 +14,7 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, cast
 
-from catmem.errors import QueryError
+from catmem.errors import QueryError, wrong_type
 
 DEFAULT = "english"
 """The language of a text in which no function word shows another."""
@@ -217,6 +217,8 @@ class Query(NamedTuple):
 
 def parse_query(text: str) -> Query:
     """Read a query. Raises ``QueryError`` (``empty_query``, ``long_query``)."""
+    if not isinstance(text, str):
+        raise wrong_type("query", text)
     if len(text) > MOST_CHARACTERS:
         raise QueryError(
             f"this query has {len(text):,} characters, and {MOST_CHARACTERS:,} is the most",

@@ -14,7 +14,15 @@ from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, refuse_no_root
 from catmem.digest import content_digest
-from catmem.errors import DriftError, EditError, ForbiddenError, StaleError, UnknownNameError, UnreadableError
+from catmem.errors import (
+    DriftError,
+    EditError,
+    ForbiddenError,
+    StaleError,
+    UnknownNameError,
+    UnreadableError,
+    wrong_type,
+)
 from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
 from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, Current, Revision, Snapshot, Store
 from catmem.text import size_of, unmerged_warnings
@@ -29,6 +37,8 @@ from catmem.writing.written import Asking, FileUsage, Written, crowded_out, on_a
 def entity_of(workspace: Root, name: str) -> str:
     """The entity that is meant: ``trinity/user``, or ``trinity`` for the same, or one that catmem.yaml declares."""
     refuse_no_root(workspace.config)
+    if not isinstance(name, str):
+        raise wrong_type("entity", name)
     if ":" in name:
         return declared_of(workspace, name).name
     owner, _, target = name.partition("/")
@@ -41,6 +51,8 @@ def entity_of(workspace: Root, name: str) -> str:
 
 def declared_of(workspace: Root, name: str, actor: Profile | None = None) -> DeclaredEntity:
     """The entity that catmem.yaml declares under a name, if the actor (``None``: a person) may know of it."""
+    if not isinstance(name, str):
+        raise wrong_type("entity", name)
     found = workspace.config.entities.get(name)
     if found is not None and reads_entity(found, actor):
         return found

@@ -279,7 +279,7 @@ class Workspace(Root):
         from catmem.envelopes.builder import make_envelope
         from catmem.workspace.history import entity_of
 
-        entity = entity_of(self, name) if ":" in name else f"{self.profile(name).name}/{known_target(target)}"
+        entity = entity_of(self, name) if ":" in str(name) else f"{self.profile(name).name}/{known_target(target)}"
         return make_envelope(self, entity, content, **how).envelope
 
     # --- branches --------------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.digest import content_digest
-from catmem.errors import EditError
+from catmem.errors import EditError, wrong_type
 from catmem.jsonable import jsonable
 
 Action: TypeAlias = Literal["add", "replace", "remove", "move", "verify"]
@@ -56,14 +56,12 @@ class Operation:
     expected: str | None = None
 
     def __post_init__(self) -> None:
-        """Raises ``TypeError`` for what is no text, no date or no tags."""
+        """Raises ``EditError`` (``wrong_type``) for what is no text, no date or no tags."""
         refuse_no_text(self, _TEXTS)
         if isinstance(self.as_of, datetime) or not isinstance(self.as_of, date | None):
-            message = f"as_of must be a datetime.date, not {type(self.as_of).__name__}"
-            raise TypeError(message)
+            raise wrong_type("as_of", self.as_of, "a datetime.date")
         if not isinstance(self.tags, Mapping | None):
-            message = f"tags must be a mapping, not {type(self.tags).__name__}"
-            raise TypeError(message)
+            raise wrong_type("tags", self.tags, "a mapping")
 
     def __json__(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
@@ -113,12 +111,10 @@ class Operation:
 
 
 def refuse_no_text(asked: object, names: Iterable[str]) -> None:
-    """Raise ``TypeError`` for the first of its fields that is neither a text nor ``None``."""
+    """Raise ``EditError`` (``wrong_type``) for the first of its fields that is neither a text nor ``None``."""
     for name in names:
-        value = getattr(asked, name)
-        if not isinstance(value, str | None):
-            message = f"{name} must be a text, not {type(value).__name__}"
-            raise TypeError(message)
+        if not isinstance(value := getattr(asked, name), str | None):
+            raise wrong_type(name, value)
 
 
 _SAYS = {

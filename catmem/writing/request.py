@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from catmem.errors import wrong_type
 from catmem.names import TARGETS
 from catmem.store.contract import PERSON, OnDrift, OnStale
 from catmem.writing.operation import Operation, finds_its_file, placed_expected, refuse_no_text
@@ -53,7 +54,7 @@ class Request:
     """The kind of its content, by default operations."""
 
     def __post_init__(self) -> None:
-        """Raises ``TypeError`` for what a program gives in the place of a text."""
+        """Raises ``EditError`` (``wrong_type``) for what a program gives in the place of a text."""
         refuse_no_text(self, ("entity", "profile", "target", "actor", "op_id", "reason"))
         if not isinstance(self.expected, int):
             refuse_no_text(self, ("expected",))
@@ -72,8 +73,7 @@ class Request:
     ) -> Request:
         """What operations ask of a file of the profile ``name``; without a target and a view it is to be found."""
         if not (isinstance(operations, list | tuple) and all(isinstance(each, Operation) for each in operations)):
-            message = "operations are a list of catmem.Operation, such as [Operation('add', content=...)]"
-            raise TypeError(message)
+            raise wrong_type("operations", operations, "a list of catmem.Operation, as [Operation('add', content=...)]")
         placed, how["expected"] = placed_expected(operations, how.get("expected"))
         target = how.get("target")
         is_open = target is None and how["expected"] is None

@@ -68,8 +68,8 @@ def test_what_is_no_text_and_no_operation_is_told(workspace):
         workspace.add("neo", "Rent", category="talk", tags={"expires": DAY})
     assert caught.value.code == "bad_tag"
     calls = {
-        "operations are a list": lambda: workspace.write("neo", [{"action": "add", "content": "Rent"}]),
-        "operations are a list of": lambda: workspace.write("neo", None),
+        "operations must be a list": lambda: workspace.write("neo", [{"action": "add", "content": "Rent"}]),
+        "operations must be a list of": lambda: workspace.write("neo", None),
         "content must be a text, not list": lambda: workspace.add("neo", ["Rent"]),
         "category must be a text, not list": lambda: workspace.add("neo", "Rent", category=["talk"]),
         "tags must be a mapping, not list": lambda: workspace.add("neo", "Rent", tags=["a"]),
@@ -79,8 +79,9 @@ def test_what_is_no_text_and_no_operation_is_told(workspace):
         "expected must be a text, not list": lambda: workspace.add("neo", "Rent", expected=[4]),
     }
     for message, call in calls.items():
-        with pytest.raises(TypeError, match=message):
+        with pytest.raises(EditError, match=message) as caught:
             call()
+        assert caught.value.code == "wrong_type"
 
 
 def test_a_new_category_that_is_nearly_called_as_another_is_noted_and_shows_an_agent_none_that_it_does_not_see(

@@ -209,6 +209,13 @@ def test_a_plain_write_that_is_none_is_a_422(neo, change):
     assert refusal(response) == (422, "schema")
 
 
+@together("key", ["entity_id", "content"])
+def test_a_plain_write_that_lacks_a_key_is_told_which(neo, key):
+    fields = plain("x", prev_rev=0)
+    del fields[key]
+    assert neo.post("/mem/write", json=fields).json()["key"] == key
+
+
 def test_a_plain_write_to_another_profile_adopts_nothing_there(served, neo):
     path = served.workspace.root / "homes" / "other" / "USER.md"
     path.parent.mkdir(parents=True)

@@ -1,0 +1,30 @@
+"""What a program gives of a wrong type is refused with an error of catmem's, before anything is done."""
+
+from __future__ import annotations
+
+import pytest
+
+from catmem import EditError
+from tests.roots import make_root
+
+CALLS = [
+    ("entity", lambda root: root.undo(3)),
+    ("entity", lambda root: root.blame(3)),
+    ("entity", lambda root: root.proposals(3)),
+    ("entity", lambda root: root.content(["project:alpha"])),
+    ("the name of a profile", lambda root: root.list(3)),
+    ("the name of a profile", lambda root: root.envelope(3, "text")),
+    ("category", lambda root: root.verify_all("neo", category=3)),
+    ("category", lambda root: root.list("neo", category=3)),
+    ("target", lambda root: root.read("neo", ["user"])),
+    ("query", lambda root: root.search("neo", ["tabs"])),
+    ("the id of a proposal", lambda root: root.approve(3)),
+    ("as_of", lambda root: root.verify("neo", "tabs", as_of="2026-01-01")),
+]
+
+
+@pytest.mark.parametrize(("name", "call"), CALLS)
+def test_a_value_of_a_wrong_type_is_named(tmp_path, name, call):
+    with pytest.raises(EditError, match=f"{name} must be a") as caught:
+        call(make_root(tmp_path, profiles={"neo": ""}))
+    assert caught.value.code == "wrong_type"

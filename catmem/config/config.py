@@ -86,6 +86,16 @@ class Taxonomy:
         """The selectors with every exact name that is an alias replaced by its category."""
         return tuple(f"{'!' * negative}{self.of_slug(name)}" for negative, name in map(split, selectors))
 
+    def selectors(self, patterns: tuple[str, ...]) -> Selectors:
+        """The selectors of a profile for the categories of this root; the same again for the same patterns."""
+        if patterns not in self._selectors:
+            self._selectors[patterns] = Selectors(self.resolved(patterns), self.closed_slugs)
+        return self._selectors[patterns]
+
+    @cached_property
+    def _selectors(self) -> dict[tuple[str, ...], Selectors]:
+        return {}
+
     def declared(self) -> dict[str, str]:
         """Every declared slug, aliases and ``__uncategorized__`` included, with the category it stands for."""
         return {**{slug: slug for slug in self.categories}, **self.aliases, UNCATEGORIZED: UNCATEGORIZED}

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from collections import ChainMap
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from catmem.config.config import Config, Taxonomy, days, expand_user, refuse_bad_name
 from catmem.config.json_schema import as_error, shown, suggestion, validate
@@ -24,6 +24,8 @@ from catmem.config.yamlfile import YAML_LIMIT, KeyPath, key_text, parse_yaml
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded
 from catmem.names import TARGETS, is_name
+
+T = TypeVar("T")
 
 SELECTOR_KEYS = ("user_memory_categories", "memory_categories", "writable_categories", "may_approve")
 ORCHESTRATOR_TIER = 1
@@ -107,7 +109,7 @@ class Profile:
     def _selectors(self, patterns: tuple[str, ...], taxonomy: Taxonomy | None) -> Selectors:
         if taxonomy is None:
             return Selectors(patterns, self.declared)
-        return Selectors(taxonomy.resolved(patterns), taxonomy.closed_slugs)
+        return taxonomy.selectors(patterns)
 
     @property
     def sees_uncategorized(self) -> bool:
@@ -144,11 +146,11 @@ class Profile:
 
 
 class _OneReading(NamedTuple):
-    """What an operation has read of profiles: profiles by folder and name, by folder the layers by name, and homes."""
+    """What an operation has read of profiles: profiles by folder and name, by folder the layers by name, and places."""
 
     profiles: dict[tuple[Path, str, str], Profile]
     layers: dict[Path, dict[str, _Layer]]
-    homes: dict[tuple[Path, str, str | None], Path]
+    found: dict[Hashable, Any]
 
 
 _read_now: ContextVar[_OneReading | None] = ContextVar("profiles of this operation", default=None)
@@ -166,6 +168,17 @@ def one_reading() -> Iterator[None]:
         yield
     finally:
         _read_now.reset(begun)
+
+
+def found_once(key: Hashable, find: Callable[[], T]) -> T:
+    """What ``find`` gives; within an operation it is asked once for a key."""
+    known = _read_now.get()
+    if known is None:
+        return find()
+    if key not in known.found:
+        known.found[key] = find()
+    found: T = known.found[key]
+    return found
 
 
 def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, config: Config | None = None) -> Profile:
@@ -263,12 +276,8 @@ def check_profile(profile: Profile, config: Config) -> None:
 
 def memory_dir(profile: Profile, config: Config) -> Path:
     """The folder of the profile's memory files, absolute and with symbolic links resolved; it need not exist."""
-    known, key = _read_now.get(), (config.root, profile.name, profile.memory_dir)
-    if known is None:
-        return _memory_dir(profile, config)
-    if key not in known.homes:
-        known.homes[key] = _memory_dir(profile, config)
-    return known.homes[key]
+    key = config.root, profile.name, profile.memory_dir
+    return found_once(key, lambda: _memory_dir(profile, config))
 
 
 def _memory_dir(profile: Profile, config: Config) -> Path:

@@ -251,12 +251,11 @@ def _key(entity: str, rights: Rights) -> Hashable:
 def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse: Parse) -> list[EntryHistory]:
     """The histories up to the newest revision. Raises what reading the store raises."""
     # Where something was purged, and in another journal than that of the last time, all is worked out anew.
-    head = store.head(entity)
     found, anew = list(histories), []
     for index, history in enumerate(histories):
-        if head is None or history.last == head:
+        since = _since(store, entity, history.last)
+        if since == []:
             continue
-        since = _since(store, entity, history)
         found[index] = new = EntryHistory(history.rights) if since is None else copy(history)
         if since is None:
             anew.append(new)
@@ -272,19 +271,16 @@ def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse
     return found
 
 
-def _since(store: Store, entity: str, history: EntryHistory) -> list[Revision] | None:
+def _since(store: Store, entity: str, last: Revision | None) -> list[Revision] | None:
     """The revisions behind the last that was looked at, newest first; ``None`` if all have to be looked at."""
-    last = history.last
-    if last is None:
-        return None
     since: list[Revision] = []
     for revision in store.log(entity):
-        if revision.sequence <= last.sequence:
+        if last is not None and revision.sequence <= last.sequence:
             return since if revision == last else None
         since.append(revision)
-        if revision.op == "purge" or len(since) > _FEW:
+        if last is None or revision.op == "purge" or len(since) > _FEW:
             return None
-    return None
+    return None if since else []
 
 
 def steps(

@@ -78,14 +78,19 @@ def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:
     shown: dict[str, Any] = jsonable(entry)
     threats = rules_in(texts_of(entry)) if to_agent else ()
     if threats:
-        from catmem.prompt.styles import blocked_line
-
-        shown |= {"body": blocked_line(", ".join(threats)), "tags": {}, "threats": list(threats)}
+        shown |= {"body": _blocked(threats), "tags": {}, "threats": list(threats)}
     return shown
+
+
+def _blocked(threats: Sequence[str]) -> str:
+    from catmem.prompt.styles import blocked_line
+
+    return blocked_line(", ".join(threats))
 
 
 def preview(entry: Entry, *, to_agent: bool, length: int = PREVIEW) -> str:
     """The beginning of an entry's body on one line."""
-    body: str = entry_dict(entry, to_agent=to_agent)["body"]
+    threats = rules_in(texts_of(entry)) if to_agent else ()
+    body = _blocked(threats) if threats else entry.body
     line = " ".join(body[: 4 * length].split())
     return line if len(line) <= length else line[: length - 1] + _MORE

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.config.config import Config, DeclaredEntity
-from catmem.config.profile import Profile, is_inside, memory_dir
+from catmem.config.profile import Profile, found_once, is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
 from catmem.registry import at, registry, unloaded
@@ -85,10 +85,13 @@ def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Pl
             hint=f"A file is PROFILE/user (USER.md) or PROFILE/memory (MEMORY.md). {DECLARED_RULE}",
         )
     owner = profile(name)
-    path = memory_dir(owner, config) / FILE_NAMES[target]
-    if owner.allow_outside:
-        path = path.resolve()  # a link stays a link: the file that it leads to is written
-    return place_of(config.root, path)
+
+    def place() -> Place:
+        path = memory_dir(owner, config) / FILE_NAMES[target]
+        # A link stays a link: the file that it leads to is written.
+        return place_of(config.root, path.resolve() if owner.allow_outside else path)
+
+    return found_once((config.root, entity, owner.memory_dir), place)
 
 
 def place_of(root: Path, path: Path) -> Place:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit_json, say
 from catmem.config.config import Config, expand_user, find_root, user_folder
+from catmem.config.profile import is_root
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import Call, P, UsageError, operation
@@ -205,7 +206,7 @@ def mcp(
 
     The profile acts in every call, within its rights. Needs the extra: pip install '.[mcp]' in the folder of catmem.
     A client that starts it without options needs ~/.config/catmem/mcp.yaml, with 'profile: NAME' and 'root: FOLDER'.
-    Its root counts where the working folder lies in none.
+    Its root counts where the working folder lies in none. Without 'root' the client is asked for its folders.
     The end of standard input, Ctrl-C and SIGTERM end it (exit status 0). Over http, with --format json, it first prints
     its url.
     """
@@ -213,19 +214,21 @@ def mcp(
         raise UsageError("--host and --port are for --transport http.")
     if config and transport == "http":
         raise UsageError("--config is for a client that starts this command, and not for --transport http.")
-    call, profile = _of_user(call, profile)
+    profile, usual = _of_user(call, profile)
+    if usual is not None:
+        call = replace(call, opener=partial(open_root, usual=usual))
     if config:
         emit_json(_client_config(call.open("root"), profile))
         return
     with _with_extra("mcp", "mcp", _MCP_LIBRARIES):
         if transport == "stdio":
-            _serve_stdio(call, profile)
+            _serve_stdio(call, profile, asks=call.named_root is None and usual is None)
         else:
             _serve_http(call, profile, host or _HOST, _PORT if port is None else port)
 
 
-def _of_user(call: Call, profile: str | None) -> tuple[Call, str]:
-    """The call with its root, and the profile: what is not said is that of the user's own file."""
+def _of_user(call: Call, profile: str | None) -> tuple[str, str | None]:
+    """The profile, and the root where no other is said: what the options leave out is that of the user's own file."""
     path = user_folder() / "mcp.yaml"
     said = load_yaml(path).data if os.path.lexists(path) else {}
     if (
@@ -242,9 +245,8 @@ def _of_user(call: Call, profile: str | None) -> tuple[Call, str]:
     name = profile or said.get("profile")
     if name is None:
         raise UsageError(f"Say whose memory to serve: -p NAME, or 'profile: NAME' in {path}.")
-    if "root" in said and call.named_root is None and find_root(".") is None:
-        call = replace(call, opener=partial(open_root, usual=str(path.parent / expand_user(said["root"]))))
-    return call, name
+    counts = "root" in said and call.named_root is None and find_root(".") is None
+    return name, str(path.parent / expand_user(said["root"])) if counts else None
 
 
 def _client_config(workspace: "Workspace", profile: str) -> dict[str, Any]:
@@ -257,7 +259,8 @@ def _client_config(workspace: "Workspace", profile: str) -> dict[str, Any]:
     return {"mcpServers": {f"catmem-{name}": {"command": command, "args": args}}}
 
 
-def _serve_stdio(call: Call, profile: str) -> None:
+def _serve_stdio(call: Call, profile: str, *, asks: bool) -> None:
+    """``asks``: no root was named, so the client is asked for its folders where the working folder lies in none."""
     if sys.stdin is None or sys.stdout is None:
         raise UnreadableError(
             "standard input or output is closed",
@@ -268,10 +271,24 @@ def _serve_stdio(call: Call, profile: str) -> None:
     from catmem.mcp.over_stdio import serve_stdio
     from catmem.mcp.server import make_server
 
-    server = make_server(call.root, profile)
-    if sys.stdin.isatty():
+    person = sys.stdin.isatty()
+    asks = asks and not person and not is_root(call.root.config)
+    server = make_server(partial(_root_over, call) if asks else call.root, profile)
+    if person:
         call.tell(f"Waiting for an MCP client on standard input, with the memory of {profile}. Ctrl-C ends it.")
     serve_stdio(server, client)
+
+
+def _root_over(call: Call, folders: Sequence[Path]) -> Workspace:
+    """The root that the first of these folders lies in. Raises ``ConfigError`` (``no_root``)."""
+    found = next(filter(None, map(find_root, folders)), None)
+    if found is None:
+        raise ConfigError(
+            "no root was named, and the client works in none",
+            code="no_root",
+            hint=f"Tell the user to write 'root: FOLDER' in {user_folder() / 'mcp.yaml'}, and to connect again.",
+        )
+    return replace(call, opener=partial(open_root, usual=str(found)), _root=None).root
 
 
 def _take_stdout() -> int:

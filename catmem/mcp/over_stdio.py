@@ -34,8 +34,6 @@ _STDIN = 0
 _AT_ONCE = 1 << 16
 _LAST_ANSWERS_SECONDS = 5
 """How long the answers to what was asked before the input ended may take."""
-_UNANSWERED = "subscriptions/listen"
-"""A request that is answered when the server ends it, and that is never."""
 
 
 def serve_stdio(server: Server[Any], client: int) -> None:
@@ -84,7 +82,7 @@ class _Owed:
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
             return _refusal(line)
-        if isinstance(message, JSONRPCRequest) and message.method != _UNANSWERED:
+        if isinstance(message, JSONRPCRequest):
             self._open.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             self.settle((message.params or {}).get("requestId"))

@@ -11,28 +11,25 @@ MCP tells no turns: a server sees calls, and nothing of what the user says betwe
 a refusal does so within seconds; the user's next message takes longer. So a quiet minute ends a turn. A write that
 succeeds starts the count of refusals anew anyway.
 
-Its resources are one for each category that the profile sees, ``memory://CATEGORY``. They are listed and read anew each
-time. What the threat scan finds is withheld, as in a prompt.
+Its resources, ``memory://CATEGORY``, are listed and read anew each time, without what the threat scan finds.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 import anyio
 import mcp_types as types
 from anyio import to_thread
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel import NotificationOptions, Server
-from mcp.server.models import InitializationOptions
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
+from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from catmem import __version__
 from catmem.errors import CatmemError
@@ -65,9 +62,12 @@ SORT = types.Prompt(
     description="The entries without a category, and the categories that they may go to.",
 )
 _OPENING = frozenset({"initialize", "server/discover"})
+_WITHOUT_MEMORY = _OPENING | {"ping"}
 _EMPTY = "Nothing is remembered yet."
 _DIGITS = 9
 """Of a budget at most."""
+_NOT_YET = "Which memory this is depends on where you work: list the tools, and it is opened."
+_SECONDS_TO_ANSWER = 30.0
 _FAILED = "catmem failed in a way that it does not know"
 _UNEXPECTED: dict[str, Any] = {
     "success": False,
@@ -77,49 +77,41 @@ _UNEXPECTED: dict[str, Any] = {
 }
 
 
-def make_server(workspace: Workspace, profile: str, callers: Sessions | None = None) -> Server[Any]:
+RootOver: TypeAlias = Callable[[Sequence[Path]], Workspace]
+"""Opens the root that the client's folders lie in. Raises ``ConfigError`` (``no_root``)."""
+
+
+def make_server(workspace: Workspace | RootOver, profile: str, callers: Sessions | None = None) -> Server[Any]:
     """The server for the memory of ``profile``, which acts in every call. Raises ``UnknownNameError``, ``ConfigError``.
 
     The store is opened here, so that what is wrong with it is known before a client is served; closing it is the
     caller's. The conversation of a pipe begins here, too; ``callers`` are those of a server whose callers have names.
+    With a ``RootOver`` both happen at the first request, when the client has said where it works.
     """
-    name = workspace.profile(profile).name
-    workspace.store  # noqa: B018 - opens it
-    return _Memory(workspace, name, callers).server
+    return _Memory(workspace, profile, callers).server
 
 
 _ServerContext: TypeAlias = "ServerRequestContext[Any]"
 _Pages: TypeAlias = types.PaginatedRequestParams | None
 
 
-class _OurServer(Server[Any]):
-    """A server that tells every client, over every transport, that its list of resources may change."""
-
-    def create_initialization_options(
-        self,
-        notification_options: NotificationOptions | None = None,
-        experimental_capabilities: dict[str, dict[str, Any]] | None = None,
-        extensions: dict[str, dict[str, Any]] | None = None,
-    ) -> InitializationOptions:
-        options = notification_options or NotificationOptions(resources_changed=True)
-        return super().create_initialization_options(options, experimental_capabilities, extensions)
-
-
 class _Memory:
-    def __init__(self, workspace: Workspace, profile: str, callers: Sessions | None) -> None:
-        self.workspace = workspace
+    workspace: Workspace
+    _sessions: Sessions
+
+    def __init__(self, workspace: Workspace | RootOver, profile: str, callers: Sessions | None) -> None:
         self.profile = profile
         self._one_at_a_time = anyio.CapacityLimiter(1)
-        self._sessions = Sessions(workspace)
-        self._sessions.session(None, profile)
+        self._root_over = None if isinstance(workspace, Workspace) else workspace
+        self._asking = anyio.Lock()
+        if isinstance(workspace, Workspace):
+            self._begin(workspace)
         self._callers = callers
-        self._listed: tuple[str, ...] | None = None
-        self._changes = InMemorySubscriptionBus()
-        self.server = _OurServer(
+        self.server = Server(
             "catmem",
-            title=f"Memory of {profile}",
+            title=f"Memory of {self.profile}",
             version=__version__,
-            instructions=instructions(workspace, profile),
+            instructions=_NOT_YET if self._root_over else instructions(self.workspace, self.profile),
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
@@ -127,17 +119,36 @@ class _Memory:
             on_read_resource=self.read_resource,
             on_list_prompts=self.list_prompts,
             on_get_prompt=self.get_prompt,
-            on_subscriptions_listen=ListenHandler(self._changes),
         )
         self.server.middleware.append(self.introduced)
 
     async def introduced(self, ctx: _ServerContext, call_next: CallNext) -> HandlerResult:
         """Say what is on file as it is when a client connects, and begin its conversation before its first call."""
-        if ctx.method in _OPENING:
+        if self._root_over is not None and ctx.request_id is not None and ctx.method not in _WITHOUT_MEMORY:
+            await self._find_root(ctx)
+        elif ctx.method in _OPENING and self._root_over is None:
             work = partial(instructions, self.workspace, self.profile)
             self.server.instructions = await self._off_the_loop(work)
             await self._off_the_loop(lambda: self._session(ctx))
         return await call_next(ctx)
+
+    def _begin(self, workspace: Workspace) -> None:
+        """Open the memory, and begin the conversation of a pipe."""
+        self.profile = workspace.profile(self.profile).name
+        workspace.store  # noqa: B018 - opens it
+        self.workspace, self._sessions = workspace, Sessions(workspace)
+        self._sessions.session(None, self.profile)
+
+    async def _find_root(self, ctx: _ServerContext) -> None:
+        """Ask the client for its folders, before the first request that needs the memory. Raises ``MCPError``."""
+        async with self._asking:
+            if self._root_over is None:
+                return  # another request has found it
+            try:
+                self._begin(self._root_over(await _folders(ctx)))
+            except CatmemError as error:
+                raise _protocol_error(error) from error
+            self._root_over = None
 
     def _session(self, ctx: _ServerContext) -> ToolSession:
         """The conversation of a request: that of its pipe or session, or else of its caller."""
@@ -166,37 +177,16 @@ class _Memory:
             # Its text may tell of what the profile does not see, so the log has it and the client has not.
             _log.exception("the tool %s failed", params.name)
             answer = _UNEXPECTED
-        if answer.get("changed"):
-            await self._tell_of_new_categories(ctx)
         return types.CallToolResult(
             content=[types.TextContent(text=json.dumps(answer, ensure_ascii=False))],
             structured_content=answer,
             is_error=not answer["success"],
         )
 
-    async def _tell_of_new_categories(self, ctx: _ServerContext) -> None:
-        """Tell clients that the list of resources changed, if it did since it was last listed."""
-        before = self._listed
-        if before is None:
-            return
-        try:
-            now = await self._off_the_loop(lambda: _categories(self.workspace, self.profile))
-        except Exception:  # noqa: BLE001 - logged; the call itself has done what it was asked
-            _log.exception("the categories cannot be read")
-            return
-        if now != before:
-            self._listed = now
-            if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-                await self._changes.publish(ResourcesListChanged())
-            else:
-                await ctx.session.send_resource_list_changed()
-
     # --- resources and the prompt ----------------------------------------------------------------------------------
 
     async def list_resources(self, _: _ServerContext, __: _Pages) -> types.ListResourcesResult:
-        listed = await self._read(lambda: _resources(self.workspace, self.profile))
-        self._listed = tuple(each.name for each in listed)
-        return types.ListResourcesResult(resources=listed)
+        return types.ListResourcesResult(resources=await self._read(lambda: _resources(self.workspace, self.profile)))
 
     async def list_templates(self, _: _ServerContext, __: _Pages) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
@@ -243,8 +233,7 @@ class _Memory:
             with discreet(self.workspace, self.profile):
                 return await self._off_the_loop(work)
         except CatmemError as error:
-            said = " ".join(part for part in (f"{error.message}.", error.hint) if part)
-            raise MCPError(types.INTERNAL_ERROR, said, {"reason": error.code}) from error
+            raise _protocol_error(error) from error
         except Exception as error:
             _log.exception("reading failed")
             raise MCPError(types.INTERNAL_ERROR, _FAILED, {"reason": "internal"}) from error
@@ -252,6 +241,24 @@ class _Memory:
     async def _off_the_loop(self, work: Callable[[], _T]) -> _T:
         # A call that has begun is finished even if its client goes away: what it writes is whole, and known here.
         return await to_thread.run_sync(work, limiter=self._one_at_a_time)
+
+
+def _protocol_error(error: CatmemError) -> MCPError:
+    """An error as a client hears it, without its path."""
+    said = " ".join(part for part in (f"{error.message}.", error.hint) if part)
+    return MCPError(types.INTERNAL_ERROR, said, {"reason": error.code})
+
+
+async def _folders(ctx: _ServerContext) -> list[Path]:
+    """Where the client works; nowhere for one that cannot be asked, as those of the protocol from 2026-07-28 on."""
+    if not ctx.session.check_client_capability(types.ClientCapabilities(roots=types.RootsCapability())):
+        return []
+    try:
+        said = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult, _SECONDS_TO_ANSWER)
+    except (MCPError, ValueError) as error:  # it refuses, or answers with something else
+        _log.warning("the client does not say where it works: %s", error)
+        return []
+    return [Path(unquote(urlsplit(str(each.uri)).path)) for each in said.roots]
 
 
 # --- resources -------------------------------------------------------------------------------------------------------

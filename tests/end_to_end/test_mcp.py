@@ -14,8 +14,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import anyio
+import mcp_types as types
 import pytest
-from mcp import Client, StdioServerParameters
+from mcp import Client, MCPError, StdioServerParameters
 
 import catmem.cli.main
 import catmem.cli.servers
@@ -364,3 +365,43 @@ def test_a_client_that_starts_it_bare_gets_the_root_and_the_profile_of_its_user(
 def test_settings_that_lead_nowhere_are_told(settings, said, tmp_path):
     done = bare(tmp_path, settings)
     assert (done.returncode, said in done.stderr, done.stdout) == (2, True, b"")
+
+
+def works_in(*folders):
+    """What a client answers that is asked for its folders."""
+
+    async def listed(_):
+        return types.ListRootsResult(roots=[types.Root(uri=folder.as_uri()) for folder in folders])
+
+    return listed
+
+
+async def heard(folder, era, answer):
+    """What a client hears that starts the server bare, in an empty folder, for a user who named no root."""
+    (folder / "catmem").mkdir()
+    (folder / "catmem" / "mcp.yaml").write_text("profile: neo\n", encoding="utf-8")
+    command, *first = STARTS["the console script"]
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder)}
+    server = StdioServerParameters(command=command, args=[*first, "mcp"], cwd=folder, env=environment)
+    async with Client(server, mode=era, list_roots_callback=answer) as client:
+        try:
+            offered = await client.list_tools()
+        except MCPError as error:
+            return str(error)
+        added = await client.call_tool("memory_add", {"content": "Works here.", "category": "rules"})
+        return len(offered.tools), added.structured_content["success"]
+
+
+def test_a_client_is_asked_for_its_folders_where_nobody_names_a_root(root, tmp_path_factory):
+    project = root / "a project"
+    project.mkdir()
+    answer = works_in(tmp_path_factory.mktemp("none"), project)
+    assert anyio.run(heard, tmp_path_factory.mktemp("user"), "legacy", answer) == (OFFERED, True)
+    assert "Works here." in entries(root)
+
+
+@pytest.mark.parametrize(("era", "answer"), [("legacy", None), ("legacy", works_in()), ("auto", works_in(Path("/")))])
+def test_a_client_whose_folders_lead_nowhere_hears_what_its_user_has_to_write(era, answer, tmp_path):
+    said = anyio.run(heard, tmp_path, era, answer)
+    assert "no root was named, and the client works in none" in said
+    assert "write 'root: FOLDER' in " in said

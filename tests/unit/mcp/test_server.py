@@ -116,33 +116,6 @@ async def test_what_the_scan_finds_is_withheld_from_resources(tmp_path):
     assert "fine" in text
 
 
-@talks
-async def test_clients_that_listen_hear_of_new_categories_and_of_nothing_else(tmp_path):
-    workspace = root(tmp_path, user="## Talk\nFirst.\n")
-    async with client_of(workspace, "boss") as client, client.listen(resources_list_changed=True) as heard:
-        await client.list_resources()
-        await told(client, "memory_add", content="An old one.", category="talk")
-        await told(client, "memory_add", content="A new one.", category="news")
-        assert type(await anext(aiter(heard))).__name__ == "ResourcesListChanged"
-        assert "memory://news" in [each.uri for each in (await client.list_resources()).resources]
-
-
-@talks
-async def test_clients_with_a_session_are_told_of_new_categories(tmp_path):
-    heard = anyio.Event()
-
-    async def note(message):
-        if type(message).__name__ == "ResourceListChangedNotification":
-            heard.set()
-
-    async with client_of(root(tmp_path), "boss", mode="legacy", message_handler=note) as client:
-        assert client.server_capabilities.resources.list_changed
-        await client.list_resources()
-        await told(client, "memory_add", content="A new one.", category="news")
-        with anyio.fail_after(30):
-            await heard.wait()
-
-
 @eras
 @talks
 async def test_an_unreadable_file_is_an_error_and_no_empty_memory(tmp_path, era):

@@ -18,7 +18,7 @@ GROUPS = {
         "verify": ("entries", "Say that an entry still holds."),
         "search": ("reading", "Find what a profile sees, the best and newest first."),
         "status": ("reports", "Print what is next, each with the command for it."),
-        "help": ("cli.command", "Print the commands by group, with --all the rare ones too."),
+        "help": ("cli.command", "Print the commands by group: those of every day, or with --all every one."),
     },
     "Keep facts true": {
         "proposals": ("proposals", "Approve or reject what agents propose."),
@@ -66,9 +66,17 @@ GROUPS = {
     },
 }
 """The commands in the order of ``catmem help --all``."""
+FIRST = {
+    *("init", "show", "list", "prompt", "add", "replace", "remove", "search", "status"),
+    *("proposals", "review", "lint", "undo", "seed", "log", "mcp", "serve"),
+}
+"""Those of the first screen, ``catmem --help``; a plugin says of its own which are."""
 OTHERS = ("memory", "recall")
 """Modules whose operations are no commands."""
 MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}
 COMMANDS = {name: said for commands in GROUPS.values() for name, (_, said) in commands.items()}
 QUICK = {"hook": "catmem.plugins.harnesses.hook"}
-"""Modules of plugins whose ``answered`` takes the words of a command that is called all day."""
+"""Modules of plugins whose ``answered`` takes the words of a command that is called all day.
+
+It stands here, and no plugin says it of itself: what plugins say is read after the time that such a command may take.
+"""

@@ -32,6 +32,7 @@ class AddedCommand(NamedTuple):
     heading: str
     said: str
     module: str
+    is_first: bool = False
 
 
 class Plugin(NamedTuple):
@@ -59,13 +60,16 @@ class Registry:
         if version != VERSION:
             raise bad_plugin(f"it is made for version {version} of plugins, and this catmem has {VERSION}")
 
-    def add_operation(self, name: str, module: str, *, heading: str, said: str) -> None:
-        """The row or family ``name`` of the table of operations, in ``module``, below a heading of catmem help."""
+    def add_operation(self, name: str, module: str, *, heading: str, said: str, is_first: bool = False) -> None:
+        """The row or family ``name`` of the table of operations, in ``module``, below a heading of catmem help.
+
+        ``is_first`` puts it on the first screen, ``catmem --help``, too.
+        """
         if name in COMMANDS:
             raise bad_plugin(f"the command {name!r} is catmem's own")
         if heading not in GROUPS:
             raise bad_plugin(f"catmem help has no heading {heading!r}; it has {', '.join(GROUPS)}")
-        _add(self.commands, "command", name, AddedCommand(heading, said, module))
+        _add(self.commands, "command", name, AddedCommand(heading, said, module, is_first))
 
     def add_store(self, scheme: str, place: str) -> None:
         """A ``workspace.stores.Backend`` for what ``store`` in catmem.yaml names by ``scheme:``."""
@@ -92,9 +96,9 @@ class Registry:
         self.pages.append(module)
 
 
-def _add(added: dict[str, Any], kind: str, name: str, value: str | tuple[str, ...]) -> None:
+def _add(added: dict[str, Any], kind: str, name: str, value: str | tuple[str | bool, ...]) -> None:
     texts: tuple[object, ...] = (name, value) if isinstance(value, str) else (name, *value)
-    if not all(isinstance(each, str) and each.isprintable() for each in texts):
+    if not all(isinstance(each, bool) or (isinstance(each, str) and each.isprintable()) for each in texts):
         raise bad_plugin(f"what it says of a {kind} is no text of one line")
     if name in added:
         raise bad_plugin(f"there is a {kind} {name!r} already")

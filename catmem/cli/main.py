@@ -12,7 +12,7 @@ import click
 from catmem import __version__
 from catmem.cli.command import Group
 from catmem.cli.output import print_error, say
-from catmem.commands import COMMANDS, GROUPS, MODULES
+from catmem.commands import COMMANDS, FIRST, GROUPS, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
 from catmem.registry import registry, unloaded
@@ -35,11 +35,12 @@ def _is_command(name: str) -> bool:
     return name in COMMANDS or name in registry().commands
 
 
-def _groups() -> Iterator[tuple[str, dict[str, str]]]:
-    """The headings of ``catmem --help`` with the commands below each, those of plugins last."""
+def _groups(*, everything: bool = True) -> Iterator[tuple[str, dict[str, str]]]:
+    """The headings of ``catmem help`` with the commands below each, those of plugins last."""
+    added = {name: each for name, each in registry().commands.items() if everything or each.is_first}
     for title, commands in GROUPS.items():
-        own = {name: said for name, (_, said) in commands.items()}
-        yield title, own | {name: each.said for name, each in registry().commands.items() if each.heading == title}
+        own = {name: said for name, (_, said) in commands.items() if everything or name in FIRST}
+        yield title, own | {name: each.said for name, each in added.items() if each.heading == title}
 
 
 class _LazyGroup(Group):
@@ -69,12 +70,13 @@ class _LazyGroup(Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        # 'catmem help --all' has the last group, too.
-        for title, commands in list(_groups())[: None if ctx.obj else -1]:
-            with formatter.section(title):
-                formatter.write_dl(list(commands.items()))
+        for title, commands in _groups(everything=bool(ctx.obj)):
+            if commands:
+                with formatter.section(title):
+                    formatter.write_dl(list(commands.items()))
         if not ctx.obj:
-            formatter.write("\nEnvelopes, keys, rollout, simulation, audit and more: catmem help --all.\n")
+            left = len(self.list_commands(ctx)) - sum(len(commands) for _, commands in _groups(everything=False))
+            formatter.write(f"\n{left} more, for sections, history, branches, stores and control: catmem help --all.\n")
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
         try:

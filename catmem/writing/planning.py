@@ -343,17 +343,17 @@ class _PlanDraft:
             document = self._in_layout(ended(self.document))
             self._refuse_too_long(document)
         entries = tuple(self._final(document))
-        put = dict.fromkeys(action["category"] for action in self.actions if action["action"] in _PUTTING)
+        put = {action["category"]: action["id"] for action in self.actions if action["action"] in _PUTTING}
         notes = [*self.notes]
         if document is not self.original:
             title = on_title(self.original, document)
             notes += [] if title is None else [title]
-            notes += [note for category in put if (note := self._on_slip(category)) is not None]
+            notes += [note for category, name in put.items() if (note := self._on_slip(category, name)) is not None]
             found = (on_unread(category, self.terms) for category in put)
             self.warnings += [warning for warning in found if warning is not None]
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
-    def _on_slip(self, category: str) -> str | None:
+    def _on_slip(self, category: str, name: str) -> str | None:
         """What to know of a new category that is nearly called as one that the actor knows; ``None`` for others."""
         taxonomy, terms = self.terms.taxonomy, self.terms
         there = {header.category for header in self.original.scan.headers}
@@ -361,7 +361,11 @@ class _PlanDraft:
             return None
         known = [*filter(terms.may_write, taxonomy.categories), *filter(terms.may_see, there)]
         near = nearest(category, known)
-        return f"{category} is a new category. Did you mean {near}?" if near else None
+        if near is None:
+            return None
+        said = f"{category} is a new category. Did you mean {near}?"
+        owner = terms.entity.partition("/")[0]
+        return said if terms.to_agent else f"{said} 'catmem move -p {owner} {name} -c {near}' puts it there"
 
     def _in_layout(self, document: Document) -> Document:
         """The document; where stock Hermes Agent edits it too, in the layout that is safe there, if that has room."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from catmem.cli.output import columns, emit, emit_json, first_line, printable, say, shown_path
 from catmem.jsonable import jsonable
+from catmem.names import UNCATEGORIZED
 from catmem.ops.prompts import Built
 from catmem.ops.table import Call
 from catmem.prompt.prompt import Manifest, Prompt, Row
@@ -37,7 +38,8 @@ def _built(value: Built, call: Call) -> None:
         say(f"warning: {place}: {warning.message}")
     if call.values["explain"]:
         paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
-        emit("".join(_explained(prompt, paths)))
+        held = {target: Counter(each.category for each in memory.documents[target].entries) for target in paths}
+        emit("".join(_explained(prompt, paths, held)))
     else:
         emit(prompt.text)
 
@@ -55,7 +57,8 @@ def _say_emptied(workspace: Workspace, memory: ProfileMemory) -> None:
                 say(f"warning: {shown_path(memory.paths[target])}: has become empty: {back}")
 
 
-def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
+def _explained(prompt: Prompt, paths: dict[str, str], held: dict[str, Counter[str]]) -> Iterator[str]:
+    """``held`` counts the entries of each category that stand in a file."""
     manifest = prompt.manifest
     yield f"{manifest.profile}, as of {manifest.as_of}, style {manifest.style}\n"
     for target, hidden in manifest.hidden.items():
@@ -70,7 +73,10 @@ def _explained(prompt: Prompt, paths: dict[str, str]) -> Iterator[str]:
         yield columns([_columns(row) for row in rows])
         loose = manifest.hidden_uncategorized[target]
         if hidden > loose:
-            yield f"  {hidden - loose} {plural(hidden - loose, 'entry')} of other categories left out\n"
+            seen = {row.category for row in rows} | {UNCATEGORIZED}
+            counts = ", ".join(f"{name} {count}" for name, count in held[target].items() if name not in seen)
+            yield f"  {hidden - loose} {plural(hidden - loose, 'entry')} of other categories left out: "
+            yield f"{printable(counts)}\n"
         if loose:
             yield f"  {loose} {plural(loose, 'entry')} without a category left out (include_uncategorized)\n"
     if "total" in manifest.budget:

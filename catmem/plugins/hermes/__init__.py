@@ -13,5 +13,6 @@ def register(registry: Registry) -> None:
         "catmem.plugins.hermes.operations",
         heading="Connect agents",
         said="Put catmem into Hermes Agent, or write slices into its files.",
+        is_first=True,
     )
     registry.add_root("hermes", "catmem.plugins.hermes.setup_root:make_root")

@@ -50,6 +50,7 @@ def register(registry: Registry) -> None:
         "catmem.plugins.importers.operations",
         heading="Connect agents",
         said="Bring in what another program remembers.",
+        is_first=True,
     )
     for program, module in SOURCES.items():
         registry.add_importer(program, f"catmem.plugins.importers.{module}:read")

@@ -20,6 +20,7 @@ def register(registry: Registry) -> None:
         "catmem.plugins.sorting.operations",
         heading="Keep facts true",
         said="Sort entries without a category into sections.",
+        is_first=True,
     )
     registry.add_operation(
         "tidy",

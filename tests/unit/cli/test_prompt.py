@@ -102,7 +102,6 @@ def test_an_explanation(place):
     assert [line.split() for line in lines if line.startswith("  ! ")] == [
         ["!", "line", "6", "talk", "blocked:", "instruction-override"]
     ]
-    assert "  1 entry of other categories left out" in lines
+    assert "  1 entry of other categories left out: pay 1" in lines
     assert f"total: {len(ask(place, 'neo').stdout)} of 900 characters" in lines
     assert "secret" not in result.output
-    assert "pay" not in result.output

@@ -428,7 +428,7 @@ class Linter:
         Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is no longer ``old``, ``StoreError`` and
         ``UnreadableError``; the file is then as it was.
         """
-        from catmem.workspace.file_change import FileChange, write_file
+        from catmem.workspace.change_plan import FileChange, write_file
         from catmem.workspace.root import Root
 
         source = self._sources[name]
@@ -436,7 +436,7 @@ class Linter:
             raise TypeError(f"{name} is no memory file")
         entity = source.entity or (source.owner and f"{source.owner}/{source.target}")
         workspace = Root(self.root.config, self._database()) if entity else Root(self.root.config)
-        write_file(workspace, FileChange(source.path, entity, old, new), Change(op="lint"))
+        write_file(workspace, FileChange(source.path, entity, old.encode(), new.encode()), Change(op="lint"))
 
 
 # --- stores ----------------------------------------------------------------------------------------------------------

@@ -57,7 +57,7 @@ def found_file(call: Call, name: str, actor: str | None = None) -> HistoryFile:
     if path.suffix != SUFFIX:
         workspace = call.open("store")
         return HistoryFile(workspace, name if actor else history.entity_of(workspace, name), workspace.store)
-    from catmem.workspace.file_change import has_journal
+    from catmem.workspace.change_plan import has_journal
     from catmem.workspace.formatting import entity_at
     from catmem.workspace.stores import store_of_file
     from catmem.workspace.workspace import Workspace

@@ -1,29 +1,21 @@
 """Operations on the layout of files: fmt, migrate."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from catmem.errors import CatmemError
-from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun
 from catmem.ops.table import Call, Outcome, P, operation
+from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.file_change import FileChange
-from catmem.workspace.formatting import Declaration, MigratedFile
-from catmem.workspace.migration import Migration, Proposed
+from catmem.workspace.change_plan import ChangePlan, FileChange
+from catmem.workspace.formatting import Declaration
+from catmem.workspace.migration import Proposed
 from catmem.workspace.workspace import Workspace
-
-
-@dataclass(frozen=True, slots=True)
-class Formatted:
-    """Which of how many files are not in their layout, or were not until now, by the names that people read."""
-
-    count: int
-    changed: "Mapping[str, FileChange]"
 
 
 @operation(
@@ -52,38 +44,22 @@ def fmt(
 
     Exit status 2 if a file, or without PATHS a profile, is not right; all others are formatted.
     """
-    from catmem.workspace.file_change import FileChange
-    from catmem.workspace.formatting import apply_format, format_document, memory_files, plan_format
+    from catmem.workspace.change_plan import apply, write_file
+    from catmem.workspace.formatting import format_document, memory_files, plan_files, plan_format
 
     writes, workspace = not (check or diff), call.root
     if list(paths) == ["-"]:
         document = workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
         _, new = format_document(document, layout)
-        changes = new != document.text
-        said: dict[str, Any] = {"files": 1, "changed": ["-"] * changes, "written": False, "text": new}
-        return Outcome(FileChange(Path("-"), None, document.text, new), said, status=int(changes and not writes))
-    changed = {}
-    status = 0
-    files = memory_files(workspace, paths)
-    with closing(workspace.store) if writes else nullcontext():
-        for path, may_be_link in files.links.items():
-            try:
-                planned = plan_format(workspace, path, layout, may_be_link=may_be_link)
-                if writes:
-                    apply_format(workspace, planned)
-            except CatmemError as error:
-                # The other files are formatted all the same; the worst status is what the command ends with.
-                call.tell(error)
-                status = max(status, error.exit_status)
-                continue
-            for warning in planned.warnings:
-                call.tell(f"warning: {warning}")
-            if planned.changes:
-                changed[shown_path(path)] = planned
-    unreadable = jsonable(files.unreadable)
-    said = {"files": len(files.links), "changed": list(changed), "written": writes, "unreadable": unreadable}
-    status = max([status, *(each.exit_status for each in files.unreadable)]) or int(bool(changed) and not writes)
-    return Outcome(Formatted(len(files.links), changed), said, files.unreadable, status)
+        made = FileChange(Path("-"), None, document.text.encode(), new.encode())
+        return Outcome(made, {**jsonable(made), "text": new}, status=int(made.changes and not writes))
+    plan = plan_files(
+        memory_files(workspace, paths), lambda path, link: plan_format(workspace, path, layout, may_be_link=link)
+    )
+    if writes:
+        with closing(workspace.store):
+            plan = apply(plan, partial(write_file, workspace, change=Change(op="fmt")))
+    return Outcome(plan, problems=plan.errors, status=plan.exit_status or int(bool(plan.changed) and not writes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +102,8 @@ def migrate(
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
-    from catmem.workspace.formatting import apply_migration, migration_dict, named_categories
+    from catmem.workspace.change_plan import apply
+    from catmem.workspace.formatting import named_categories, write_migrated
     from catmem.workspace.migration import propose
 
     data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
@@ -134,60 +111,42 @@ def migrate(
     declared: Sequence[Proposed] = ()
     if declares:
         workspace, declared = _declared(call, files, data, dry_run=dry_run)
-    said: list[dict[str, object]] = []
-    migrations: list[Migration] = []
-    status = 0
-    with nullcontext() if data is not None else closing(workspace.store):
-        for planned in _plans(workspace, files, data):
-            try:
-                if isinstance(planned, CatmemError):
-                    raise planned
-                done = planned if dry_run or data is not None else apply_migration(workspace, planned)
-            except CatmemError as error:
-                # The other files are migrated all the same; the worst status is what the command ends with.
-                call.tell(error)
-                status = max(status, error.exit_status)
-                continue
-            migrations.append(done.migration)
-            text = {} if data is None else {"text": done.migration.new}
-            written = not dry_run and data is None
-            said.append({**migration_dict(done, written=written), "path": shown_path(done.file.path), **text})
-            call.show(done)
-        left = propose(migrations, workspace.config.taxonomy, named_categories(workspace))
-    named = {"declared": declared, "proposed": left}
-    lists = {key: [each._asdict() for each in some] for key, some in named.items()}
+    plan = _planned(workspace, files, data)
+    if not dry_run and data is None:
+        with closing(workspace.store):
+            plan = apply(plan, partial(write_migrated, workspace))
+    found = [each.about for each in plan.changes]
+    left = propose(found, workspace.config.taxonomy, named_categories(workspace))
+    call.show(plan)
     call.show(left)
-    return Outcome(None, {"files": said, "dry_run": dry_run, **lists}, status=status)
+    said = {**jsonable(plan), "dry_run": dry_run, "declared": declared, "proposed": left}
+    if data is not None:
+        said["text"] = found[0].new if found else None
+    return Outcome(None, jsonable(said), plan.errors)
 
 
-def _plans(workspace: "Workspace", files: Sequence[str], data: bytes | None) -> "Iterator[MigratedFile | CatmemError]":
-    """The plan of each file, or of what stood on standard input; or what is wrong with it."""
-    from catmem.workspace.formatting import memory_files, plan_file, with_warnings
+def _planned(workspace: "Workspace", files: Sequence[str], data: bytes | None) -> ChangePlan:
+    """The migration of each file, or of what stood on standard input."""
+    from catmem.workspace.formatting import MemoryFiles, memory_files, migrated, plan_files, plan_migrated
     from catmem.workspace.migration import plan_migration
 
-    try:
-        if data is not None:
-            yield with_warnings(workspace, Path("-"), None, plan_migration(workspace.parse(data), workspace.config))
-            return
-    except CatmemError as error:
-        yield error
-        return
-    for path, may_be_link in memory_files(workspace, files).links.items():
-        try:
-            yield plan_file(workspace, path, may_be_link=may_be_link)
-        except CatmemError as error:
-            yield error
+    def plan(path: Path, link: bool) -> FileChange:  # noqa: FBT001 - a file, and whether it may be a link
+        if data is None:
+            return plan_migrated(workspace, path, may_be_link=link)
+        return migrated(workspace, path, None, plan_migration(workspace.parse(data), workspace.config))
+
+    return plan_files(MemoryFiles({Path("-"): True}) if data is not None else memory_files(workspace, files), plan)
 
 
 def _declared(
     call: Call, files: Sequence[str], data: bytes | None, *, dry_run: bool
 ) -> "tuple[Workspace, Sequence[Proposed]]":
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
-    from catmem.workspace.formatting import MigratedFile, declare, named_categories, plan_declaration
+    from catmem.workspace.formatting import declare, named_categories, plan_declaration
     from catmem.workspace.migration import propose
 
     workspace = call.root
-    plans = [each.migration for each in _plans(workspace, files, data) if isinstance(each, MigratedFile)]
+    plans = [each.about for each in _planned(workspace, files, data).changes]
     found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
     proposed = tuple(each for each in found if not each.may_be)
     if not proposed:

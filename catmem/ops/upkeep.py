@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 from catmem.config.config import Config
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun
-from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
+from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 from catmem.registry import Plugin
 from catmem.text import counted
 from catmem.workspace.copying import CopiedEntity, StoredEntity
@@ -82,12 +83,14 @@ def fsck(
 
 
 def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
-    from catmem.workspace.repairing import apply_repair, plan_repair
+    from catmem.workspace.change_plan import apply
+    from catmem.workspace.repairing import plan_repair, write_repaired
 
     plan = plan_repair(call.root, entity)
-    if not (plan.changes and yes):
-        return Outcome(plan, status=_TO_DO if plan.changes else 0)
-    return Outcome(apply_repair(call.root, plan), STREAMED)
+    if not yes:
+        return Outcome(plan, status=_TO_DO if plan.changed else 0)
+    done = apply(plan, partial(write_repaired, call.root))
+    return Outcome(done, problems=done.errors)
 
 
 @dataclass(frozen=True, slots=True)

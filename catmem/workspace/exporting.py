@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from catmem.config.profile import profile_names
 from catmem.errors import EditError, UnreadableError, WouldOverwriteError
@@ -20,7 +20,7 @@ from catmem.store.codec import Codec, EditedRows, FoundRow
 from catmem.store.contract import PERSON, Change, Rows
 from catmem.store.row_copies import MOST_BYTES, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
-from catmem.workspace.history import put_back
+from catmem.workspace.change_plan import ChangePlan, FileChange, write_file
 from catmem.workspace.init import is_there
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.rows import RowCodec
@@ -28,7 +28,6 @@ from catmem.workspace.seen_entry import texts_of, value_texts
 from catmem.workspace.stores import tier_of
 from catmem.writing import gate
 from catmem.writing.terms import check_threats
-from catmem.writing.written import Written
 
 Form = Literal["json", "hermes", "markdown"]
 
@@ -135,23 +134,6 @@ def _memory_files(workspace: Root) -> Iterator[str]:
         yield from (os.path.realpath(workspace.config.home(name) / file) for file in FILE_NAMES.values())
 
 
-class RowLeftOut(NamedTuple):
-    """What a snapshot has and the root cannot take: of which entity, which row by its ``id`` or ``None`` for all."""
-
-    entity: str
-    row: int | None
-    why: str
-
-
-class BroughtBack(NamedTuple):
-    """What bringing a snapshot back wrote, or would write; which entities were so already; and what was left out."""
-
-    timestamp: str
-    written: Sequence[Written]
-    same: Sequence[str]
-    left_out: Sequence[RowLeftOut]
-
-
 def take_snapshot(workspace: Root) -> dict[str, Any]:
     """All rows of a root as they are now, as JSON-ready data."""
     return row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
@@ -196,42 +178,37 @@ def read_snapshot(path: Path) -> dict[str, Any]:
     return said  # type: ignore[no-any-return]
 
 
-def bring_back(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+def plan_snapshot(
     workspace: Root,
     said: Mapping[str, Any],
     *,
     profile: str | None = None,
     target: str | None = None,
-    dry_run: bool = False,
     allow_secret: bool = False,
-) -> BroughtBack:
-    """Make the entities what a snapshot says of them; all are looked at before the first is written."""
+) -> ChangePlan:
+    """What makes the entities say what a snapshot does. Raises ``EditError`` (``secret``) for a secret that is new."""
+    changes: list[FileChange] = []
+    left_out: list[str] = []
     here = entities_of_each(workspace).names
-    named = [
-        entity
-        for entity in sorted(said["entities"])
-        if profile in {None, entity.partition("/")[0]} and target in {None, entity.partition("/")[2]}
-    ]
-    left_out = [RowLeftOut(entity, None, "no profile of this root has it") for entity in named if entity not in here]
-    changes: dict[str, tuple[str, bytes]] = {}
-    same: list[str] = []
-    for entity in (each for each in named if each in here):
-        current = workspace.store.read(entity)
-        rows = rows_of(said, entity)
-        edited = edited_by(RowCodec(workspace.parse), entity, current.data, rows)
-        left_out += [RowLeftOut(entity, rows[number].get("id"), why) for number, why in edited.bad]
-        if edited.data == current.data:
-            same.append(entity)
-        else:
-            with gate.checks(workspace, entity, op="restore", agent=PERSON, recorded=not dry_run):
-                _check_new_texts(workspace, entity, current.data, edited.data, allow_secret=allow_secret)
-            changes[entity] = current.digest, edited.data
-    written: list[Written] = []
-    change = Change(op="restore", agent=PERSON, note={"snapshot": said["timestamp"]})
-    for entity, (seen, data) in changes.items():
-        with gate.Attempt(workspace, entity, "restore", PERSON, seen, dry_run) as trying:
-            written.append(put_back(workspace, trying, data, seen, change))
-    return BroughtBack(said["timestamp"], written, same, left_out)
+    for entity in sorted(said["entities"]):
+        owner, _, file = entity.partition("/")
+        if profile not in {None, owner} or target not in {None, file}:
+            continue
+        if entity not in here:
+            left_out.append(f"left out: {entity}: no profile of this root has it")
+            continue
+        old, rows = workspace.store.read(entity).data, rows_of(said, entity)
+        edited = edited_by(RowCodec(workspace.parse), entity, old, rows)
+        left_out += [f"left out: {entity}, row {rows[number].get('id')}: {why}" for number, why in edited.bad]
+        with gate.checks(workspace, entity, op="restore", agent=PERSON):
+            _check_new_texts(workspace, entity, old, edited.data, allow_secret=allow_secret)
+        changes.append(FileChange(None, entity, old, edited.data))
+    return ChangePlan(tuple(changes), tuple(left_out))
+
+
+def write_snapshot_entity(workspace: Root, said: Mapping[str, Any], planned: FileChange) -> FileChange:
+    """Write what a snapshot says of one entity."""
+    return write_file(workspace, planned, Change(op="restore", note={"snapshot": said["timestamp"]}))
 
 
 def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, allow_secret: bool) -> None:

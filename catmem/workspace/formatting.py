@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from catmem.config.access import visible, visible_categories
 from catmem.config.config import CONFIG_NAME, Config, config_of, find_root
 from catmem.config.declaring import with_categories
 from catmem.config.json_schema import known_tags
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, profile_names, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, one_reading, profile_names, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.files import read_bounded, rewrite_file, shown_path
-from catmem.jsonable import jsonable
 from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, counted, first_line, plural, size_of, unmerged_warnings
-from catmem.workspace.file_change import FileChange, has_journal, write_file
+from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.migration import Migration, Proposed, plan_migration
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import backend_of
@@ -124,16 +123,32 @@ def format_document(document: Document, layout: Layout | None = None) -> tuple[L
     return chosen, formatted(document, chosen)
 
 
-def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True) -> FileChange:
-    """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
+def plan_files(files: MemoryFiles, plan: Callable[[Path, bool], FileChange]) -> ChangePlan:
+    """What ``plan`` makes of each of some files, whether a link is followed or not; what is wrong is refused."""
+    changes: list[FileChange] = []
+    refused: list[RefusedChange] = []
+    with one_reading():
+        for path, may_be_link in files.links.items():
+            try:
+                changes.append(plan(path, may_be_link))
+            except CatmemError as error:
+                refused.append(RefusedChange(shown_path(path), error))
+    refused += [RefusedChange(shown_path(error.path or "profiles"), error) for error in files.unreadable]
+    return ChangePlan(tuple(changes), refused=tuple(refused))
+
+
+def _read(path: Path, *, may_be_link: bool) -> bytes:
     try:
-        data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+        return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
     except UnreadableError as error:
         if error.code == "symlink":
-            error.hint = (
-                "The file that it leads to was left as it is. Name the link itself to have that file formatted."
-            )
+            error.hint = "The file that it leads to was left as it is. Name the link itself to have that file changed."
         raise
+
+
+def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True) -> FileChange:
+    """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
+    data = _read(path, may_be_link=may_be_link)
     try:
         document = workspace.parse(data)
         chosen, new = format_document(document, layout)
@@ -142,14 +157,8 @@ def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, ma
         raise
     name, repeated = shown_path(path), repeated_entries(document) if chosen == "shared" else []
     twice = (f"{name}: {_TWICE}: {first_line(raw, _TWICE_WIDTH)}" for raw in repeated)
-    return FileChange(path, None, document.text, new, (*unmerged_warnings(name, new), *twice))
-
-
-def apply_format(workspace: Root, planned: FileChange) -> FileChange:
-    """Write a planned text: through the store where the file is in one, else in place of the file."""
-    if not planned.changes:
-        return planned
-    return write_file(workspace, replace(planned, entity=entity_at(workspace, planned.path)), Change(op="fmt"))
+    warnings = (*unmerged_warnings(name, new), *twice)
+    return FileChange(path, entity_at(workspace, path), document.text.encode(), new.encode(), warnings)
 
 
 def entity_at(workspace: Root, path: Path) -> str | None:
@@ -174,40 +183,33 @@ def entity_at(workspace: Root, path: Path) -> str | None:
 # --- migrate memory files on disk ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class MigratedFile:
-    """A file, and what becomes of its entries."""
-
-    file: FileChange
-    migration: Migration
-
-
-def plan_file(workspace: Root, path: Path, *, may_be_link: bool = True) -> MigratedFile:
-    """Read a file and plan its migration. Raises ``UnreadableError`` and ``EditError``, with the path."""
-    data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+def plan_migrated(workspace: Root, path: Path, *, may_be_link: bool = True) -> FileChange:
+    """Read a file and plan its migration (``about``). Raises ``UnreadableError`` and ``EditError``, with the path."""
+    data = _read(path, may_be_link=may_be_link)
     try:
         shared = path.resolve().parent.name == HERMES_FOLDER
         migration = plan_migration(workspace.parse(data), workspace.config, shared=shared)
     except CatmemError as error:
         error.path = str(path)
         raise
-    return with_warnings(workspace, path, entity_at(workspace, path), migration)
+    return migrated(workspace, path, entity_at(workspace, path), migration)
 
 
-def with_warnings(workspace: Root, path: Path, entity: str | None, migration: Migration) -> MigratedFile:
-    """The migration of a file with what to know of it."""
+def migrated(workspace: Root, path: Path, entity: str | None, migration: Migration) -> FileChange:
+    """A migration as the change of a file, with what to know of it."""
     warnings = [*unmerged_warnings(path.name, migration.new), *_undeclared(migration, workspace.config)]
     warnings += warnings_of(workspace, entity, migration) if entity and migration.changes else []
     if workspace.config.path is not None:
         unread = unread_of(workspace, entity, migration.sections)
         warnings += [f"no specialist reads {category} in {path.name}" for category in unread]
-    return MigratedFile(FileChange(path, entity, migration.old, migration.new, tuple(warnings)), migration)
+    old, new = migration.old.encode(), migration.new.encode()
+    return FileChange(path, entity, old, new, tuple(warnings), migration)
 
 
-def apply_migration(workspace: Root, planned: MigratedFile) -> MigratedFile:
-    """Write a planned text, if it is another one."""
-    change = Change(op="migrate", note={"migrated": planned.migration.counts})
-    return replace(planned, file=write_file(workspace, planned.file, change, keeps_copy=True))
+def write_migrated(workspace: Root, planned: FileChange) -> FileChange:
+    """Write a planned migration, if it makes another text."""
+    change = Change(op="migrate", note={"migrated": planned.about.counts})
+    return write_file(workspace, planned, change, keeps_copy=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,29 +296,3 @@ def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -
         for category in {category for each in seen for category in each}:
             readers[category].append(profile.name)
     return readers
-
-
-def file_dict(file: FileChange, *, written: bool) -> dict[str, Any]:
-    """A file that was rewritten, or would be, as JSON-ready data."""
-    return {
-        "entity": file.entity,
-        "changed": file.changes,
-        "written": written and file.changes,
-        "revision": file.revision,
-        "restore": file.restore,
-        "backup": None if file.backup is None else str(file.backup),
-    }
-
-
-def migration_dict(planned: MigratedFile, *, written: bool) -> dict[str, Any]:
-    """A file's migration as JSON-ready data."""
-    migration = planned.migration
-    return {
-        "path": str(planned.file.path),
-        **file_dict(planned.file, written=written),
-        "title": migration.title,
-        "counts": migration.counts,
-        "unknown": [{"label": label, "entries": number} for label, number in migration.unknown.items()],
-        "entries": jsonable(migration.entries),
-        "warnings": list(planned.file.warnings),
-    }

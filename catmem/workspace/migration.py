@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import nearest
@@ -65,6 +65,10 @@ class Migration:
     new: str
     entries: tuple[PlannedEntry, ...]
     title: str | None
+
+    def __json__(self) -> dict[str, Any]:
+        unknown = [{"label": label, "entries": number} for label, number in self.unknown.items()]
+        return {"title": self.title, "counts": self.counts, "unknown": unknown, "entries": self.entries}
 
     @property
     def changes(self) -> bool:

@@ -6,43 +6,19 @@ revision.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from catmem.config.config import DeclaredEntity
 from catmem.entities.contents import content_of
-from catmem.errors import DriftError, EditError, NotUtf8Error, UnreadableError
+from catmem.errors import EditError, NotUtf8Error, UnreadableError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import add_entry, replace_entry
-from catmem.store.contract import PERSON, Change, Current
-from catmem.workspace.history import entity_of, limit_of_entity, written_bytes
+from catmem.store.contract import Change
+from catmem.workspace.change_plan import ChangePlan, FileChange, write_file
+from catmem.workspace.history import entity_of, limit_of_entity
 from catmem.workspace.root import Root
 from catmem.workspace.upkeep import lasting_store
-from catmem.writing import gate
-from catmem.writing.written import Written, crowded_out
 
 
-@dataclass(frozen=True, slots=True)
-class RepairPlan:
-    """What a repair would do, or did, with what it has ``written``.
-
-    ``reason`` is ``not_utf8``, ``entry_too_large``, or ``None`` for a file that is fine.
-    """
-
-    entity: str
-    reason: str | None
-    before: bytes
-    after: bytes
-    message: str
-    written: Written | None = None
-    __json__ = "entity reason changes message"
-
-    @property
-    def changes(self) -> bool:
-        """Whether there is anything to do."""
-        return self.before != self.after
-
-
-def plan_repair(workspace: Root, entity: str) -> RepairPlan:
+def plan_repair(workspace: Root, entity: str) -> ChangePlan:
     """What would mend the file of an entity."""
     name = entity_of(workspace, entity)
     data = workspace.store.peek(name)
@@ -52,15 +28,19 @@ def plan_repair(workspace: Root, entity: str) -> RepairPlan:
         document = workspace.parse(data)
     except NotUtf8Error as error:
         message = f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"
-        return RepairPlan(name, "not_utf8", data, _as_utf8(data), message)
+        return _plan(name, data, _as_utf8(data), message, "not_utf8")
     limit = limit_of_entity(workspace, name)
     most = min(document.limits.entry_chars, limit) if limit else document.limits.entry_chars
     large = [entry for entry in document.entries if len(entry.raw) > most]
     if not large:
-        return RepairPlan(name, None, data, data, "nothing to repair: tools can write to all of it")
+        return _plan(name, data, data, "nothing to repair: tools can write to all of it", None)
     sizes = ", ".join(f"line {document.line(entry.start)} ({len(entry.raw):,} characters)" for entry in large)
     message = f"entries over the limit of {most:,} characters: {sizes}; they would be split at blank lines, else at "
-    return RepairPlan(name, "entry_too_large", data, _split_all(document, most), f"{message}line ends")
+    return _plan(name, data, _split_all(document, most), f"{message}line ends", "entry_too_large")
+
+
+def _plan(entity: str, old: bytes, new: bytes, note: str, reason: str | None) -> ChangePlan:
+    return ChangePlan((FileChange(None, entity, old, new, about={"reason": reason}),), (note,))
 
 
 def _refuse_declared(workspace: Root, declared: DeclaredEntity, data: bytes) -> None:
@@ -75,23 +55,10 @@ def _refuse_declared(workspace: Root, declared: DeclaredEntity, data: bytes) -> 
     raise EditError(message, code="no_entries", hint=hint)
 
 
-def apply_repair(workspace: Root, plan: RepairPlan) -> RepairPlan:
-    """Make a planned repair. Raises ``DriftError`` if the file is no longer what the plan was made on."""
-
-    def update(current: Current) -> bytes:
-        if current.data != plan.before:
-            hint = "Nothing was written. Make a new plan."
-            raise DriftError(f"{plan.entity} was changed since the plan was made", hint=hint)
-        return plan.after
-
-    with gate.Attempt(workspace, plan.entity, "repair", PERSON) as trying:
-        store = lasting_store(workspace)
-        if plan.changes:
-            store.backup(plan.entity)
-        written = trying.commit(None, update, Change(op="repair"))
-    limit = limit_of_entity(workspace, plan.entity)
-    done = written_bytes(plan.entity, written, plan.before, plan.after, limit)
-    return replace(plan, written=replace(done, crowded=crowded_out(workspace, done, None)))
+def write_repaired(workspace: Root, planned: FileChange) -> FileChange:
+    """Write a repair, with a copy of what there was. Raises ``DriftError`` if the file is another one by now."""
+    lasting_store(workspace).backup(str(planned.entity))
+    return write_file(workspace, planned, Change(op="repair"))
 
 
 def _as_utf8(data: bytes) -> bytes:

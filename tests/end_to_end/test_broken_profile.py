@@ -115,8 +115,9 @@ def test_programs_are_told_in_the_same_object(code, store, command):
     if store != "files" and command in {"store info", "fsck --anchors", "fmt"}:
         return
     said = run_json(*command.split(), status=2)
-    assert [error["code"] for error in said["unreadable"]] == [code]
-    assert said["unreadable"][0]["path"].endswith("profiles/bad.yaml")
+    errors = said["unreadable"] if "unreadable" in said else [each["error"] for each in said["refused"]]
+    assert [error["code"] for error in errors] == [code]
+    assert errors[0]["path"].endswith("profiles/bad.yaml")
 
 
 @IN_FILES
@@ -125,7 +126,7 @@ def test_formatting_goes_on_and_writes_the_others_and_not_what_may_be_of_that_pr
     path = put(tmp_path / "homes" / "bad" / "USER.md", "## Rules\n\n\nPay on Friday.\n")
     before = path.read_bytes()
     assert tells(run("fmt", path, status=2), code)
-    assert run("fmt", status=2).stdout == "formatted homes/neo/USER.md\n"
+    assert run("fmt", status=2).stdout == "neo/user: formatted (revision 4)\n"
     assert path.read_bytes() == before
 
 

@@ -191,7 +191,7 @@ def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
     refused = run(*ADD, "New.", status=3).stderr
     assert ("error[not_utf8]" in refused, "expected nothing" in refused) == (True, False)
     assert "copied to homes/neo/USER.md.bak." in refused
-    assert run("fsck", "neo/user", "--repair").stdout.startswith("mended in neo/user (revision ")
+    assert run("fsck", "neo/user", "--repair").stdout.startswith("neo/user: mended (revision ")
     assert user.read_bytes() == LATIN.replace(b"\xe9", "é".encode())
     assert LATIN in [copy.read_bytes() for copy in user.parent.glob("USER.md.bak.*")]
     run(*ADD, "New.")
@@ -199,7 +199,7 @@ def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
 
 def test_an_entry_over_the_limit(small):
     small.write_text(LONG)
-    assert run("fsck", "neo", "--repair").stdout.startswith("mended in neo/user (revision ")
+    assert run("fsck", "neo", "--repair").stdout.startswith("neo/user: mended (revision ")
     bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
     assert sum("long paragraph" in body for body in bodies) == 2
     assert run("fsck", "neo").stderr.startswith("nothing to repair")

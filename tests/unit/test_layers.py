@@ -294,7 +294,7 @@ def test_only_the_gate_commits_to_the_store_of_a_root(package):
     }
     assert found == {
         "writing/gate.py",
-        "workspace/file_change.py",
+        "workspace/change_plan.py",
         "workspace/copying.py",
         "plugins/hermes/store_scan.py",
         "plugins/simulate/simulation.py",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from catmem.cli.output import columns, emit, emit_text, first_line, printable, say, say_all, shown_path, text_diff
 from catmem.names import UNCATEGORIZED
-from catmem.ops.layout import Declared, Formatted
+from catmem.ops.layout import Declared
 from catmem.ops.table import Call
 from catmem.text import counted, plural
-from catmem.workspace.file_change import FileChange
-from catmem.workspace.formatting import MigratedFile
+from catmem.workspace.change_plan import ChangePlan, FileChange
 from catmem.workspace.migration import Migration, Proposed
 
 _ENTRY_WIDTH = 48
@@ -19,28 +18,66 @@ _MOST_LABELS = 8
 """How many categories for undeclared labels are named."""
 
 
+def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChange], str] | None = None) -> None:
+    """What becomes of files: a diff where nothing is written, else what was ``done``, and how it is taken back.
+
+    Of files that stay as they are only what is ``said`` of the entries is shown.
+    """
+    for each in plan.changes:
+        if each.changes and not plan.done and not call.values.get("check"):
+            emit(diff_of(each))
+        say_all(f"warning: {warning}" for warning in each.warnings)
+        verb = (done if plan.done else f"would be {done}") if each.changes else f"not {done}"
+        if said or (each.changes and (plan.done or call.values.get("check"))):
+            about = f": {said(each)}" if said else f" (revision {each.revision})" if each.revision else ""
+            emit(printable(f"{each.entity or each.name}: {verb}{about}\n"))
+        if each.backup is not None or (said and each.revision):
+            say(taking_back(each))
+    say_all(plan.notes)
+
+
 def diff_of(file: FileChange) -> str:
     """What would change in a file."""
-    name = shown_path(file.path)
-    return text_diff(file.before, file.after, f"a/{name}", f"b/{name}")
+    return text_diff(file.before, file.after, f"a/{file.name}", f"b/{file.name}")
 
 
-def _formatted_text(done: FileChange, call: Call) -> None:
+def taking_back(file: FileChange) -> str:
+    """How a person takes back what was written to a file."""
+    if file.path is None or file.backup is None:
+        return f"to take it back (revision {file.revision}): catmem restore {file.entity} {file.restore}"
+    return f"to take it back: mv {shlex.quote(shown_path(file.backup))} {shlex.quote(file.name)}"
+
+
+def _of_stdin(done: FileChange, call: Call) -> None:
     if call.values["diff"]:
         emit(diff_of(done))
     elif not call.values["check"]:
         emit_text(done.after)
 
 
-def _formatted(done: Formatted, call: Call) -> None:
-    writes = not (call.values["check"] or call.values["diff"])
-    for name, planned in done.changed.items():
-        if call.values["diff"]:
-            emit(diff_of(planned))
-        else:
-            emit(f"{'formatted' if writes else 'would format'} {printable(name)}\n")
-    verb = "changed" if writes else "would be changed"
-    say(f"{len(done.changed)} of {done.count} {plural(done.count, 'file')} {verb}")
+def _plan(plan: ChangePlan, call: Call) -> None:
+    if call.operation.name == "migrate":
+        _migrated(plan, call)
+        return
+    show_plan(plan, call, "formatted")
+    verb, count = "changed" if plan.done else "would be changed", len(plan.changes)
+    say(f"{len(plan.changed)} of {count} {plural(count, 'file')} {verb}")
+
+
+def _migrated(plan: ChangePlan, call: Call) -> None:
+    if list(call.values["files"]) == ["-"] and not call.values["dry_run"]:
+        for each in plan.changes:
+            emit_text(each.after)
+            say_all(f"warning: {warning}" for warning in each.warnings)
+            say(f"-: {_counted(each.about)}")
+        return
+    show_plan(plan, call, "migrated", lambda each: _counted(each.about))
+    for each in plan.changes:
+        if not plan.done:
+            emit(columns(_rows(each.about)))
+        if each.about.title is not None:
+            verb = "is" if plan.done else "would be"
+            say(f"the heading '# {each.about.title}' {verb} the title of the file")
 
 
 def _declared(done: Declared, call: Call) -> None:
@@ -49,35 +86,6 @@ def _declared(done: Declared, call: Call) -> None:
         emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
     say(f"catmem.yaml {'would declare' if dry_run else 'declares'} these categories:")
     _say_rows(done.proposed)
-
-
-def _migrated(done: MigratedFile, call: Call) -> None:
-    dry_run, file, migration = call.values["dry_run"], done.file, done.migration
-    name = shown_path(file.path)
-    if list(call.values["files"]) == ["-"] and not dry_run:
-        emit_text(migration.new)
-        say_all(f"warning: {warning}" for warning in file.warnings)
-        say(f"-: {_counted(migration)}")
-        return
-    if dry_run:
-        emit(diff_of(file))
-        emit(columns(_rows(migration)))
-    say_all(f"warning: {warning}" for warning in file.warnings)
-    verb = "nothing to migrate" if not migration.changes else "would be migrated" if dry_run else "migrated"
-    emit(printable(f"{name}: {verb}: {_counted(migration)}\n"))
-    if migration.title is not None:
-        say(f"the heading '# {migration.title}' {'would be' if dry_run else 'is'} the title of the file")
-    if file.backup is not None:
-        say(f"what it was is kept in {shown_path(file.backup)}; {taking_back(file)}")
-    elif file.restore is not None:
-        say(taking_back(file))
-
-
-def taking_back(file: FileChange) -> str:
-    """How a person takes back what was written to a file."""
-    if file.backup is None:
-        return f"to take it back (revision {file.revision}): catmem restore {file.entity} {file.restore}"
-    return f"to take it back: mv {shlex.quote(shown_path(file.backup))} {shlex.quote(shown_path(file.path))}"
 
 
 def _counted(migration: Migration) -> str:
@@ -127,7 +135,4 @@ def _say_rows(proposed: Sequence[Proposed]) -> None:
         say(f"  and {len(proposed) - _MOST_LABELS} more")
 
 
-TEXTS = {
-    FileChange: _formatted_text, Formatted: _formatted, MigratedFile: _migrated,
-    Declared: _declared, tuple: _left,
-}  # fmt: skip
+TEXTS = {FileChange: _of_stdin, ChangePlan: _plan, Declared: _declared, tuple: _left}

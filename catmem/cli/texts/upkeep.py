@@ -13,19 +13,18 @@ from catmem.cli.output import (
     printable,
     printable_json,
     say,
-    show_written,
     shown_path,
-    text_diff,
 )
+from catmem.cli.texts.layout import show_plan
 from catmem.model.document import Entry
 from catmem.ops.table import Call
 from catmem.ops.upkeep import Copied, Doctored, StoreInfo
 from catmem.registry import unloaded
 from catmem.store.contract import FolderReport
 from catmem.text import counted, plural
+from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.copying import CopiedEntity, StoredEntity
 from catmem.workspace.purging import PurgeReport
-from catmem.workspace.repairing import RepairPlan
 from catmem.workspace.upkeep import Anchors, CheckedAnchors, FsckReport
 
 _WIDTH = 60
@@ -78,15 +77,9 @@ def _checked(checked: CheckedAnchors, _: Call) -> None:
     emit("".join(fault_lines(checked.faults)) or "the histories hold every anchor\n")
 
 
-def _repair(plan: RepairPlan, _: Call) -> None:
-    if plan.written is not None:
-        show_written(plan.written, "mended", {})
-        return
-    say(plan.message)
-    # A person looks at this, so bytes that are no text are shown as escapes.
-    before, after = (data.decode(errors="backslashreplace") for data in (plan.before, plan.after))
-    emit(text_diff(before, after, f"a/{plan.entity}", f"b/{plan.entity}"))
-    if plan.changes:
+def _repair(plan: ChangePlan, call: Call) -> None:
+    show_plan(plan, call, "mended")
+    if plan.changed and not plan.done:
         say("Nothing was written. Do it with --repair.")
 
 
@@ -161,6 +154,6 @@ def _copied_row(each: CopiedEntity) -> tuple[str, ...]:
 
 
 TEXTS = {
-    FsckReport: _fsck, Doctored: _doctor, Anchors: _anchors, CheckedAnchors: _checked, RepairPlan: _repair,
+    FsckReport: _fsck, Doctored: _doctor, Anchors: _anchors, CheckedAnchors: _checked, ChangePlan: _repair,
     PurgeReport: _purged, StoreInfo: _info, Copied: _copied,
 }  # fmt: skip

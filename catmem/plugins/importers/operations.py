@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -120,20 +121,17 @@ def import_(
 
 
 def _bring_back(call: Call, path: str, profile: str | None, target: str | None, how: dict[str, bool]) -> Outcome:
-    from catmem.workspace.exporting import bring_back, read_snapshot
+    from catmem.workspace.change_plan import apply
+    from catmem.workspace.exporting import plan_snapshot, read_snapshot, write_snapshot_entity
 
     if profile is not None:
         call.root.profile(profile)
-    done = bring_back(call.root, read_snapshot(Path(path)), profile=profile, target=target, **how)
-    said = {
-        "snapshot": path,
-        "timestamp": done.timestamp,
-        "dry_run": how["dry_run"],
-        "files": [_file_dict(each) for each in done.written],
-        "same": list(done.same),
-        "left_out": [each._asdict() for each in done.left_out],
-    }
-    return Outcome(done, said)
+    said = read_snapshot(Path(path))
+    plan = plan_snapshot(call.root, said, profile=profile, target=target, allow_secret=how["allow_secret"])
+    if not how["dry_run"]:
+        plan = apply(plan, partial(write_snapshot_entity, call.root, said))
+    shown = {"snapshot": path, "timestamp": said["timestamp"], **jsonable(plan), "dry_run": how["dry_run"]}
+    return Outcome(plan, shown, plan.errors)
 
 
 def _file_dict(written: "Written") -> dict[str, object]:

@@ -6,31 +6,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from catmem.cli.output import columns, emit, first_line, printable, say, say_all, text_diff
+from catmem.cli.texts.layout import show_plan
 from catmem.ops.table import Call
 from catmem.plugins.importers.importing import ImportPlan, remarks_on, sort_command
 from catmem.plugins.importers.operations import FinishedImport
 from catmem.plugins.importers.source_files import LeftOut
-from catmem.workspace.exporting import BroughtBack
+from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.init import on_uncategorized
 
 _SHOWN = 5
 _WIDTH = 60
 
 
-def _brought_back(done: BroughtBack, call: Call) -> None:
-    dry_run = call.values["dry_run"]
-    for each in done.written:
-        if dry_run:
-            emit(text_diff(each.before, each.after, f"a/{each.entity}", f"b/{each.entity}"))
-        else:
-            emit(printable(f"{each.entity} is as in the snapshot (revision {each.revision})\n"))
-    if not done.written:
+def _brought_back(plan: ChangePlan, call: Call) -> None:
+    show_plan(plan, call, "as in the snapshot")
+    if not plan.changed:
         emit("all is as in the snapshot; nothing written\n")
-    for line in dict.fromkeys(said for each in done.written for said in (*each.warnings, *each.notes)):
-        say(line)
-    for left in done.left_out:
-        say(f"left out: {left.entity}{'' if left.row is None else f', row {left.row}'}: {left.why}")
-    if dry_run and done.written:
+    elif not plan.done:
         say("Nothing was written.")
 
 
@@ -82,4 +74,4 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
             yield "", "…", first_line(each.what, _WIDTH), f"and {more:,} more, with --format json ({each.why})"
 
 
-TEXTS = {FinishedImport: _imported, BroughtBack: _brought_back}
+TEXTS = {FinishedImport: _imported, ChangePlan: _brought_back}

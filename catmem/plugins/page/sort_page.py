@@ -56,7 +56,7 @@ def sort(sent: SentForm) -> Redirect:
     if not ticked <= {f"take-{line.number}" for line in plan.lines}:
         raise bad_form("the form ticks an entry that the file did not have")
     made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
-    return Redirect(with_query(sent.back, page=None), [(sent.named, made.file.revision)])
+    return Redirect(with_query(sent.back, page=None), [(sent.named, made.revision)])
 
 
 def again(sent: SentForm, refusal: FormRefusal) -> Page:

@@ -14,8 +14,9 @@ from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.sorting.proposals import SortLine, TidyList
-from catmem.plugins.sorting.sort_files import Sorted, SortPlan
+from catmem.plugins.sorting.sort_files import SortPlan
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
+from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.workspace import Workspace
 
 KEPT = "catmem-sort-"
@@ -25,10 +26,10 @@ _AnyProfile = Annotated[str | None, P("The profile whose memory this is.", "-p -
 
 @dataclass(frozen=True, slots=True)
 class SortedFile:
-    """A file that was sorted as ``lines`` say."""
+    """A file that was sorted as ``lines`` say, or would be."""
 
     plan: "SortPlan"
-    done: "Sorted"
+    done: ChangePlan
     lines: "Sequence[SortLine]"
 
 
@@ -181,9 +182,10 @@ def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]", *, unseen:
     """Sort a file, and show it; gives what programs read of it."""
     from catmem.plugins.sorting.sort_files import apply_sort
 
-    done = apply_sort(plan, lines, dry_run=call.values["dry_run"], unseen=unseen)
+    dry_run = call.values["dry_run"]
+    done = ChangePlan((apply_sort(plan, lines, dry_run=dry_run, unseen=unseen),), done=not dry_run)
     call.show(SortedFile(plan, done, lines))
-    return {**jsonable(done), "dry_run": call.values["dry_run"]}
+    return {**jsonable(done), "dry_run": dry_run}
 
 
 @operation("tidy", examples=("catmem tidy", "catmem tidy -p trinity", "catmem tidy --ask 'llm -m MODEL'"), opens="read")

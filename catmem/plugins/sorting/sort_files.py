@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
@@ -20,11 +20,10 @@ from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS, printable
 from catmem.threats import scan
-from catmem.workspace.file_change import FileChange, write_file
+from catmem.workspace.change_plan import FileChange, write_file
 from catmem.workspace.formatting import (
     declare,
     entity_at,
-    file_dict,
     memory_files,
     plan_declaration,
     readers_of,
@@ -172,33 +171,23 @@ class SortPlan:
         return ChangedMeanwhileError(said, path=self.path, hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Sorted:
-    """What a sort did, or would do. ``declared`` are the titles of categories that were added to ``catmem.yaml``.
+class SortedEntries(NamedTuple):
+    """What a sort makes of entries. ``declared`` are the titles of categories that are added to ``catmem.yaml``.
 
     ``counts`` has the number of entries (or parts) by category and action, ``secrets`` those to be erased, ``parts``
-    those that ``split`` cut, with where they go, ``unread`` the categories that got entries no specialist reads here.
+    those that ``split`` cut, with where they go, ``unread`` the categories that get entries no specialist reads here.
     """
 
-    file: FileChange
     declared: Mapping[str, str]
     counts: Mapping[str, int]
     secrets: tuple[SortLine, ...]
     parts: tuple[SortLine, ...]
     unread: tuple[str, ...]
-    written: bool
 
     def __json__(self) -> dict[str, Any]:
-        """The answer as JSON-ready data; the text of a secret is not in it."""
-        return {
-            "file": str(self.file.path),
-            **file_dict(self.file, written=self.written),
-            "declared": dict(self.declared),
-            "counts": dict(self.counts),
-            "secrets": [{"entry": line.number, "line": line.line} for line in self.secrets],
-            "unread": list(self.unread),
-            "warnings": list(self.file.warnings),
-        }
+        """JSON-ready data; the text of a secret is not in it."""
+        secrets = [{"entry": line.number, "line": line.line} for line in self.secrets]
+        return {"declared": self.declared, "counts": self.counts, "secrets": secrets, "unread": self.unread}
 
 
 def plan_sort(
@@ -255,7 +244,7 @@ def apply_sort(
     dry_run: bool = False,
     expected: str | None = None,
     unseen: bool = False,
-) -> Sorted:
+) -> FileChange:
     """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
 
     ``expected`` is the revision that the plan was made of, if that has to be the newest; ``unseen`` says that no person
@@ -263,7 +252,6 @@ def apply_sort(
     (``declare_by_hand``), and as ``write_file``; file and configuration are then as they were.
     """
     workspace, parted = _now(plan.workspace), plan.proposer.parted
-    config = workspace.config
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
     titles = dict(plan.titles)
     for line in lines:
@@ -271,33 +259,58 @@ def apply_sort(
             titles.setdefault(category_of(line), line.choice[1:].strip())
     shared = plan.path.resolve().parent.name == HERMES_FOLDER
     migration = sort_document(plan.document, lines, titles, shared=shared)
-    known = {*config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
-    used = {category_of(line) for line in lines} - known if config.path is not None else set()
-    declared = {slug: title for slug, title in titles.items() if slug in used}
+    declared = _new_titles(workspace, plan, lines, titles)
     missing = [Proposed(slug, title) for slug, title in declared.items()]
-    declaration = plan_declaration(config, missing) if missing else None
+    declaration = plan_declaration(workspace.config, missing) if missing else None
     then = workspace if declaration is None else type(workspace)(declaration.config)
-    warnings = tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else ()
-    file = FileChange(plan.path, plan.entity, migration.old, migration.new, warnings)
-    counts = Counter(line.choice if line.choice in ACTIONS else category_of(line) for line in lines)
-    secrets = tuple(line for line in lines if line.choice == SECRET)
-    written = file.changes and not dry_run
-    if written:
-        if declaration is not None:
-            declare(declaration)
-        try:
-            erased = [*dict.fromkeys(line.entry.id for line in secrets)]
-            said = {"declared": [*declared], "secrets": erased, "unseen": unseen}
-            note = {"sorted": dict(counts), **{name: each for name, each in said.items() if each}}
-            file = write_file(workspace, file, Change(op="sort", note=note), expected=expected, keeps_copy=True)
-        except CatmemError:
-            if declaration is not None:
-                declare(replace(declaration, old=declaration.new, new=declaration.old))
-            raise
-    parts = tuple(line for line in lines if line.part)
+    file = FileChange(
+        plan.path,
+        plan.entity,
+        migration.old.encode(),
+        migration.new.encode(),
+        tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else (),
+        _sorted(then, plan, lines, declared),
+    )
+    if dry_run or not file.changes:
+        return file
+    if declaration is None:
+        return _written(workspace, file, expected=expected, unseen=unseen)
+    declare(declaration)
+    try:
+        return _written(workspace, file, expected=expected, unseen=unseen)
+    except CatmemError:
+        declare(replace(declaration, old=declaration.new, new=declaration.old))
+        raise
+
+
+def _new_titles(
+    workspace: Root, plan: SortPlan, lines: Sequence[SortLine], titles: Mapping[str, str]
+) -> dict[str, str]:
+    """The titles of the categories that are used and that the root does not declare yet."""
+    if workspace.config.path is None:
+        return {}
+    known = {*workspace.config.taxonomy.categories, *(header.category for header in plan.document.scan.headers)}
+    used = {category_of(line) for line in lines} - known
+    return {slug: title for slug, title in titles.items() if slug in used}
+
+
+def _sorted(workspace: Root, plan: SortPlan, lines: Sequence[SortLine], declared: Mapping[str, str]) -> SortedEntries:
     filled = dict.fromkeys(category_of(line) for line in lines if line.choice not in ACTIONS)
-    unread = tuple(unread_of(then, plan.entity, filled)) if plan.entity else ()
-    return Sorted(file, declared, counts, secrets, parts, unread, written)
+    return SortedEntries(
+        declared,
+        Counter(line.choice if line.choice in ACTIONS else category_of(line) for line in lines),
+        secrets=tuple(line for line in lines if line.choice == SECRET),
+        parts=tuple(line for line in lines if line.part),
+        unread=tuple(unread_of(workspace, plan.entity, filled)) if plan.entity else (),
+    )
+
+
+def _written(workspace: Root, file: FileChange, *, expected: str | None, unseen: bool) -> FileChange:
+    done: SortedEntries = file.about
+    erased = [*dict.fromkeys(line.entry.id for line in done.secrets)]
+    said = {"declared": [*done.declared], "secrets": erased, "unseen": unseen}
+    note = {"sorted": dict(done.counts), **{name: each for name, each in said.items() if each}}
+    return write_file(workspace, file, Change(op="sort", note=note), expected=expected, keeps_copy=True)
 
 
 def _categories(workspace: Root, entity: str | None, document: Document) -> dict[str, Described]:

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path
-from catmem.cli.texts.layout import diff_of, taking_back
+from catmem.cli.texts.layout import show_plan
 from catmem.names import STAYS, category_name
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import SortedFile
 from catmem.plugins.sorting.proposals import ProposedTidying, TidyList
-from catmem.plugins.sorting.sort_files import SortPlan
+from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
 from catmem.plugins.sorting.sort_list import beginning
 from catmem.plugins.sorting.sort_list import shown as shown_text
 from catmem.plugins.sorting.suggestions import Suggestion
@@ -33,21 +33,17 @@ def _list(plan: SortPlan, _: Call) -> None:
 
 
 def _sorted(file: SortedFile, call: Call) -> None:
-    plan, done, dry_run = file.plan, file.done, call.values["dry_run"]
+    plan, dry_run, (change,) = file.plan, not file.done.done, file.done.changes
+    done: SortedEntries = change.about
     kept = [line for line in file.lines if line.secret and line.choice == STAYS]
-    if dry_run:
-        emit(diff_of(done.file))
-    would = "would be " if dry_run else ""
     counts = ", ".join(f"{category} {number:,}" for category, number in done.counts.items())
-    emit(printable(f"{plan.name}: {would if done.file.changes else 'not '}sorted: {counts}\n"))
+    show_plan(file.done, call, "sorted", lambda _: counts)
     for part in done.parts:
         emit(f"  {part.number}.{part.part}  {part.choice} | {beginning(shown_text(part))}\n")
+    would = "would be " if dry_run else ""
     for slug, title in done.declared.items():
         emit(printable(f"{would}declared in catmem.yaml: {slug} ({title})\n"))
-    say_all(f"warning: {warning}" for warning in done.file.warnings)
     say_all(f"no specialist reads {category} in {plan.path.name}" for category in done.unread)
-    if done.written:
-        say(taking_back(done.file))
     for line in done.secrets:
         say(f"the secret on line {line.line} {would or 'is '}out of the file, not of its history")
     if kept:
@@ -55,7 +51,7 @@ def _sorted(file: SortedFile, call: Call) -> None:
     if (done.secrets or (kept and plan.entity)) and not dry_run:
         say("Replace each where it was issued. Then erase its whole entry for good:")
         ids = dict.fromkeys(line.entry.id for line in (*done.secrets, *kept))
-        in_copy = [f"  rm {shlex.quote(shown_path(done.file.backup or ''))}"]
+        in_copy = [f"  rm {shlex.quote(shown_path(change.backup or ''))}"]
         say_all([f"  catmem purge {plan.entity} {each}" for each in ids] if plan.entity else in_copy)
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
 

@@ -39,7 +39,7 @@ def names(folder):
 
 def test_the_files_of_the_root(user):
     result = run()
-    assert result.stdout == "formatted homes/neo/USER.md\n"
+    assert result.stdout == "neo/user: formatted (revision 2)\n"
     assert result.stderr == "1 of 2 files changed\n"
     assert user.read_text() == PLAIN
     assert names(user.parent) == [".catmem", "MEMORY.md", "USER.md"]
@@ -47,7 +47,7 @@ def test_the_files_of_the_root(user):
 
 
 def test_check_writes_nothing_and_is_status_1(user):
-    assert run("--check", status=1).stdout == "would format homes/neo/USER.md\n"
+    assert run("--check", status=1).stdout == "neo/user: would be formatted\n"
     assert user.read_text() == UNTIDY
     run()
     run("--check")
@@ -80,7 +80,7 @@ def test_odd_file_names(place, name, options):
     result = run(path, *options, status=int("--diff" in options))
     assert "\x1b" not in result.output
     if "json" in options:
-        assert json.loads(result.stdout)["changed"] == [path]
+        assert json.loads(result.stdout)["files"][0]["path"] == path
 
 
 def test_a_large_difference_is_a_diff_all_the_same(place):

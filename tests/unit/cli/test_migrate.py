@@ -38,9 +38,9 @@ def test_a_file_in_no_store_has_its_copy_named(place):
     result = run("old notes.md")
     (copy,) = place.glob("*.bak.*")
     assert copy.read_text() == FLAT
-    assert f"kept in {copy.name}; to take it back: mv '{copy.name}' 'old notes.md'\n" in result.stderr
+    assert f"to take it back: mv '{copy.name}' 'old notes.md'\n" in result.stderr
     assert run("old notes.md").stdout == (
-        "old notes.md: nothing to migrate: of 1 entry without a category 0 moved, 0 tagged, 1 as before\n"
+        "old notes.md: not migrated: of 1 entry without a category 0 moved, 0 tagged, 1 as before\n"
     )
 
 
@@ -133,11 +133,11 @@ def test_a_dry_run_shows_the_diff_and_a_table_and_writes_nothing(place):
     assert result.stdout == (
         "--- a/homes/neo/USER.md\n+++ b/homes/neo/USER.md\n@@ -1,5 +1,6 @@\n"
         " # About\n-§\n-[COMM] Short.\n-§\n+\n [OPS] Plain.\n+\n+## Communication Style\n+Short.\n"
+        "neo/user: would be migrated: of 2 entries without a category 1 moved to 1 category, 0 tagged, "
+        "1 as before\n"
         "line  category             entry          why\n"
         "   3  communication-style  [COMM] Short.  [COMM] is an alias of communication-style\n"
         "   5  -                    [OPS] Plain.   [OPS] names no declared category\n"
-        "homes/neo/USER.md: would be migrated: of 2 entries without a category 1 moved to 1 category, 0 tagged, "
-        "1 as before\n"
     )
     assert result.stderr == (
         "the heading '# About' would be the title of the file\n"

@@ -89,7 +89,7 @@ def test_what_changed_since_comes_back_in_one_revision_each_and_a_restore_undoes
     assert root.entries() == changed
 
     said = root.run("import", "--snapshot", "s.json")
-    assert "neo/user is as in the snapshot (revision" in said
+    assert "neo/user: as in the snapshot (revision" in said
     after = root.heads()
     assert int(after["neo/user"]) == int(heads["neo/user"]) + 1
     assert after.get("neo/memory") == heads.get("neo/memory")

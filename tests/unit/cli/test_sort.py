@@ -145,8 +145,9 @@ def test_programs_get_what_was_done_as_json(place):
     assert "The list is text." in run("sort", "--format", "json", status=2).stderr
     answer = "1 talk\n2 finance [expires: 2027-01-31]\n3 secret\n4 drop\n5 uncategorized\n"
     said = run_json("sort", "--read", "-", input=answer)
-    assert said["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
-    assert (said["revision"], said["restore"], said["secrets"]) == ("2", "1", [{"entry": 3, "line": 7}])
+    (done,) = said["files"]
+    assert done["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
+    assert (done["revision"], done["restore"], done["secrets"]) == ("2", "1", [{"entry": 3, "line": 7}])
     assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user(place)
 
 

@@ -11,7 +11,7 @@ from catmem.plugins.hermes.sync import plan_sync
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.plugins.sorting.sort_list import read_list
 from catmem.seeding.plan import SeedRequest
-from catmem.workspace.formatting import apply_migration, plan_file
+from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
@@ -114,7 +114,7 @@ def migrate_one(workspace):
     config = workspace.root / "catmem.yaml"
     put(config, config.read_text(encoding="utf-8") + TASTES)
     with workspace.anew() as now:
-        apply_migration(now, plan_file(now, now.path("coder", "user")))
+        write_migrated(now, plan_migrated(now, now.path("coder", "user")))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from catmem.staleness.lineage import CLOCKS, body_key, clocks_of, freshness_of, notes_of
 from catmem.store.contract import Change
-from catmem.workspace.formatting import apply_migration, plan_file
+from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
 from catmem.writing.operation import Operation
@@ -154,7 +154,7 @@ def test_a_migration_does_not_make_facts_young(aging):
     aging.outsider("[rules] two spaces\n§\n[talk] no calls\n§\n[talk] in English\n", "2026-01-10")
     (aging.folder / "catmem.yaml").write_text("taxonomy: {categories: {talk: {}, rules: {}}}\n", encoding="utf-8")
     workspace = aging.on("2026-03-01")
-    apply_migration(workspace, plan_file(workspace, aging.path))
+    write_migrated(workspace, plan_migrated(workspace, aging.path))
     assert "## Rules" in aging.path.read_text(encoding="utf-8")
     assert aging.clocks() == dict.fromkeys(["two spaces", "no calls", "in English"], JANUARY)
 

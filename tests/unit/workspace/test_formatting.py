@@ -8,13 +8,17 @@ import os
 import pytest
 
 from catmem.errors import ChangedMeanwhileError, ConfigError, DriftError, NotUtf8Error, UnreadableError
-from catmem.workspace.formatting import apply_format, memory_files, plan_format
+from catmem.store.contract import Change
+from catmem.workspace.change_plan import write_file
+from catmem.workspace.formatting import memory_files, plan_format
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
 
 UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
 PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
+
+FMT = Change(op="fmt")
 
 
 @pytest.fixture
@@ -56,23 +60,23 @@ def test_a_plan_changes_nothing_until_it_is_applied(workspace, place):
     planned = plan_format(workspace, path)
     assert (planned.changes, planned.before, planned.after) == (True, UNTIDY, PLAIN)
     assert path.read_text() == UNTIDY
-    apply_format(workspace, planned)
+    write_file(workspace, planned, FMT)
     assert path.read_text() == PLAIN
     again = plan_format(workspace, path)
     assert not again.changes
     before = path.stat().st_mtime_ns
-    apply_format(workspace, again)
+    write_file(workspace, again, FMT)
     assert path.stat().st_mtime_ns == before
 
 
 def test_a_file_keeps_to_its_layout(workspace, place):
     path = place / "homes" / "neo" / "USER.md"
-    apply_format(workspace, plan_format(workspace, path, "shared"))
+    write_file(workspace, plan_format(workspace, path, "shared"), FMT)
     shared = path.read_text()
     assert not shared.endswith("\n")
     assert "## A\n§\none\n§\ntwo" in shared
     assert not plan_format(workspace, path).changes
-    apply_format(workspace, plan_format(workspace, path, "plain"))
+    write_file(workspace, plan_format(workspace, path, "plain"), FMT)
     assert path.read_text().startswith(PLAIN.rstrip())
 
 
@@ -85,7 +89,7 @@ def test_entries_that_stand_twice_are_named_in_the_shared_layout(workspace, plac
 
 def test_bom_and_newlines_are_kept(workspace, place):
     path = put(place / "USER.md", b"\xef\xbb\xbf## A\r\n\r\none\r\n")
-    apply_format(workspace, plan_format(workspace, path))
+    write_file(workspace, plan_format(workspace, path), FMT)
     assert path.read_bytes() == b"\xef\xbb\xbf## A\r\none\r\n"
 
 
@@ -95,7 +99,7 @@ def test_a_change_in_between_is_noticed(workspace, place):
         planned = plan_format(workspace, path)
         put(path, UNTIDY + "\nmore")
         with pytest.raises(error):
-            apply_format(workspace, planned)
+            write_file(workspace, planned, FMT)
         assert path.read_text() == UNTIDY + "\nmore"
 
 
@@ -103,7 +107,7 @@ def test_a_file_of_a_profile_gets_a_history_and_another_one_does_not(workspace, 
     ours, other = (place / "homes" / name / "MEMORY.md" for name in ("neo", "other"))
     put(ours, UNTIDY)
     for path in (ours, other):
-        apply_format(workspace, plan_format(workspace, path))
+        write_file(workspace, plan_format(workspace, path), FMT)
         assert path.read_text() == PLAIN
     assert [revision.op for revision in workspace.store.log("neo/memory")] == ["fmt", "adopt"]
     assert (ours.parent / ".catmem").is_dir()

@@ -11,7 +11,7 @@ import pytest
 from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
 from catmem.linting.root_lint import Linter
 from catmem.workspace import history
-from catmem.workspace.formatting import apply_migration, plan_file
+from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -57,10 +57,10 @@ def names(folder):
 
 
 def test_the_file_of_a_profile_is_written_through_its_store_and_restored(workspace, user):
-    planned = plan_file(workspace, user)
-    assert (planned.file.entity, planned.migration.new) == ("neo/user", SECTIONED)
+    planned = plan_migrated(workspace, user)
+    assert (planned.entity, planned.about.new) == ("neo/user", SECTIONED)
     assert user.read_text() == FLAT
-    done = apply_migration(workspace, planned).file
+    done = write_migrated(workspace, planned)
     assert (done.revision, done.restore, done.backup) == ("2", "1", None)
     assert user.read_text() == SECTIONED
     assert names(user.parent) == [".catmem", "USER.md"]
@@ -74,7 +74,7 @@ def test_the_file_of_a_profile_is_written_through_its_store_and_restored(workspa
 def test_the_revision_to_restore_is_the_one_before(workspace, user):
     workspace.add("neo", "[FIN] Pays monthly.", category="__uncategorized__", target="user")
     before = user.read_bytes()
-    done = apply_migration(workspace, plan_file(workspace, user)).file
+    done = write_migrated(workspace, plan_migrated(workspace, user))
     assert done.restore is not None
     history.restore(workspace, "neo/user", done.restore)
     assert user.read_bytes() == before
@@ -82,7 +82,7 @@ def test_the_revision_to_restore_is_the_one_before(workspace, user):
 
 def test_of_a_file_in_no_store_a_copy_is_kept_that_takes_it_back(workspace, notes):
     notes.chmod(0o640)
-    done = apply_migration(workspace, plan_file(workspace, notes)).file
+    done = write_migrated(workspace, plan_migrated(workspace, notes))
     assert (done.revision, done.restore) == (None, None)
     assert done.backup is not None
     assert notes.read_text() == SECTIONED
@@ -94,9 +94,9 @@ def test_of_a_file_in_no_store_a_copy_is_kept_that_takes_it_back(workspace, note
 
 
 def test_a_file_beside_those_of_a_store_has_a_history_and_a_copy(workspace, user):
-    apply_migration(workspace, plan_file(workspace, user))
+    write_migrated(workspace, plan_migrated(workspace, user))
     beside = put(user.parent / "OTHER.md", FLAT)
-    done = apply_migration(workspace, plan_file(workspace, beside)).file
+    done = write_migrated(workspace, plan_migrated(workspace, beside))
     assert beside.read_text() == SECTIONED
     assert done.backup is not None
     assert done.backup.read_text() == FLAT
@@ -104,36 +104,36 @@ def test_a_file_beside_those_of_a_store_has_a_history_and_a_copy(workspace, user
 
 def test_a_second_run_writes_nothing(workspace, user, notes):
     for path in (user, notes):
-        apply_migration(workspace, plan_file(workspace, path))
+        write_migrated(workspace, plan_migrated(workspace, path))
         there, stamp = names(path.parent), path.stat().st_mtime_ns
-        again = plan_file(workspace, path)
-        assert not again.migration.changes
-        done = apply_migration(workspace, again).file
+        again = plan_migrated(workspace, path)
+        assert not again.about.changes
+        done = write_migrated(workspace, again)
         assert (done.revision, done.restore, done.backup) == (None, None, None)
         assert (names(path.parent), path.stat().st_mtime_ns) == (there, stamp)
 
 
 def test_a_change_in_between_is_not_written_over(workspace, user, notes):
     for path, error in ((user, DriftError), (notes, ChangedMeanwhileError)):
-        planned = plan_file(workspace, path)
+        planned = plan_migrated(workspace, path)
         path.write_text("somebody else")
         with pytest.raises(error):
-            apply_migration(workspace, planned)
+            write_migrated(workspace, planned)
         assert path.read_text() == "somebody else"
 
 
 def test_what_is_not_written_leaves_no_copy(workspace, notes):
-    planned = plan_file(workspace, notes)
+    planned = plan_migrated(workspace, notes)
     notes.chmod(0o440)
     with pytest.raises(UnreadableError):
-        apply_migration(workspace, planned)
+        write_migrated(workspace, planned)
     assert (names(notes.parent), notes.read_text()) == (["notes.md"], FLAT)
 
 
 def test_a_link_that_is_named_stays_one(workspace, place, notes):
     link = place / "link.md"
     link.symlink_to(notes)
-    done = apply_migration(workspace, plan_file(workspace, link)).file
+    done = write_migrated(workspace, plan_migrated(workspace, link))
     assert link.is_symlink()
     assert notes.read_text() == SECTIONED
     assert done.backup is not None
@@ -143,7 +143,7 @@ def test_a_link_that_is_named_stays_one(workspace, place, notes):
 def test_a_file_that_is_no_text_is_left(workspace, notes):
     notes.write_bytes(b"\xff")
     with pytest.raises(NotUtf8Error) as caught:
-        plan_file(workspace, notes)
+        plan_migrated(workspace, notes)
     assert caught.value.path == str(notes)
 
 
@@ -153,13 +153,13 @@ UNDECLARED = "tag without effect: project; 'tags' in catmem.yaml does not declar
 def test_the_owner_is_told_what_the_prompt_loses(workspace, user, place, notes):
     put(place / "profiles" / "neo.yaml", "{user_memory_categories: [communication-style], include_uncategorized: true}")
     put(user, FLAT + "\n§\n[FIN] Pays.")
-    assert plan_file(workspace, user).file.warnings == (
+    assert plan_migrated(workspace, user).warnings == (
         UNDECLARED,
         "the prompt of neo has 1 entry and will not have it in finance",
     )
-    assert plan_file(workspace, notes).file.warnings == (UNDECLARED,)
+    assert plan_migrated(workspace, notes).warnings == (UNDECLARED,)
     put(place / "profiles" / "neo.yaml", "{user_memory_categories: ['*'], include_uncategorized: true}")
-    assert plan_file(workspace, user).file.warnings == (UNDECLARED,)
+    assert plan_migrated(workspace, user).warnings == (UNDECLARED,)
 
 
 def test_a_limit_that_the_headers_go_over_is_told(workspace, user, place):
@@ -167,7 +167,7 @@ def test_a_limit_that_the_headers_go_over_is_told(workspace, user, place):
         place / "profiles" / "neo.yaml",
         "{user_memory_categories: ['*'], include_uncategorized: true, limits: {user: 60}}",
     )
-    _, warning = plan_file(workspace, user).file.warnings
+    _, warning = plan_migrated(workspace, user).warnings
     assert warning == "neo/user has 61 characters with its headers, over its limit of 60"
 
 
@@ -194,9 +194,9 @@ def samples(tmp_path_factory):
     files = [put(place / "files" / path.stem / "MEMORY.md", path.read_bytes()) for path in SAMPLES]
     before = errors_of_structure(place)
     workspace = Workspace.open(place, search=False)
-    plans = [plan_file(workspace, path) for path in files]
+    plans = [plan_migrated(workspace, path) for path in files]
     for planned in plans:
-        apply_migration(workspace, planned)
+        write_migrated(workspace, planned)
     workspace.store.close()
     return place, files, before, plans
 
@@ -214,14 +214,12 @@ def test_the_samples_are_migrated_and_nothing_is_lost(samples):
     workspace = Workspace.open(place, search=False)
     moved = 0
     for planned, path in zip(plans, files, strict=True):
-        old, new = workspace.parse(planned.migration.old), workspace.parse(path.read_bytes())
-        words = Counter(
-            f"{each.label}{''.join(each.body.split())}".replace(" ", "") for each in planned.migration.entries
-        )
+        old, new = workspace.parse(planned.about.old), workspace.parse(path.read_bytes())
+        words = Counter(f"{each.label}{''.join(each.body.split())}".replace(" ", "") for each in planned.about.entries)
         loose = [entry for entry in old.entries if entry.category == "__uncategorized__"]
         assert words == Counter("".join(entry.body.split()) for entry in loose)
         assert len(new.entries) == len(old.entries)
-        moved += planned.migration.counts["moved"]
+        moved += planned.about.counts["moved"]
     assert len(plans) == len(SAMPLES) == 34
     assert moved == 44
 
@@ -240,7 +238,7 @@ def test_each_sample_comes_back_from_its_copy(samples):
     _, files, _, plans = samples
     for path, planned, sample in zip(files, plans, SAMPLES, strict=True):
         copies = [each for each in path.parent.iterdir() if ".bak." in each.name]
-        if planned.migration.changes:
+        if planned.about.changes:
             (copy,) = copies
             assert copy.read_bytes() == sample.read_bytes()
         else:

@@ -14,10 +14,11 @@ from catmem.linting.root_lint import Linter
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.store.contract import Change
 from catmem.tools.memory_tool import memory_tool
-from catmem.workspace.formatting import apply_format, apply_migration, plan_file, plan_format
+from catmem.workspace.change_plan import write_file
+from catmem.workspace.formatting import plan_format, plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
-from catmem.workspace.repairing import apply_repair, plan_repair
+from catmem.workspace.repairing import plan_repair, write_repaired
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.operation import Operation
@@ -198,7 +199,7 @@ def test_no_text_and_no_category_is_in_the_log(workspace):
 
 
 def formatted(workspace):
-    apply_format(workspace, plan_format(workspace, workspace.path("neo", "user"), "shared"))
+    write_file(workspace, plan_format(workspace, workspace.path("neo", "user"), "shared"), Change(op="fmt"))
 
 
 def linted(workspace):
@@ -209,7 +210,7 @@ def linted(workspace):
 
 def migrated(workspace):
     put(workspace.path("neo", "user"), "[WORK] one\n§\n[WORK] two\n")
-    apply_migration(workspace, plan_file(workspace, workspace.path("neo", "user")))
+    write_migrated(workspace, plan_migrated(workspace, workspace.path("neo", "user")))
 
 
 def sorted_by_hand(workspace):
@@ -220,7 +221,7 @@ def sorted_by_hand(workspace):
 
 def repaired(workspace):
     put(workspace.path("neo", "user"), b"## Work\nna\xefve\n")
-    apply_repair(workspace, plan_repair(workspace, "neo/user"))
+    write_repaired(workspace, *plan_repair(workspace, "neo/user").changes)
 
 
 def seeded(workspace):
@@ -261,13 +262,13 @@ REFUSED_WAYS = {
     "verify": lambda workspace: workspace.verify_all("neo", category="work", actor="neo"),
     "restore": lambda workspace: restore(workspace, "neo/user", "1", actor="neo"),
     "purge": lambda workspace: purge(workspace, "neo/user", "nowhere"),
-    "repair": lambda workspace: apply_repair(workspace, _old_repair(workspace)),
+    "repair": lambda workspace: write_repaired(workspace, _old_repair(workspace)),
 }
 
 
 def _old_repair(workspace):
     put(workspace.path("neo", "user"), b"## Work\nna\xefve\n")
-    plan = plan_repair(workspace, "neo/user")
+    (plan,) = plan_repair(workspace, "neo/user").changes
     put(workspace.path("neo", "user"), FILE)
     return plan
 

@@ -1,0 +1,189 @@
+"""One plan for all that changes whole files: what becomes of each, what to know of it, and what is refused.
+
+::
+
+    fmt, migrate, sort, seed, import --snapshot, fsck --repair ── ChangePlan ── shown, or ── apply ──> ChangePlan, done
+
+A change that is refused leaves its file as it was, and does not stop the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from catmem.digest import bytes_digest
+from catmem.errors import CatmemError, UnreadableError
+from catmem.files import read_bounded, rewrite_file, shown_path
+from catmem.jsonable import jsonable
+from catmem.store.contract import SIDECAR, Change
+from catmem.store.files.retention import keep_copy
+from catmem.text import DEFAULT_LIMITS
+from catmem.workspace.root import Root
+from catmem.workspace.stores import store_of_file
+from catmem.writing import gate
+
+
+class PlannedChange(Protocol):
+    """What a plan needs to know of a change: which file it is of, and whether it is another one then."""
+
+    @property
+    def name(self) -> str:
+        """The file as people know it."""
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something to write."""
+
+
+class RefusedChange(NamedTuple):
+    """A file that was not changed, or would not be, and why."""
+
+    name: str
+    error: CatmemError
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePlan:
+    """What becomes of files, or became of them (``done``): the ``changes``, also of files that stay as they are.
+
+    ``notes`` are about all of them.
+    """
+
+    changes: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = ()
+    refused: tuple[RefusedChange, ...] = ()
+    done: bool = False
+
+    @property
+    def changed(self) -> list[Any]:
+        """The changes of files that are other ones then."""
+        return [each for each in self.changes if each.changes]
+
+    @property
+    def errors(self) -> list[CatmemError]:
+        """Why files are refused."""
+        return [each.error for each in self.refused]
+
+    @property
+    def exit_status(self) -> int:
+        """What the command line returns after it: the worst status of what is refused."""
+        return max((error.exit_status for error in self.errors), default=0)
+
+    def __json__(self) -> dict[str, Any]:
+        files = [{**jsonable(each), "written": self.done and each.changes} for each in self.changes]
+        return {"files": files, "notes": self.notes, "refused": self.refused, "written": self.done}
+
+
+C = TypeVar("C", bound=PlannedChange)
+P = TypeVar("P", bound=ChangePlan)
+
+
+def apply(plan: P, write: Callable[[C], C], *, at_once: int = 1) -> P:
+    """Carry out a plan: ``write`` each change, ``at_once`` so many. What it refuses stands in the plan that is done."""
+
+    def tried(change: C) -> C | RefusedChange:
+        try:
+            return write(change) if change.changes else change
+        except CatmemError as error:
+            return RefusedChange(change.name, error)
+
+    # Most of a write is waiting for the disk, which confirms several at once as fast as one.
+    with ThreadPoolExecutor(at_once) as pool:
+        try:
+            made = list(map(tried, plan.changes) if at_once == 1 else pool.map(tried, plan.changes))
+        finally:
+            pool.shutdown(cancel_futures=True)
+    refused = [each for each in made if isinstance(each, RefusedChange)]
+    done = tuple(each for each in made if not isinstance(each, RefusedChange))
+    return replace(plan, changes=done, refused=(*plan.refused, *refused), done=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FileChange:
+    """The text of one file before and after. ``entity`` is the profile's entity that it is, ``None`` for any other.
+
+    ``about`` is what its maker knows of the entries. Of one that was written ``revision`` is the new one and
+    ``restore`` the one before, where it is an entity; else ``backup`` is the copy of what it was, if one is kept.
+    """
+
+    path: Path | None
+    entity: str | None
+    old: bytes
+    new: bytes
+    warnings: tuple[str, ...] = ()
+    about: Any = None
+    revision: str | None = None
+    restore: str | None = None
+    backup: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The file as people know it."""
+        return shown_path(self.path) if self.path is not None else str(self.entity)
+
+    @property
+    def changes(self) -> bool:
+        """Whether there is something to write."""
+        return self.old != self.new
+
+    @property
+    def before(self) -> str:
+        """The text before; of bytes that are none escapes."""
+        return self.old.decode(errors="backslashreplace")
+
+    @property
+    def after(self) -> str:
+        """The text afterwards."""
+        return self.new.decode(errors="backslashreplace")
+
+    def __json__(self) -> dict[str, Any]:
+        said = {"path": self.name, "entity": self.entity, "changed": self.changes, "revision": self.revision}
+        backup = None if self.backup is None else str(self.backup)
+        about = {} if self.about is None else jsonable(self.about)
+        return {**said, "restore": self.restore, "backup": backup, **about, "warnings": list(self.warnings)}
+
+
+def write_file(
+    workspace: Root, file: FileChange, change: Change, *, expected: str | None = None, keeps_copy: bool = False
+) -> FileChange:
+    """Write the new text of a file, if it is another one; ``expected`` is what was read, by default the text before."""
+    if not file.changes:
+        return file
+    old, new = file.old, file.new
+    if file.entity is not None:
+        store = workspace.store
+        revision = gate.commit(workspace, file.entity, expected or bytes_digest(old), lambda _: new, change).revision
+        made = next(each for each in store.log(file.entity) if each.revision == revision)
+        return replace(file, revision=revision, restore=next(iter(made.parents), None))
+    if file.path is None:
+        raise TypeError("a file of no entity has a path")
+    backup, is_new = keep_copy(file.path, old) if keeps_copy else (None, False)
+    try:
+        if has_journal(file.path):
+            with closing(store_of_file(workspace.config, file.path)) as store:
+                store.commit(str(file.path), bytes_digest(old), lambda _: new, change)
+        else:
+            rewrite_file(file.path, old, new)
+    except CatmemError:
+        if backup is not None and is_new and _still_holds(file.path, old):
+            backup.unlink(missing_ok=True)  # there is nothing to take back
+        raise
+    return replace(file, backup=backup)
+
+
+def has_journal(path: Path) -> bool:
+    """Whether a file lies in a folder that a store has used before. A root keeps other things in ``.catmem`` too."""
+    return os.path.lexists(path.resolve().parent / SIDECAR / "journal")
+
+
+def _still_holds(path: Path, data: bytes) -> bool:
+    try:
+        return read_bounded(path, DEFAULT_LIMITS.file_bytes) == data
+    except UnreadableError:
+        return False  # in doubt the copy stays

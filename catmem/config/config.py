@@ -144,8 +144,7 @@ class Signing(NamedTuple):
 _NONE = Selectors()
 
 
-@dataclass(frozen=True, slots=True)
-class Approval:
+class Approval(NamedTuple):
     """Which changes by ``agents`` wait for a person, and in which ``categories`` all of them do (docs/approvals.md).
 
     ``shadow``: what would wait is made, and the answer says so. ``days`` is how long a proposal waits, ``most`` how

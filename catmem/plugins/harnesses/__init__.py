@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from catmem.registry import Registry
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what answers a hook is quick, and lies in this package
+    from catmem.registry import Registry
 
 
 def register(registry: Registry) -> None:

@@ -6,13 +6,13 @@ an agent does not start. The reason goes to standard error. It is called at each
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from catmem.names import is_name
 from catmem.text import printable
@@ -26,8 +26,7 @@ MOST_INPUT = 1 << 20
 _PATIENCE = 2.0
 
 
-@dataclass(slots=True)
-class Asked:
+class Asked(NamedTuple):
     """What the command line asks for."""
 
     profile: str | None = None
@@ -41,6 +40,7 @@ def answered(arguments: Sequence[str]) -> bool:
     """Answer a hook and end the process. ``False``: a person asks for help or a configuration."""
     if {"-h", "--help"}.intersection(arguments) or any(each.startswith("--config") for each in arguments):
         return False
+    gc.disable()  # the process ends before there is much to collect
     text = quiet(lambda: answer(asked(arguments), _input()))
     with suppress(OSError):  # what asked may listen no more
         os.write(1, text.encode())
@@ -60,22 +60,23 @@ def quiet(make: Callable[[], str]) -> str:
 
 def asked(arguments: Sequence[str]) -> Asked:
     """The options of the command line. Raises ``ValueError``."""
-    made, left = Asked(), list(arguments)
-    names = {f"--{each.name.replace('_', '-')}": each.name for each in fields(Asked)} | {"-p": "profile"}
+    said: dict[str, Any] = {}
+    left = list(arguments)
+    names = {f"--{each.replace('_', '-')}": each for each in Asked._fields} | {"-p": "profile"}
     while left:
         option, is_joined, value = left.pop(0).partition("=")
         name = names.get(option)
         if name is None:
             raise ValueError(f"there is no option {option}")
         if name == "by_agent":
-            made.by_agent = True
+            said[name] = True
             continue
         if not is_joined:
             if not left:
                 raise ValueError(f"{option} needs a value")
             value = left.pop(0)
-        setattr(made, name, int(value) if name == "limit" else value)
-    return made
+        said[name] = int(value) if name == "limit" else value
+    return Asked(**said)
 
 
 def _input() -> bytes:

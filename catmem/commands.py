@@ -7,7 +7,7 @@ from __future__ import annotations
 
 GROUPS = {
     "Every day": {
-        "init": ("setup", "Make a root: a catmem.yaml, profiles, and homes for memory files."),
+        "init": ("files", "Make a root: a catmem.yaml, profiles, and homes for memory files."),
         "show": ("reading", "Show what a memory file says, or what a profile sees of it."),
         "list": ("reading", "List the entries that a profile sees."),
         "prompt": ("prompts", "Print the text for a specialist's system prompt."),
@@ -21,18 +21,18 @@ GROUPS = {
         "help": ("cli.command", "Print the commands by group: those of every day, or with --all every one."),
     },
     "Keep facts true": {
-        "proposals": ("proposals", "Approve or reject what agents propose."),
+        "proposals": ("review", "Approve or reject what agents propose."),
         "review": ("review", "Walk through the facts that are stale, expired or unverified."),
-        "lint": ("linting", "Find what is wrong in memory files, profiles and configuration."),
-        "rule": ("linting", "Print the page of a lint rule."),
-        "schema": ("linting", "Print a JSON schema of what catmem reads and prints."),
+        "lint": ("upkeep", "Find what is wrong in memory files, profiles and configuration."),
+        "rule": ("upkeep", "Print the page of a lint rule."),
+        "schema": ("upkeep", "Print a JSON schema of what catmem reads and prints."),
         "undo": ("history", "Take back what was written last."),
         "seed": ("seeding", "Copy slices of one profile's memory to others, again and again."),
         "promote": ("seeding", "Bring what a specialist added or reworded to the profile that it is seeded from."),
         "branches": ("branches", "List the branches of a file that are not merged yet."),
         "merge": ("branches", "Bring branches, or a recovery copy, together with the file."),
-        "fmt": ("layout", "Put memory files into one layout."),
-        "migrate": ("layout", "Turn labels in the text of entries into sections and tags."),
+        "fmt": ("files", "Put memory files into one layout."),
+        "migrate": ("files", "Turn labels in the text of entries into sections and tags."),
     },
     "Look": {
         "access": ("reports", "Print who reads and who may write which category, and why."),
@@ -45,8 +45,8 @@ GROUPS = {
     "Connect agents": {
         "mcp": ("cli.servers", "Serve the memory of a profile to an MCP client."),
         "serve": ("cli.servers", "Serve memory over HTTP, to agents and to a person's browser."),
-        "token": ("credentials", "Make, list and remove the tokens with which callers use the server."),
-        "export": ("exports", "Write memory files for other programs."),
+        "token": ("control", "Make, list and remove the tokens with which callers use the server."),
+        "export": ("files", "Write memory files for other programs."),
     },
     "Look after the store": {
         "fsck": ("upkeep", "Check and mend the history and the files; print where the history ends."),
@@ -56,13 +56,13 @@ GROUPS = {
         "store": ("upkeep", "Say what the store keeps, or copy it to another with its history."),
     },
     "Many writers and control": {
-        "audit": ("audit", "List every attempt to write: who, what, and how it ended."),
-        "write": ("credentials", "Write what an envelope holds, as an agent sent it."),
-        "envelope": ("credentials", "Make an envelope, signed, for catmem write."),
-        "key": ("credentials", "Make, list and remove the keys that agents sign with."),
-        "role-hash": ("credentials", "Print the digest of a profile, which envelopes name."),
-        "rollout": ("audit", "Show which refusals are enforced, and what was let pass."),
-        "merge-driver": ("git", "Merge a memory file by entry, for git."),
+        "audit": ("control", "List every attempt to write: who, what, and how it ended."),
+        "write": ("control", "Write what an envelope holds, as an agent sent it."),
+        "envelope": ("control", "Make an envelope, signed, for catmem write."),
+        "key": ("control", "Make, list and remove the keys that agents sign with."),
+        "role-hash": ("control", "Print the digest of a profile, which envelopes name."),
+        "rollout": ("control", "Show which refusals are enforced, and what was let pass."),
+        "merge-driver": ("branches", "Merge a memory file by entry, for git."),
     },
 }
 """The commands in the order of ``catmem help --all``."""

@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LARGEST = 10**12
+_TEXTS = {"prompts": "entries", "reading": "entries", "review": "entries", "branches": "history", "seeding": "files"}
+"""Where the renderers of a module of operations are, if not in one of its name."""
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 ROOT_HELP = "The root folder. By default the nearest folder with a catmem.yaml, from here upward."
 FORMAT_HELP = "Output for people, or for programs (fields: docs/cli.md)."
@@ -147,15 +149,15 @@ def show(asked: Call, done: Outcome) -> None:
 
 def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that ``TEXTS`` knows
     package, _, group = asked.operation.run.__module__.rpartition(".")
-    name = f"catmem.cli.texts.{group}" if package == "catmem.ops" else f"{package or group}.texts"
+    name = f"catmem.cli.texts.{_TEXTS.get(group, group)}" if package == "catmem.ops" else f"{package or group}.texts"
     try:
         texts = import_module(name).TEXTS
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         texts = {}
-    if type(value) in texts:
-        texts[type(value)](value, asked)
+    if type(value).__name__ in texts:
+        texts[type(value).__name__](value, asked)
     else:
         said = jsonable(value)
         emit(
@@ -172,8 +174,8 @@ def _tell(said: str | CatmemError) -> None:
         say(said)
 
 
-def _dialogue(name: str) -> Any:  # noqa: ANN401 - what the module of that name has
-    return import_module(name if "." in name else f"catmem.cli.dialogues.{name}").DIALOGUE
+def _dialogue(name: str) -> Any:  # noqa: ANN401 - a class or a function; of a plugin the ``DIALOGUE`` of a module
+    return import_module(name).DIALOGUE if "." in name else import_module("catmem.cli.dialogues").DIALOGUES[name]
 
 
 def _called(asked: Call, values: dict[str, Any]) -> Outcome:

@@ -86,9 +86,9 @@ def serve(
             call.tell(error)
         more = []
         if find_spec("mcp") is not None:  # the extra is installed
-            from catmem.mcp import over_serve
+            from catmem.mcp import http
 
-            more = over_serve.routes()
+            more = http.routes()
         app = create_app(workspace, settings, more=more)
     with serving.listen(host, port, has_tokens=settings.tokens is not None) as listening:
         url = serving.url_of(listening)
@@ -268,8 +268,7 @@ def _serve_stdio(call: Call, profile: str, *, asks: bool) -> None:
             hint="An MCP client starts this command and talks to it; or use --transport http.",
         )
     client = _take_stdout()
-    from catmem.mcp.over_stdio import serve_stdio
-    from catmem.mcp.server import make_server
+    from catmem.mcp.server import make_server, serve_stdio
 
     person = sys.stdin.isatty()
     asks = asks and not person and not is_root(call.root.config)
@@ -304,7 +303,7 @@ def _take_stdout() -> int:
 
 
 def _serve_http(call: Call, profile: str, host: str, port: int) -> None:
-    from catmem.mcp.over_http import listen, serve_http, url_of
+    from catmem.mcp.http import listen, serve_http, url_of
     from catmem.mcp.server import make_server
 
     server = make_server(call.root, profile)

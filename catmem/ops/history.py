@@ -322,7 +322,7 @@ def diff(
     if for_git:
         if old is not None or call.for_program or call.named_root is not None:
             raise UsageError("--git goes with the path of one file, and with nothing else.")
-        from catmem.ops.git import git_text
+        from catmem.ops.branches import git_text
 
         # git compares larger files than catmem reads; how far is for git to say.
         return git_text(read_bounded(entity, _GIT_LIMIT))

@@ -1,13 +1,266 @@
-"""Operations on facts that are due: review."""
+"""Operations on what waits for a person: what agents propose, and facts that are due."""
 
+import re
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
+from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
-from catmem.ops.shared import AsOf, Category, refuse_undeclared
-from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.ops.memory import WRITES
+from catmem.ops.shared import Actor, AsOf, Category, refuse_undeclared
+from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
+from catmem.proposals.deciding import Decided
+from catmem.proposals.proposal import Proposal
 from catmem.staleness.review import Answered
 from catmem.text import counted
+from catmem.workspace.workspace import Workspace
+
+_REFUSED = 3
+_ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
+"""What is meant for an id, if it is misspelt too."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalList:
+    """Proposals, as data of which the caller is given what it may know; ``next`` is what to do with them."""
+
+    found: Sequence[dict[str, Any]]
+    next: Sequence[str] = ()
+    __json__ = "proposals=found"
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """What was decided, and what was refused, by id."""
+
+    done: Sequence["Decided"]
+    refused: Sequence[tuple[str, CatmemError]] = ()
+
+    def __json__(self) -> dict[str, Any]:
+        return {"decided": self.done, "refused": [{"id": name, "error": error} for name, error in self.refused]}
+
+
+@operation(
+    "proposals",
+    examples=(
+        "catmem proposals",
+        "catmem proposals --interactive",
+        "catmem proposals --approve p-4be1c09a27 p-77d03f1e52",
+        "catmem proposals --reject p-4be1c09a27 --reason 'The vendor is still Acme.'",
+        "catmem proposals --edit p-4be1c09a27 'Vendor is Zenith Ltd. from May on.'",
+    ),
+    http=Http(
+        "GET",
+        "/mem/proposals",
+        "List writes that wait for a person",
+        "The oldest first. An agent gets its own, also those that were decided, and those it may approve.",
+        "Proposals",
+    ),
+)
+def proposals(
+    call: Call,
+    *,
+    which: Annotated[list[str] | None, P(argument=True, metavar="[ENTITY|ID]...", at=ONLY_COMMAND)] = None,
+    interactive: Annotated[bool, P("Show each that waits, and ask.", "-i --interactive", at=ONLY_COMMAND)] = False,
+    approve: Annotated[bool, P("Make the changes that these IDs propose.", at=ONLY_COMMAND)] = False,
+    reject: Annotated[bool, P("Close these IDs; the proposer is shown the --reason.", at=ONLY_COMMAND)] = False,
+    edit: Annotated[bool, P("Approve the ID, but its entry says the words behind it.", at=ONLY_COMMAND)] = False,
+    ended: Annotated[bool, P("List those that wait no more, too.", "--all", at=ONLY_COMMAND)] = False,
+    reason: Annotated[
+        str | None, P("Why you --reject; the proposer is shown it.", metavar="TEXT", at=ONLY_COMMAND)
+    ] = None,
+    actor: Actor = None,
+) -> Outcome:
+    """List the changes of agents that wait for you: id, file, who, when, until when, why, and what changes.
+
+    Lines with - go, lines with + come. A proposal is stale if its entry was changed since; then you see the entry as
+    it was, as proposed and as it is now. One is done, and waits no more, if the file says by now what it proposes. By
+    its ID you see one that was decided, too. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both files.
+
+    The answers of --interactive, one a line: y approves, n REASON rejects, e WORDS approves in other words, s skips, a
+    approves all that are left of the same profile and categories, q quits, ? explains.
+
+    Exit status 3: a decision was refused, and the others were made; 1: --interactive left some.
+    """
+    if call.interface == "http":
+        return _as_known(call)
+    ways = {
+        "interactive": interactive, "approve": approve, "reject": reject, "edit": edit, "all": ended,
+    }  # fmt: skip
+    names = which or []
+    how = _how(call, [name for name, given in ways.items() if given], names)
+    match how:
+        case "interactive":
+            asked: Outcome = call.dialogue("proposals")(call.root, names[0] if names else None, actor).run()
+            return asked
+        case "approve" | "reject" | "edit":
+            ids, words = (names[:1], " ".join(names[1:])) if how == "edit" else (names, reason)
+            return _decide_each(call, how, ids, words, actor)
+        case _:
+            return _list(call, names, actor, ended=how == "all")
+
+
+def _how(call: Call, ways: Sequence[str], which: Sequence[str]) -> str:
+    """The one thing that is asked for. Raises ``UsageError``."""
+    how, *others = [*ways] or ["list"]
+    has_ids, on_ids = _are_ids(which), how in {"approve", "reject", "edit"}
+    most = len(which) if on_ids or (how == "list" and has_ids) else 1
+    reason = call.values["reason"]
+    faults = {
+        f"--{how} and --{''.join(others[:1])} exclude each other.": bool(others),
+        "--reason goes with --reject.": reason is not None and how != "reject",
+        "--interactive is for people; programs decide with --approve and --reject.": how == "interactive"
+        and call.for_program,
+        f"Say which: catmem proposals --{how} ID{' WORDS' * (how == 'edit')}.": len(which) < on_ids + (how == "edit"),
+        "Give one ENTITY, or only IDs.": len(which) > most,
+    }
+    for said in (fault for fault, is_so in faults.items() if is_so):
+        raise UsageError(said)
+    return how
+
+
+def _are_ids(which: Sequence[str]) -> bool:
+    return bool(which) and all(map(_ID.fullmatch, which))
+
+
+def _as_known(call: Call) -> Outcome:
+    """What the API tells: as far as the caller may know."""
+    from catmem.proposals.disclosure import disclosed_all
+
+    known, unreadable = disclosed_all(call.root, call.actor)
+    return Outcome(ProposalList(list(map(_of_entity, known))), problems=unreadable)
+
+
+def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
+    """The same with the name that the API has for an entity."""
+    return {("entity_id" if name == "entity" else name): value for name, value in answer.items()}
+
+
+def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -> Outcome:
+    from catmem.proposals.disclosure import data_for
+    from catmem.proposals.proposal import proposals as proposals_in
+
+    wrong: Sequence[CatmemError] = ()
+    if has_ids := _are_ids(which):
+        found = [call.root.proposal(name, actor=actor) for name in which]
+    else:
+        # Which profiles there are, is not for all: a profile asks for all that it may know of.
+        entity = which[0] if which and actor is None else None
+        found, wrong = proposals_in(call.root, entity, actor=actor, ended=ended)
+        found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
+    said = [data_for(call.root, each, actor) for each in found]
+    return Outcome(ProposalList(said, () if has_ids else _next(found, actor)), problems=wrong)
+
+
+def _next(found: Sequence["Proposal"], actor: str | None) -> list[str]:
+    """What to do with a list."""
+    waiting = [each for each in found if each.is_open]
+    if not waiting:
+        return ["No proposal waits."]
+    others = any(each.agent != actor for each in waiting)
+    return ["'catmem proposals --interactive' goes through them."] if others else []
+
+
+def decide(workspace: "Workspace", how: str, name: str, words: str | None, actor: str | None) -> "Decided":
+    """Approve, perhaps in other ``words``, or reject, with a reason."""
+    if how == "reject":
+        return workspace.reject(name, reason=words, actor=actor)
+    return workspace.approve(name, words=words, actor=actor)
+
+
+def _decide_each(call: Call, how: str, names: Sequence[str], words: str | None, actor: str | None) -> Outcome:
+    """Decide on each; of several, one that is refused keeps no other from being decided."""
+    done: list[Decided] = []
+    refused: list[tuple[str, CatmemError]] = []
+    for name in dict.fromkeys(names):
+        try:
+            done.append(decide(call.root, how, name, words, actor))
+        except CatmemError as error:
+            if len(names) == 1:
+                raise
+            refused.append((name, error))
+    return Outcome(Decisions(done, refused), status=_REFUSED if refused else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Disclosed:
+    """What the caller may know of one proposal."""
+
+    data: dict[str, Any]
+    __json__ = "*data"
+
+
+_Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
+
+
+@operation(
+    "proposal",
+    command=False,
+    http=Http(
+        "GET",
+        "/mem/proposals/{id}",
+        "What became of one",
+        "Its changes, and how it was decided.",
+        "Proposal",
+        refusals=(404,),
+    ),
+)
+def proposal(call: Call, *, name: _Proposal) -> Disclosed:
+    """Show one proposal, also one that was decided."""
+    from catmem.proposals.disclosure import disclosed
+
+    return Disclosed(disclosed(call.root, name, call.actor))
+
+
+@operation(
+    "approve",
+    command=False,
+    http=Http(
+        "POST",
+        "/mem/proposals/{id}/approve",
+        "Write what a proposal says",
+        "For a person, and a profile that may_approve what others propose. 409 if an entry that it changes is stale.",
+        "Decided",
+        body="Approve",
+        body_said="How.",
+        refusals=(*WRITES, 404),
+    ),
+)
+def approve(
+    call: Call,
+    *,
+    name: _Proposal,
+    words: Annotated[str | None, P("Other words for the one entry that the proposal makes.")] = None,
+) -> Outcome:
+    """Write what a proposal says."""
+    done = call.root.approve(name, words=words, actor=call.actor)
+    return Outcome(done, revision=done.revision)
+
+
+@operation(
+    "reject",
+    command=False,
+    http=Http(
+        "POST",
+        "/mem/proposals/{id}/reject",
+        "Close a proposal",
+        "For the same. Its proposer withdraws it so, and is shown the reason of others.",
+        "Decided",
+        body="Reject",
+        body_said="How.",
+        refusals=(*WRITES, 404),
+    ),
+)
+def reject(
+    call: Call,
+    *,
+    name: _Proposal,
+    reason: Annotated[str | None, P("Why, for the proposer.", form={"maxLength": 500})] = None,
+) -> Outcome:
+    """Close a proposal, or withdraw it."""
+    done = call.root.reject(name, reason=reason, actor=call.actor)
+    return Outcome(done, revision=done.revision)
 
 
 @operation(

@@ -190,7 +190,7 @@ class ServeDoor(Door):
         from starlette.testclient import TestClient
 
         from catmem.envelopes.tokens import new_token
-        from catmem.mcp import over_serve
+        from catmem.mcp import http
         from catmem.server.app import create_app
         from catmem.server.guard import ServerSettings
         from tests.http_root import ADDRESS
@@ -198,7 +198,7 @@ class ServeDoor(Door):
         super().__enter__()
         tokens = self.folder / "tokens" / "tokens.json"
         _, token = new_token(self.workspace.config, tokens, self.profile)
-        app = create_app(self.workspace, ServerSettings(tokens=tokens, page=False), more=over_serve.routes())
+        app = create_app(self.workspace, ServerSettings(tokens=tokens, page=False), more=http.routes())
         client = TestClient(app, base_url=ADDRESS, headers={"Authorization": f"Bearer {token}"})
         self.http = self.stack.enter_context(client)
         return self

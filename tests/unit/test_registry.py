@@ -34,7 +34,7 @@ def hello(call):
 TEXTS = """\
 from catmem.cli.output import emit
 
-TEXTS = {str: lambda said, call: emit(f"{said}\\n")}
+TEXTS = {"str": lambda said, call: emit(f"{said}\\n")}
 """
 BAD_ROWS = {
     "no row": (ROWS.replace('"hello", e', '"goodbye", e'), "others.operations has no operation 'hello'"),

@@ -1,22 +1,60 @@
-"""Writes of entries, as people read them."""
+"""Entries and prompts, and what waits for a person, as people read them."""
 
 from __future__ import annotations
 
-from typing import cast
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, cast
 
-from catmem.cli.output import emit, first_line, printable, say, say_all, show_waiting, show_written
+import click
+
+from catmem.cli.output import (
+    columns,
+    emit,
+    emit_json,
+    first_line,
+    print_error,
+    printable,
+    printable_json,
+    say,
+    say_all,
+    show_waiting,
+    show_written,
+    shown_moment,
+    shown_path,
+)
+from catmem.jsonable import jsonable
+from catmem.names import UNCATEGORIZED
 from catmem.ops.entries import Verified
+from catmem.ops.prompts import Built
+from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
+from catmem.ops.review import Decisions, ProposalList
 from catmem.ops.table import Call
-from catmem.text import counted
+from catmem.prompt.prompt import Manifest, Prompt, Row
+from catmem.proposals.deciding import Decided
+from catmem.staleness.freshness import advice
+from catmem.staleness.review import Answered, Review
+from catmem.store.contract import who
+from catmem.text import counted, plural
+from catmem.workspace.profile_memory import ProfileMemory
+from catmem.workspace.workspace import Workspace
 from catmem.writing.written import How, Written
 
-_WIDTH = 72
+if TYPE_CHECKING:
+    from catmem.search.index import Snippet
+    from catmem.search.search import SearchHit
+    from catmem.workspace.everywhere import SharedEntry
+    from catmem.workspace.seen_entry import SeenEntry
+
+_ENTRY_WIDTH = 72
 _DONE = {
     "add": "added to", "replace": "replaced in", "remove": "removed from", "move": "moved to", "verify": "verified in",
 }  # fmt: skip
 
 
-def _written(written: Written, call: Call) -> None:
+def _entry_written(written: Written, call: Call) -> None:
     show_written(written, _DONE[call.operation.name], cast("How", call.values))
 
 
@@ -26,7 +64,7 @@ def _verified(done: Verified, _: Call) -> None:
         if written.waiting is not None:
             show_waiting(written)
         elif done.dry_run:
-            lines = (f"{entry.category}: {first_line(entry.body, _WIDTH)}\n" for entry in entries)
+            lines = (f"{entry.category}: {first_line(entry.body, _ENTRY_WIDTH)}\n" for entry in entries)
             emit(printable("".join(lines)))
         elif written.changed:
             emit(f"verified {counted(len(entries), 'entry')} in {written.entity} (revision {written.revision})\n")
@@ -36,4 +74,302 @@ def _verified(done: Verified, _: Call) -> None:
         say(f"Nothing was written. {counted(done.count, 'entry')} would be verified.")
 
 
-TEXTS = {Written: _written, Verified: _verified}
+_LIST_WIDTH = 72
+
+
+def _shown(value: ShownFile, _: Call) -> None:
+    emit("".join(_shown_lines(value.said)))
+    emit("\nproblems\n" if value.problems else "")
+    for each in value.problems:
+        emit(printable(f"  line {value.document.line(each.start)}: {each.rule}: {each.message}\n"))
+
+
+def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
+    if said["title"]:
+        yield f"{printable(said['title'])}\n\n"
+    if not said["categories"]:
+        yield "(no entries)\n"
+    width = max((len(str(entry["line"])) for entries in said["categories"].values() for entry in entries), default=0)
+    for category, entries in said["categories"].items():
+        yield f"{printable(category)} ({len(entries)})\n"
+        for entry in entries:
+            first, *others = printable(entry["body"]).split("\n")
+            yield f"  {entry['line']:>{width}}  {first}\n".rstrip() + "\n"
+            yield from (f"  {'':{width}}  {line}".rstrip() + "\n" for line in others)
+            if entry["tags"]:
+                tags = (
+                    f"{key}: {value if isinstance(value, str) else ', '.join(value)}"
+                    for key, value in entry["tags"].items()
+                )
+                yield f"  {'':{width}}  [{printable(', '.join(tags))}]\n"
+
+
+def _content(value: ShownContent, _: Call) -> None:
+    emit(printable(value.content) if value.is_text else f"{printable_json(value.content)}\n")
+
+
+def _listed(value: EntryList, _: Call) -> None:
+    if not value.entries:
+        say("No entries in any file." if value.profile is None else "No entries that this profile can see.")
+    emit(columns([_folded_row(each) if value.profile is None else _list_row(each) for each in value.entries]))
+
+
+def _list_row(listed: SeenEntry) -> tuple[str, ...]:
+    blocked = f"blocked: {', '.join(listed.threats)}" if listed.threats else None
+    state = blocked or listed.freshness.note or listed.freshness.state
+    body = first_line(listed.entry.body, _LIST_WIDTH)
+    return f"{listed.target}:{listed.line}", listed.entry.category, state, body
+
+
+def _folded_row(found: SharedEntry[SeenEntry]) -> tuple[str, ...]:
+    _, *row, body = _list_row(found.entry)
+    return f"{found.entry.entity}:{found.entry.line}", *row, body + _others(found)
+
+
+def _others(found: SharedEntry[Any]) -> str:
+    """The names of the other profiles, or of the other file, that have the same entry."""
+    own = found.entry.entity.partition("/")[0]
+    names = dict.fromkeys(each.entity.partition("/")[0] for each in found.copies)
+    others = [name if name != own else f"{own} again" for name in names]
+    return printable(f"  (also in {', '.join(others)})") if others else ""
+
+
+def _found(value: Found, _: Call) -> None:
+    say_all(value.hints)
+    hits, places = value.hits, [_place(each) for each in value.hits] if value.profile else []
+    if value.profile is None:
+        places = [f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in hits]
+        hits = [each.entry for each in hits]
+    emit("\n".join(f"{place}\n    {_styled(each.snippet)}\n" for place, each in zip(places, hits, strict=True)))
+    say_all(advice(each.freshness.state for each in hits).values())
+    if value.total > len(hits):
+        say(f"{len(hits)} of {value.total:,} entries; --limit {value.total} shows all.")
+
+
+def _place(found: SearchHit) -> str:
+    state = found.freshness.note or found.freshness.state
+    said = [f"{found.target}:{found.line}", found.entry.category, state]
+    if found.threats:
+        said.append(f"blocked: {', '.join(found.threats)}")
+    return "  ".join(said)
+
+
+def _styled(snippet: Snippet) -> str:
+    """The snippet, with what was looked for in bold on a terminal."""
+    text = snippet.text
+    bold = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    parts: list[str] = []
+    done = 0
+    for start, end in snippet.hits:
+        hit = printable(text[start:end])
+        parts += [printable(text[done:start]), click.style(hit, bold=True) if bold else hit]
+        done = end
+    return "".join([*parts, printable(text[done:])])
+
+
+_PREVIEW_WIDTH = 60
+LEFT_OUT = {
+    "expired": "expired",
+    "stale": "stale",
+    "no_text": "without text",
+    "blocked": "blocked",
+    "over_budget": "over budget",
+}
+
+
+def _built(value: Built, call: Call) -> None:
+    prompt, memory = value.prompt, value.memory
+    if not prompt.text:
+        say(_why_empty(memory, prompt.manifest))
+    if call.for_program:
+        emit_json(jsonable(prompt))
+        return
+    _say_emptied(call.root, memory)
+    for warning in memory.warnings():
+        place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
+        say(f"warning: {place}: {warning.message}")
+    if call.values["explain"]:
+        paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
+        held = {target: Counter(each.category for each in memory.documents[target].entries) for target in paths}
+        emit("".join(_explained(prompt, paths, held)))
+    else:
+        emit(prompt.text)
+
+
+def _say_emptied(workspace: Workspace, memory: ProfileMemory) -> None:
+    """Name a file that is empty now, and was not when the store last saw it."""
+    from catmem.digest import bytes_digest
+
+    for target, document in memory.documents.items():
+        if target not in memory.missing and not document.text.strip():
+            entity = f"{memory.owner.name}/{target}"
+            head = workspace.store.head(entity)
+            if head is not None and head.digest != bytes_digest(workspace.store.peek(entity)):
+                back = f"'catmem restore {entity} {head.revision}' brings back what it held"
+                say(f"warning: {shown_path(memory.paths[target])}: has become empty: {back}")
+
+
+def _explained(prompt: Prompt, paths: dict[str, str], held: dict[str, Counter[str]]) -> Iterator[str]:
+    """``held`` counts the entries of each category that stand in a file."""
+    manifest = prompt.manifest
+    yield f"{manifest.profile}, as of {manifest.as_of}, style {manifest.style}\n"
+    for target, hidden in manifest.hidden.items():
+        rows = [row for row in manifest.rows if row.target == target]
+        inside = sum(row.status == "in" for row in rows)
+        budget = f" of {manifest.budget[target]:,}" if target in manifest.budget else ""
+        size = f"{manifest.sizes[target]:,}{budget} characters"
+        blocked = sum(row.status == "blocked" for row in rows)
+        withheld = f", {blocked} blocked" if blocked else ""
+        there = ", no such file yet" if target in manifest.missing else ""
+        yield f"\n{target} ({paths[target]}{there}): {inside} of {len(rows)} entries in{withheld}, {size}\n"
+        yield columns([_columns(row) for row in rows])
+        loose = manifest.hidden_uncategorized[target]
+        if hidden > loose:
+            seen = {row.category for row in rows} | {UNCATEGORIZED}
+            counts = ", ".join(f"{name} {count}" for name, count in held[target].items() if name not in seen)
+            yield f"  {hidden - loose} {plural(hidden - loose, 'entry')} of other categories left out: "
+            yield f"{printable(counts)}\n"
+        if loose:
+            yield f"  {loose} {plural(loose, 'entry')} without a category left out (include_uncategorized)\n"
+    if "total" in manifest.budget:
+        yield f"\ntotal: {len(prompt.text):,} of {manifest.budget['total']:,} characters\n"
+    if any(row.status == "blocked" for row in manifest.rows):
+        yield "\n! withheld by the threat scan: read the entry at its line, then reword or remove it"
+        yield " (docs/security.md)\n"
+
+
+def _columns(row: Row) -> tuple[str, ...]:
+    reason = {"in": "", "blocked": f"blocked: {row.reason}", "out": f"out: {row.reason}"}[row.status]
+    state = row.state if row.day is None else f"{row.state} {row.day}"
+    mark = {"in": "  +", "blocked": "  !", "out": "  -"}[row.status]
+    return mark, f"line {row.line}", row.category, reason or state, first_line(row.preview, _PREVIEW_WIDTH)
+
+
+def _why_empty(memory: ProfileMemory, manifest: Manifest) -> str:
+    from catmem.prompt.sizes import left_out
+
+    owner = memory.owner.name
+    hidden = sum(manifest.hidden.values())
+    if len(manifest.missing) == len(manifest.hidden):
+        looked = " and ".join(printable(shown_path(memory.paths[target])) for target in manifest.missing)
+        return f"The prompt is empty: {owner} has no memory files yet. Looked for {looked}."
+    if not hidden and not manifest.rows:
+        return f"The prompt is empty: the memory files of {owner} hold no entries."
+    reasons = Counter(LEFT_OUT[reason] for row in manifest.rows if (reason := left_out(row)))
+    if hidden:
+        reasons["of other categories"] = hidden
+    counts = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
+    return f"The prompt is empty: it leaves out all entries of {owner} ({counts})."
+
+
+_ENTRY_WIDTH = 72
+DONE = {
+    "keep": "kept and verified",
+    "edit": "changed and verified",
+    "expire": "expired",
+    "remove": "removed",
+    "skip": "skipped",
+}
+
+
+def _due(review: Review, _: Call) -> None:
+    due = review.due()
+    rows = ((f"{each.entity}:{each.line}", each.entry.category, each.why, each.entry.body) for each in due)
+    emit(columns((*place, first_line(body, _ENTRY_WIDTH)) for *place, body in rows))
+    if not due:
+        say("Nothing is due.")
+    say_passed(review)
+
+
+def say_passed(review: Review) -> None:
+    """Say how many due facts this round does not ask about: answered in it, or copies, which their source answers."""
+    if review.passed_over:
+        was = "was" if review.passed_over == 1 else "were"
+        say(f"{review.passed_over:,} more {was} answered or skipped in this round; --restart asks again.")
+    copies = len(review.elsewhere())
+    if copies:
+        say(f"{copies:,} more {are(copies)} seeded from another profile, and asked about there.")
+
+
+def are(count: int) -> str:
+    """The verb for so many."""
+    return "is" if count == 1 else "are"
+
+
+def taken_back(undone: Answered, call: Call | None = None) -> None:
+    """Say which answer was taken back."""
+    del call
+    say(f"taken back in {undone.entity}{revision(undone)}: {DONE.get(undone.answer, undone.answer)}")
+
+
+def revision(answered: Answered) -> str:
+    """The revision that an answer made, if it made one."""
+    return "" if answered.revision is None else f" (revision {answered.revision})"
+
+
+_WHY = {"stale": "another entry by now, so reject it", "expired": "its day is over", "done": "the file says it already"}
+
+
+def _proposals(value: ProposalList, _: Call) -> None:
+    emit("".join(printable(f"{line}\n") for said in value.found for line in (*proposal_lines(said), "")))
+    say_all(value.next)
+
+
+def proposal_lines(said: dict[str, Any]) -> Iterator[str]:
+    """A proposal, line by line."""
+    decision = said["decision"]
+    maker = who(said["agent"], said.get("person"))
+    yield f"{said['id']}  {said['entity']}  {maker}  {shown_moment(said['timestamp'])}, until {said['until']}"
+    if decision is not None:
+        by = f" by {decision['by']} in revision {decision['revision']}" if "by" in decision else ""
+        why = f": {decision['reason']}" if decision["reason"] else ""
+        yield f"  {said['state']}{by}, {shown_moment(decision['timestamp'])}{why}"
+    elif said["state"] != "waiting":
+        yield f"  {said['state']}: {_WHY[said['state']]}"
+    yield from [f"  why: {said['reason']}"] if said["reason"] else []
+    yield from (f"  checked against: {each}" for each in said.get("evidence", ()))
+    for change in said["changes"]:
+        yield f"  {change.get('place', change['category'])}"
+        is_stale = change["stale"] and decision is None and said["state"] != "done"
+        sides = {"before": "before:   ", "after": "proposed: ", "now": "now:      "}
+        for side, sign in (sides if is_stale else {"before": "- ", "after": "+ "}).items():
+            text = "(not there)" if is_stale and change[side] is None else change[side]
+            if text is not None:
+                yield f"  {sign}" + text.replace("\n", f"\n  {' ' * len(sign) if is_stale else sign}")
+
+
+def _decisions(value: Decisions, _: Call) -> None:
+    emit("".join(printable(f"{done_line(each)}\n") for each in value.done))
+    for each in value.done:
+        say_all(after(each) if len(value.done) == 1 else each.notes)
+    for name, error in value.refused:
+        say(f"{name}: refused")
+        print_error(error)
+
+
+def done_line(each: Decided) -> str:
+    """A decision in a line."""
+    found = each.proposal
+    return f"{each.verdict} {found.id} of {found.who} in {found.entity} (revision {each.revision})"
+
+
+def after(each: Decided) -> list[str]:
+    """How an approval is taken back, and what became of the words in the files of specialists."""
+    undo = f"'catmem undo {each.proposal.entity} --expected {each.revision}' takes it back"
+    return [*([undo] if each.verdict == "approved" else []), *each.notes]
+
+
+TEXTS = {
+    "Written": _entry_written,
+    "Verified": _verified,
+    "ShownFile": _shown,
+    "ShownContent": _content,
+    "EntryList": _listed,
+    "Found": _found,
+    "Built": _built,
+    "Review": _due,
+    "Answered": taken_back,
+    "ProposalList": _proposals,
+    "Decisions": _decisions,
+}
+"""The renderers, by the names of the types that they know."""

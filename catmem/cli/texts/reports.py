@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
-from catmem.cli.texts.prompts import LEFT_OUT
+from catmem.cli.texts.entries import LEFT_OUT
 from catmem.config.rights_table import Fleet, Orphan, Reason
 from catmem.names import FILE_NAMES
 from catmem.ops.shared import ExternalChange
@@ -206,4 +206,11 @@ def _use(what: str, use: Use) -> str:
     return f"{what} {use.name} {share}"
 
 
-TEXTS = {NextSteps: _status, ExternalChange: _adopted, Access: _access, AccessExplanation: _why, Stats: _stats}
+TEXTS = {
+    "NextSteps": _status,
+    "ExternalChange": _adopted,
+    "Access": _access,
+    "AccessExplanation": _why,
+    "Stats": _stats,
+}
+"""The renderers, by the names of the types that they know."""

@@ -45,4 +45,4 @@ def _room(file: SyncedFile) -> str:
     return f"{100 * file.size[0] // file.size[1]} %" if file.size[1] else "-"
 
 
-TEXTS = {HookAnswer: _answer, HarnessSettings: _settings, SyncDone: _synced}
+TEXTS = {"HookAnswer": _answer, "HarnessSettings": _settings, "SyncDone": _synced}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
-from catmem.cli.texts.seeding import plan_diff, plan_line, show_plan
+from catmem.cli.texts.files import plan_diff, plan_line, show_seed
 from catmem.ops.table import Call
 from catmem.plugins.hermes.operations import Applied
 from catmem.plugins.hermes.setup import SetupStep
@@ -56,7 +56,7 @@ def _plan(plan: SeedPlan, _: Call) -> None:
     def shown(each: FilePlan) -> str:
         return plan_line(each) if plan.done or not each.changes else plan_diff(each)
 
-    show_plan(plan, shown)
+    show_seed(plan, shown)
     say_all(_next_steps(plan.files))
 
 
@@ -74,4 +74,4 @@ def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
     ]
 
 
-TEXTS = {SetupStep: _step, Applied: _applied, list: _statuses, SeedPlan: _plan}
+TEXTS = {"SetupStep": _step, "Applied": _applied, "list": _statuses, "SeedPlan": _plan}

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from catmem.cli.output import columns, emit, first_line, printable, say, say_all, text_diff
-from catmem.cli.texts.layout import show_plan
+from catmem.cli.texts.files import show_plan
 from catmem.ops.table import Call
 from catmem.plugins.importers.importing import ImportPlan, remarks_on, sort_command
 from catmem.plugins.importers.operations import FinishedImport
@@ -74,4 +74,4 @@ def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
             yield "", "…", first_line(each.what, _WIDTH), f"and {more:,} more, with --format json ({each.why})"
 
 
-TEXTS = {FinishedImport: _imported, ChangePlan: _brought_back}
+TEXTS = {"FinishedImport": _imported, "ChangePlan": _brought_back}

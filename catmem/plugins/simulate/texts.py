@@ -37,4 +37,4 @@ def _column(outcome: RaceOutcome) -> dict[str, str]:
     }
 
 
-TEXTS = {Raced: _raced}
+TEXTS = {"Raced": _raced}

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path
-from catmem.cli.texts.layout import show_plan
+from catmem.cli.texts.files import show_plan
 from catmem.names import STAYS, category_name
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import SortedFile
@@ -85,4 +85,4 @@ def _lines(suggestion: Suggestion) -> Iterator[str]:
         yield f"  {fate:<6} {place}  {day}{category_name(entry.category)} | {first_line(entry.body, _WIDTH)}"
 
 
-TEXTS = {SortPlan: _list, SortedFile: _sorted, TidyList: _tidy, list: _proposed}
+TEXTS = {"SortPlan": _list, "SortedFile": _sorted, "TidyList": _tidy, "list": _proposed}

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from catmem.cli.texts import branches
+from catmem.cli.texts import history as branches
 from tests.together import together
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

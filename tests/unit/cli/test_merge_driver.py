@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.ops import git
+from catmem.ops import branches as git
 from tests.golden.case import put
 
 BASE = "## Finance\nAcme is the vendor for cloud billing.\n"

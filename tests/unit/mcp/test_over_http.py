@@ -7,8 +7,8 @@ import pytest
 from mcp.server.transport_security import TransportSecuritySettings
 
 from catmem.errors import ConfigError
-from catmem.mcp import over_http
-from catmem.mcp.over_http import PATH, application, listen, url_of
+from catmem.mcp import http
+from catmem.mcp.http import PATH, application, listen, url_of
 from catmem.mcp.server import make_server
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
@@ -58,8 +58,8 @@ async def ask(app, said, session=None, method="POST", **more):
 @pytest.mark.anyio
 @pytest.mark.parametrize(("quiet_seconds", "last", "first"), [(0.0, 200, 404), (60.0, 503, 200)])
 async def test_sessions_that_were_quiet_end_where_many_are_open(tmp_path, monkeypatch, quiet_seconds, last, first):
-    monkeypatch.setattr(over_http, "MOST_SESSIONS", 4)
-    monkeypatch.setattr(over_http, "QUIET_SECONDS", quiet_seconds)
+    monkeypatch.setattr(http, "MOST_SESSIONS", 4)
+    monkeypatch.setattr(http, "QUIET_SECONDS", quiet_seconds)
     write_root(tmp_path)
     server = make_server(Workspace.open(tmp_path, search=False), "neo")
     app = application(server, TransportSecuritySettings(allowed_hosts=["localhost"]))
@@ -80,8 +80,8 @@ async def test_sessions_that_were_quiet_end_where_many_are_open(tmp_path, monkey
 async def test_a_request_that_was_led_here_ends_no_session_is_not_read_and_not_printed(
     tmp_path, monkeypatch, caplog, led, status
 ):
-    monkeypatch.setattr(over_http, "MOST_SESSIONS", 2)
-    monkeypatch.setattr(over_http, "QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(http, "MOST_SESSIONS", 2)
+    monkeypatch.setattr(http, "QUIET_SECONDS", 0.0)
     write_root(tmp_path)
     server = make_server(Workspace.open(tmp_path, search=False), "neo")
     app = application(server, TransportSecuritySettings(allowed_hosts=["localhost"]))

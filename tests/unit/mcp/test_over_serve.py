@@ -3,7 +3,7 @@
 import anyio
 
 from catmem.envelopes.tokens import new_token, remove_tokens
-from catmem.mcp import over_serve
+from catmem.mcp import http
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
@@ -14,11 +14,11 @@ from tests.unit.mcp.test_over_http import HELLO, ask
 
 @talks
 async def test_a_stream_ends_well_after_its_token(tmp_path, monkeypatch):
-    monkeypatch.setattr(over_serve, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(http, "_LOOK_SECONDS", 0.01)
     write_root(tmp_path / "root")
     workspace, file = Workspace.open(tmp_path / "root", search=False), tmp_path / "tokens" / "tokens.json"
     _, text = new_token(workspace.config, file, "neo")
-    app = create_app(workspace, ServerSettings(tokens=file), more=over_serve.routes())
+    app = create_app(workspace, ServerSettings(tokens=file), more=http.routes())
     headers = {"authorization": f"Bearer {text}"}
     status, session = await ask(app, HELLO, **headers)
     assert status == 200

@@ -1,0 +1,434 @@
+"""What the command line asks a person: what becomes of conflicts, proposals, facts that are due, and a new root."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from catmem.cli.dialogue import AnswerKey, ConflictDialogue, Dialogue, Question, Reply
+from catmem.cli.output import conflict_lines, emit, in_json, print_error, printable, say, say_all, show_written
+from catmem.cli.texts.entries import DONE, after, are, done_line, proposal_lines, revision, say_passed, taken_back
+from catmem.cli.texts.files import conflict_text
+from catmem.cli.texts.history import difference_text
+from catmem.config.config import Config
+from catmem.errors import CatmemError, ConfigError
+from catmem.jsonable import jsonable
+from catmem.merging.decisions import Answer, Disagreement
+from catmem.merging.reconciling import Difference
+from catmem.model.version import Conflict, Version
+from catmem.names import FILE_NAMES
+from catmem.ops.branches import CONFLICT
+from catmem.ops.review import decide
+from catmem.ops.seeding import open_conflicts
+from catmem.ops.table import Outcome, Stopped
+from catmem.proposals.disclosure import data_for
+from catmem.proposals.proposal import Proposal
+from catmem.registry import registry
+from catmem.seeding.plan import SeedPlan
+from catmem.seeding.slices import Choice, FilePlan, conflict_id
+from catmem.staleness.due import Due
+from catmem.staleness.review import Answered, Review, ReviewAnswer
+from catmem.text import counted
+from catmem.workspace.root import Root
+from catmem.workspace.workspace import Workspace
+from catmem.writing.operation import Operation
+from catmem.writing.written import How
+
+_DECIDED = "what was decided before it stays, and the rest still waits."
+_ANSWERED = "what was answered before it is written, and running it again goes on."
+
+REVIEW = Question(
+    (
+        AnswerKey("k", "keep", "keep: it still holds, and is verified"),
+        AnswerKey("e", "edit", "edit: it says WORDS from now on, which are verified", words="WORDS"),
+        AnswerKey("x", "expire", "expire: it no longer holds"),
+        AnswerKey("r", "remove", "remove it (the history keeps it)"),
+        AnswerKey("s", "skip", "skip it in this round"),
+        AnswerKey("u", "undo", "undo the last answer"),
+    ),
+    quits="what was answered stays, and the next run goes on",
+    refused=f"Nothing was written for it; {_ANSWERED}",
+    stays=_ANSWERED,
+)
+PROPOSALS = Question(
+    (
+        AnswerKey("y", "approve", "yes: approve it"),
+        AnswerKey("n", "reject", "no: reject it; the agent is shown the REASON", words="REASON"),
+        AnswerKey("e", "edit", "edit: approve it, but the entry says WORDS", words="WORDS"),
+        AnswerKey("s", "skip", "skip it: it still waits"),
+        AnswerKey("a", "approve all", "approve all that are left of this profile in the same categories"),
+    ),
+    quits="what was decided stays, and the rest still waits",
+    refused=f"Nothing was written for it; {_DECIDED}",
+    stays=_DECIDED,
+    has_only_keys=True,
+)
+MERGE = Question(
+    (
+        AnswerKey("o", "ours", "ours: what the file says"),
+        AnswerKey("t", "theirs", "theirs: what the branch says"),
+        AnswerKey("b", "both", "both: the two stand one after the other (of tags, categories and titles: ours)"),
+        AnswerKey("e", "edit", "edit: the entry says WORDS instead of either", words="WORDS"),
+    ),
+    quits="nothing is written",
+)
+SEED = Question(
+    (
+        AnswerKey("t", "target", "target: its entry stays for good"),
+        AnswerKey("s", "source", "source: its entry is taken"),
+        AnswerKey(
+            "b", "both", "both: the two stand one after the other (of tags, categories and titles: the target's)"
+        ),
+        AnswerKey("e", "edit", "edit: both sides say WORDS instead", words="WORDS"),
+        AnswerKey("l", "leave", "leave it open for now"),
+    ),
+    quits="this conflict and all later ones stay open, those before it are settled",
+    refused="Nothing was seeded from this source.",
+)
+RECONCILE = Question(
+    (
+        AnswerKey("b", "bring", "bring it over"),
+        AnswerKey("s", "skip", "skip it"),
+        AnswerKey("a", "bring all", "bring over this one and all that are left"),
+    ),
+    quits="nothing is written",
+)
+
+
+def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, str | None]:
+    """Ask for the files to start with, specialists, whether it is Hermes Agent, and the program to import from."""
+    others = [program for program in registry().importers if program != "hermes"]
+    choices = ("nothing yet", "flat USER.md and MEMORY.md", "Hermes Agent", f"another program ({', '.join(others)})")
+    say("What do you have?")
+    say_all(f"  {number}  {choice}" for number, choice in enumerate(choices, 1))
+    places = (each for each in (Path(), folder) if any((each / name).is_file() for name in FILE_NAMES.values()))
+    flat = next(places, None)
+    answer = click.prompt("Number", type=click.IntRange(1, len(choices)), default=2 if flat else 1, err=True)
+    files, source = [], None
+    if answer == 2:  # noqa: PLR2004 - the number of the choice above
+        files = [click.prompt("The files, or their folder", default=None if flat is None else str(flat), err=True)]
+    elif answer == 3:  # noqa: PLR2004
+        return [], [], True, None
+    elif answer == len(choices):
+        source = click.prompt("Which", type=click.Choice(others), err=True)
+    name = click.prompt("The first specialist, such as coder (Enter: none)", default="", show_default=False, err=True)
+    return files, [name] if name else [], False, source
+
+
+class MergeDialogue(ConflictDialogue):
+    """Shows one conflict after the other and asks what becomes of it; called with each by the merge."""
+
+    def __init__(self, config: Config, how: How) -> None:
+        """``config`` says what becomes of secrets."""
+        super().__init__(MERGE, config, how)
+        self._asked = 0
+
+    def __call__(self, found: Disagreement) -> Answer:
+        """The answer to one conflict. Raises ``Stopped``, and ``ConfigError`` (``bad_answer``) off a terminal."""
+        self._asked += 1
+        emit(printable("".join(f"{line}\n" for line in conflict_lines([jsonable(found)], self._asked))))
+        answer = self.settle(found.conflict)
+        if answer is None:
+            raise Stopped("Nothing was written.", CONFLICT)
+        return cast("Answer", answer)
+
+
+def _chosen(differences: Sequence[Difference]) -> list[Difference] | None:
+    """Show each difference, and ask whether it is brought over: none is after ``q``; ``None`` off a terminal."""
+    dialogue = Dialogue(RECONCILE)
+    if not dialogue.on_terminal:
+        return None
+    chosen: list[Difference] = []
+    for index, each in enumerate(differences):
+        emit(difference_text(each))
+        reply = dialogue.ask()
+        if reply is None:
+            return []
+        if reply.name == "bring all":
+            return [*chosen, *differences[index:]]
+        chosen += [each] if reply.name == "bring" else []
+    return chosen
+
+
+class SeedDialogue(ConflictDialogue):
+    """Shows one conflict after the other, and asks what becomes of it. Own words go to both sides."""
+
+    def __init__(self, workspace: Root, how: How) -> None:
+        """Own words are written to the sources in ``workspace``."""
+        super().__init__(SEED, workspace.config, how)
+        self._workspace = workspace
+
+    def plan(self, planned: Callable[..., SeedPlan]) -> SeedPlan:
+        """The plan by the answers. Own words are written to the source, and the target takes them from there."""
+        plan = planned()
+        answers: dict[str, Choice | Version | None] = {}
+        own: dict[str, Version] = {}
+        operations: dict[str, list[Operation]] = {}
+        for _, file, found in open_conflicts(plan):
+            answer = self._answer_to(file, found)
+            if isinstance(answer, Version):
+                entry = _side(file.source, found, ours=None)
+                if entry not in own:
+                    operations.setdefault(file.source, []).extend(_in_source(found, answer))
+                # The source holds one wording: where other words were given for another target, that is asked again.
+                answer = answer if own.setdefault(entry, answer).body == answer.body else None
+            answers[_side(file.target, found, theirs=None)] = answer
+        for source, each in operations.items():
+            if not self._write(source, each, plan.read[source].digest):
+                return plan
+        plan = planned() if operations else plan
+        chosen: dict[str, Choice] = {}
+        for name, file, found in open_conflicts(plan):
+            answer = answers.get(_side(file.target, found, theirs=None))
+            if answer is not None:
+                chosen[name] = "source" if isinstance(answer, Version) else answer
+        return planned(resolve=chosen) if chosen else plan
+
+    def _write(self, source: str, operations: Sequence[Operation], digest: str) -> bool:
+        """Write own words to a file of the source; false if they wait for a person."""
+        from catmem.writing.write import write_operations
+
+        name, _, target = source.partition("/")
+        how: How = {**self.how, "expected": digest}
+        written = write_operations(self._workspace, name, operations, target=target, **how)
+        show_written(written, "settled in", self.how)
+        return written.waiting is None
+
+    def _answer_to(self, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
+        """The answer to one conflict, ``None`` to leave it. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
+        if self.is_over:
+            return None
+        emit(conflict_text(plan, conflict, "\n"))
+        answer = self.settle(conflict)
+        return None if answer == "leave" else cast("Choice | Version | None", answer)
+
+
+def _side(entity: str, conflict: Conflict, **other: None) -> str:
+    """An id of a conflict that names one of its sides alone."""
+    return conflict_id(entity, replace(conflict, reason="body", **other))
+
+
+def _in_source(conflict: Conflict, own: Version) -> list[Operation]:
+    """What makes the entry of the source say ``own``; one that the source removed comes back."""
+    from catmem.writing.operation import Operation
+
+    theirs = conflict.theirs
+    if theirs is None:
+        return [Operation("add", content=own.body, category=own.category, tags={"created": None, **own.tags})]
+    tags = {**dict.fromkeys(theirs.tags), **own.tags}
+    place = theirs.category
+    done = [Operation("replace", content=own.body, old_text=theirs.id, category=place, tags=tags, confirm=True)]
+    moved = Operation("move", old_text=own.body, category=place, to_category=own.category)
+    return done if place == own.category else [*done, moved]
+
+
+_LEFT, _REFUSED = 1, 3
+
+
+class ProposalDialogue(Dialogue):
+    """Shows one proposal after the other, and asks what becomes of it."""
+
+    def __init__(self, workspace: Workspace, entity: str | None, actor: str | None) -> None:
+        """Those of one entity, or of all, for the profile that decides or for a person."""
+        super().__init__(PROPOSALS)
+        self._workspace, self._actor = workspace, actor
+        found = workspace.proposals(entity, actor=actor)
+        self._left = [each for each in found if each.is_open and each.agent != actor]
+        self._status = self._skipped = 0
+
+    def run(self) -> Outcome:
+        """Until none is left, or the answers end."""
+        total = len(self._left)
+        while self._left:
+            found = self._left[0]
+            lines = proposal_lines(data_for(self._workspace, found, self._actor))
+            emit(printable("\n".join((f"{total - len(self._left) + 1:,} of {total:,}", *lines, ""))))
+            kind = found.agent, found.categories, "waiting"
+            alike = [each for each in self._left if (each.agent, each.categories, each.state) == kind]
+            if len(alike) > 1:
+                say(f"a approves {len(alike)} of {found.who} in {', '.join(sorted(found.categories))}")
+            try:
+                reply = self.ask("n REASON, s, q or ?: " if found.state == "stale" else None)
+                if reply is not None:
+                    self._act(reply, found, alike)
+            except ConfigError:  # what is no answer ends a pipe
+                self._say_left()
+                raise
+            if reply is None:
+                self._say_left()
+                return Outcome(None, status=self._status or _LEFT)
+        say(f"{counted(self._skipped, 'proposal')} skipped." if self._skipped else "No proposal is left.")
+        return Outcome(None, status=self._status)
+
+    def _say_left(self) -> None:
+        skipped = f", and {self._skipped} skipped" if self._skipped else ""
+        left = counted(len(self._left), "proposal")
+        say(f"{left} left{skipped}. What was decided stays; run it again to go on.")
+
+    def _act(self, reply: Reply, found: Proposal, alike: Sequence[Proposal]) -> None:
+        """Do what was answered; what is decided or skipped is left no more."""
+        how, words = reply.name, reply.rest
+        if how == "skip":
+            self._skipped += 1
+            self._left.remove(found)
+            return
+        if how == "edit":
+            words = self.words(reply, next((each.after.body for each in found.changes if each.after), ""))
+            if not words:
+                say("Nothing was changed.")
+                return
+        elif how == "reject" and self.on_terminal:
+            words = words or self.line("Reason (Enter for none): ")
+        for each in alike if how == "approve all" else [found]:
+            try:
+                done = decide(self._workspace, how, each.id, words or None, self._actor)
+                emit(printable(f"{done_line(done)}\n"))
+                say_all(after(done))
+            except CatmemError as error:
+                print_error(error)
+                if self.on_terminal:
+                    continue  # it is asked about again
+                self._status = _REFUSED
+            self._left.remove(each)
+
+
+class ReviewDialogue(Dialogue):
+    """Asks about one fact after the other."""
+
+    def __init__(self, review: Review, answers: str | None) -> None:
+        """``answers`` is the file that they are read from, ``-`` or ``None`` for standard input."""
+        super().__init__(REVIEW, answers)
+        self._review = review
+        self._done: list[Answered] = []
+        self._answered = 0
+
+    def run(self) -> tuple[list[Answered], int]:
+        """Until nothing is left, or the answers end; returns the answers, and how many are left."""
+        review = self._review
+        total = len(review.due())
+        if not in_json():
+            say_passed(review)
+        going = True
+        shown = 0
+        while going:
+            due = review.next()
+            if due is None:
+                going = self._goes_back()
+            else:
+                self._show(due, max(total, self._answered + 1), first=not shown)
+                shown += 1
+                going = self._answer(due)
+        left = len(review.due())
+        if not in_json():
+            self._say_end(left)
+        return self._done, left
+
+    def _say_end(self, left: int) -> None:
+        if left:
+            total = self._answered + left
+            say(f"{left:,} of {total:,} {are(left)} left. What was answered is written; run it again to go on.")
+        else:
+            say("All done." if self._answered else "Nothing is due.")
+        if self._review.copies and self._answered:
+            from catmem.workspace.root import load_each
+            from catmem.workspace.stores import hermes_edits
+
+            config, profiles = self._review.workspace.config, load_each(self._review.workspace)[0]
+            in_hermes = any(hermes_edits(config, profile) for profile in profiles if profile.seed_from)
+            brings = "catmem hermes sync --all" if in_hermes else "catmem seed --all"
+            say(f"'{brings}' brings this to the copies in other profiles' files.")
+
+    def _goes_back(self) -> bool:
+        """Nothing is left: whether the last answer is taken back. Only ``u`` is an answer then."""
+        if self._review.round.last is None or (self.on_terminal and not self._answered):
+            return False
+        line = self.read("That was the last one. u undoes it, Enter ends: ", passes_empty=not self.on_terminal)
+        if line is None or line.letter != "u":
+            return False
+        try:
+            self._undo()
+        except CatmemError as error:
+            if not self.on_terminal:
+                raise
+            print_error(error)
+        return True
+
+    def _show(self, due: Due, total: int, *, first: bool) -> None:
+        if in_json():
+            return
+        text = "".join(f"  {line}\n" for line in printable(due.entry.body).split("\n"))
+        used = ""
+        if due.use is not None:
+            times = "once" if due.use.times == 1 else f"{due.use.times:,} times"
+            used = f"; used {times}, last on {due.use.last}"
+        if not first:
+            emit("\n")
+        place = f"{due.entity}:{due.line}  {due.entry.category}"
+        emit(printable(f"{self._answered + 1:,} of {total:,}  {place}\n"))
+        emit(f"{text}{due.why}{used}\n")
+
+    def _answer(self, due: Due) -> bool:
+        """Take answers until one is given to this fact; ``False`` if there are no more, or for quit."""
+        from catmem.errors import ChangedMeanwhileError
+
+        while (reply := self.ask()) is not None:
+            try:
+                if reply.name == "undo":
+                    self._undo()
+                    return True
+                answered = self._act(due, reply)
+            except ChangedMeanwhileError as error:
+                print_error(error)
+                return True
+            except CatmemError as error:
+                if self.on_terminal:
+                    print_error(error)
+                    continue
+                if error.code != "bad_answer":
+                    was = f"This was line {reply.number} of {self.source}; {self.question.stays}"
+                    error.hint = f"{error.hint or ''} {was}".strip()
+                raise
+            if answered is not None:
+                self._tell(answered)
+                return True
+        return False
+
+    def _act(self, due: Due, reply: Reply) -> Answered | None:
+        """Do what was answered; ``None`` if nothing was changed."""
+        words = self.words(reply, due.entry.body) if reply.name == "edit" else ""
+        if reply.name == "edit" and not reply.rest and words in {"", due.entry.body}:
+            say("Nothing was changed.")
+            return None
+        return self._review.answer(due, cast("ReviewAnswer", reply.name), words)
+
+    def _undo(self) -> None:
+        undone = self._review.undo()
+        if not in_json():
+            taken_back(undone)
+        self._answered = max(0, self._answered - 1)
+        if self._done:
+            self._done.pop()
+
+    def _tell(self, answered: Answered) -> None:
+        self._answered += 1
+        self._done.append(answered)
+        if not in_json():
+            say(f"{DONE[answered.answer]}{revision(answered)}")
+            say_all(f"note: {note}" for note in answered.notes)
+
+
+DIALOGUES: dict[str, Callable[..., Any]] = {
+    "confirm": partial(click.confirm, err=True),
+    "init": _what_there_is,
+    "merge": MergeDialogue,
+    "proposals": ProposalDialogue,
+    "reconcile": _chosen,
+    "review": ReviewDialogue,
+    "seed": SeedDialogue,
+}
+"""By the names by which operations ask for them."""

@@ -1,1 +1,0 @@
-"""Dialogues with a person, each asked for by its name."""

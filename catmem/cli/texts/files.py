@@ -1,0 +1,383 @@
+"""Roots, layouts, exports and seeds, as people read them."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from catmem.cli.output import (
+    CONFLICT_REASONS,
+    columns,
+    emit,
+    emit_json,
+    emit_text,
+    first_line,
+    print_error,
+    printable,
+    say,
+    say_all,
+    show_written,
+    shown_path,
+    side_lines,
+    text_diff,
+)
+from catmem.jsonable import jsonable
+from catmem.model.version import Conflict, Reason, Version
+from catmem.names import UNCATEGORIZED
+from catmem.ops.files import Declared, ExportedSnapshot, Exports, Init
+from catmem.ops.seeding import Promotions, Seeds
+from catmem.ops.shared import ExternalChange
+from catmem.ops.table import Call
+from catmem.seeding.plan import SeedPlan
+from catmem.seeding.slices import FilePlan, State, conflict_id
+from catmem.text import counted, plural
+from catmem.workspace.change_plan import ChangePlan, FileChange
+from catmem.workspace.init import NewCategory
+from catmem.workspace.migration import Migration, Proposed
+from catmem.writing.written import Written
+
+
+def _init(done: Init, call: Call) -> None:
+    from catmem.workspace.init import on_uncategorized
+
+    made, git = done.made, done.git
+    where = printable(shown_path(made.root.absolute()))
+    lines = [f"{'would write' if call.values['dry_run'] else 'wrote'} {where}/{name}\n" for name in made.written]
+    if git is not None:
+        lines += [f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes]
+        lines += [f"set {printable(line)}\n" for line in git.config]
+    lines += [f"{line}\n" for line in on_uncategorized("orchestrator", done.uncategorized)]
+    lines += ["\n", *_table(made.categories)] if made.categories else []
+    emit("".join(lines) if lines else "nothing to do\n")
+    say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
+    if done.next:
+        place = [] if where == "." or done.over else [f"cd {shlex.quote(where)}"]
+        emit("\nNext:\n" + "".join(f"  {step}\n" for step in [*place, *done.next]))
+        if not (done.over or call.values["example"] or call.values["profiles"]):
+            emit("\nTo add a specialist later: catmem init --profile NAME\n")
+    for name, error in done.skipped.items():
+        say(f"{name}: skipped; mend this and run it again")
+        print_error(error)
+
+
+def _table(categories: Sequence[NewCategory]) -> list[str]:
+    """What was made for new specialists: each category, what belongs there, who reads it and who writes it."""
+    wide, everybody = max(len(each.slug) for each in categories), set(categories[0].readers)
+    lines = [f"{'category':<{wide}}  read by, * may write\n"]
+    for each in categories:
+        names = [f"{name}*" if name in each.writers else name for name in each.readers]
+        is_shared = set(each.readers) == everybody and not each.writers
+        lines.append(f"{each.slug:<{wide}}  {'all' if is_shared else ', '.join(names)}\n{'':<{wide}}    {each.about}\n")
+    return lines
+
+
+_ENTRY_WIDTH = 48
+_MOST_LABELS = 8
+"""How many categories for undeclared labels are named."""
+
+
+def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChange], str] | None = None) -> None:
+    """What becomes of files: a diff where nothing is written, else what was ``done``, and how it is taken back.
+
+    Of files that stay as they are only what is ``said`` of the entries is shown.
+    """
+    for each in plan.changes:
+        if each.changes and not plan.done and not call.values.get("check"):
+            emit(diff_of(each))
+        say_all(f"warning: {warning}" for warning in each.warnings)
+        verb = (done if plan.done else f"would be {done}") if each.changes else f"not {done}"
+        if said or (each.changes and (plan.done or call.values.get("check"))):
+            about = f": {said(each)}" if said else f" (revision {each.revision})" if each.revision else ""
+            emit(printable(f"{each.entity or each.name}: {verb}{about}\n"))
+        if each.backup is not None or (said and each.revision):
+            say(taking_back(each))
+    say_all(plan.notes)
+
+
+def diff_of(file: FileChange) -> str:
+    """What would change in a file."""
+    return text_diff(file.before, file.after, f"a/{file.name}", f"b/{file.name}")
+
+
+def taking_back(file: FileChange) -> str:
+    """How a person takes back what was written to a file."""
+    if file.path is None or file.backup is None:
+        return f"to take it back (revision {file.revision}): catmem restore {file.entity} {file.restore}"
+    return f"to take it back: mv {shlex.quote(shown_path(file.backup))} {shlex.quote(file.name)}"
+
+
+def _of_stdin(done: FileChange, call: Call) -> None:
+    if call.values["diff"]:
+        emit(diff_of(done))
+    elif not call.values["check"]:
+        emit_text(done.after)
+
+
+def _plan(plan: ChangePlan, call: Call) -> None:
+    if call.operation.name == "migrate":
+        _migrated(plan, call)
+        return
+    show_plan(plan, call, "formatted")
+    verb, count = "changed" if plan.done else "would be changed", len(plan.changes)
+    say(f"{len(plan.changed)} of {count} {plural(count, 'file')} {verb}")
+
+
+def _migrated(plan: ChangePlan, call: Call) -> None:
+    if list(call.values["files"]) == ["-"] and not call.values["dry_run"]:
+        for each in plan.changes:
+            emit_text(each.after)
+            say_all(f"warning: {warning}" for warning in each.warnings)
+            say(f"-: {_counted(each.about)}")
+        return
+    show_plan(plan, call, "migrated", lambda each: _counted(each.about))
+    for each in plan.changes:
+        if not plan.done:
+            emit(columns(_rows(each.about)))
+        if each.about.title is not None:
+            verb = "is" if plan.done else "would be"
+            say(f"the heading '# {each.about.title}' {verb} the title of the file")
+
+
+def _declared(done: Declared, call: Call) -> None:
+    dry_run, declaration = call.values["dry_run"], done.declaration
+    if dry_run and list(call.values["files"]) != ["-"]:
+        emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
+    say(f"catmem.yaml {'would declare' if dry_run else 'declares'} these categories:")
+    _say_rows(done.proposed)
+
+
+def _counted(migration: Migration) -> str:
+    counts, sections = migration.counts, len(migration.sections)
+    moved = f"{counts['moved']} moved" + (f" to {counted(sections, 'category')}" if sections else "")
+    entries = counted(len(migration.entries), "entry")
+    return f"of {entries} without a category {moved}, {counts['tagged']} tagged, {counts['stayed']} as before"
+
+
+def _rows(migration: Migration) -> Iterator[tuple[str, ...]]:
+    if migration.entries:
+        yield "line", "category", "entry", "why"
+    for each in migration.entries:
+        category = "-" if each.category == UNCATEGORIZED else each.category
+        yield (
+            f"{each.line:>4}",
+            category,
+            first_line(each.entry.body, _ENTRY_WIDTH),
+            printable(each.why.replace("\n", " ")),
+        )
+
+
+def _left(proposed: tuple[Proposed, ...], _: Call) -> None:
+    clear = [each for each in proposed if not each.may_be]
+    if clear:
+        say("labels that name no category; --declare would declare these in catmem.yaml:")
+        _say_rows(clear)
+        say("  Or give the labels there as aliases of another category, and run this again.")
+    for each in proposed:
+        if each.may_be:
+            may_be = " or ".join(each.may_be)
+            say(f"[{'], ['.join(each.labels)}] may be {may_be}: give it to one as an alias, and run this again")
+
+
+def _say_rows(proposed: Sequence[Proposed]) -> None:
+    rows = [
+        (
+            "",
+            f"{each.slug}: {{title: {each.title}}}" if each.title else each.slug,
+            counted(each.entries, "entry"),
+            f"[{'], ['.join(each.labels)}]" + (f" (did you mean {each.near}?)" if each.near else ""),
+        )
+        for each in proposed[:_MOST_LABELS]
+    ]
+    say_all(columns(rows).splitlines())
+    if len(proposed) > _MOST_LABELS:
+        say(f"  and {len(proposed) - _MOST_LABELS} more")
+
+
+def _snapshot(value: ExportedSnapshot, _: Call) -> None:
+    say(f"wrote {shown_path(value.path.absolute())} ({counted(value.count, 'row')})")
+
+
+def _exports(value: Exports, call: Call) -> None:
+    if value.names is None:
+        _print(value)
+    for name in value.names or ():
+        say(f"wrote {shown_path(Path(call.values['output']).absolute() / name)}")
+    for each in value.made:
+        if value.form != "json" and printable(each.text) != each.text:
+            name = f"{each.profile}/{each.target}"
+            say(f"{name}: characters that a terminal acts on are kept as they are; --format json escapes them")
+        if each.lost:
+            say(f"{each.profile}/{each.target}: this form has no place for {' and '.join(each.lost)}")
+
+
+def _print(value: Exports) -> None:
+    made = value.made
+    if value.form == "json":
+        emit_json(jsonable(value))
+    elif value.form == "hermes":
+        emit_text("".join(each.text for each in made))
+    else:
+        names = [f"# {each.profile}: {each.target}\n\n" if len(made) > 1 else "" for each in made]
+        emit_text("\n".join(f"{name}{each.text}" for name, each in zip(names, made, strict=True)))
+
+
+_WIDTH = 60
+
+
+# --- plans -----------------------------------------------------------------------------------------------------------
+
+
+def _seeds(value: Seeds, call: Call) -> None:
+    done = value.done
+    check, status, everybody = (call.values[name] for name in ("check", "status", "everybody"))
+    # Of all targets a line each is enough to see where to look.
+    shown = plan_line if done or check or (status and everybody) else _status if status else plan_diff
+    for plan in value.plans:
+        show_seed(plan, shown)
+    files = [each for plan in value.plans for each in plan.files]
+    for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
+        # Mostly the entries have no category yet.
+        say(f"{source} has no entry in a category that its targets read. See catmem sort -p {source}.")
+    if value.in_sync and not done:
+        what = "In sync as far as it could be looked at" if value.unreadable else "In sync"
+        say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
+        return
+    changed = sum((each.revision is not None) if done else each.changes for each in files)
+    conflicts, refused = sum(len(each.conflicts) for each in files), sum(len(plan.refused) for plan in value.plans)
+    parts = [f"{counted(changed, 'file')} {'written' if done else 'would change'}", f"{len(files) - changed} unchanged"]
+    parts += [f"{refused} refused"] if refused else []
+    if conflicts:
+        parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
+    say(f"{'' if done else 'Nothing was written. '}{', '.join(parts)}.")
+
+
+def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
+    """What a seed would do, or did, file by file as ``shown``, with the conflicts, the notes and the refusals."""
+    for each in plan.files:
+        emit(shown(each) + conflict_lines(each))
+        say_all(f"{each.target}: {note}" for note in each.notes)
+    say_all(plan.notes)
+    for refusal in plan.refused:
+        say(f"{refusal.target}: refused")
+        print_error(refusal.error)
+
+
+def plan_diff(plan: FilePlan) -> str:
+    """What would change in one file."""
+    return text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}") if plan.changes else ""
+
+
+def plan_line(plan: FilePlan) -> str:
+    """What would become of one file, or became of it, in a line."""
+    revision = "" if plan.revision is None else f" (revision {plan.revision})"
+    return printable(f"{plan.target}: {_said(plan)}{revision}\n")
+
+
+def _status(plan: FilePlan) -> str:
+    head = printable(f"{plan.target} from {plan.source}: {_said(plan)}\n")
+    found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
+    found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
+    return head + columns([("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found])
+
+
+_WORDS: dict[State, str] = {
+    "new": "added",
+    "changed_in_source": "changed",
+    "changed_in_both": "merged",
+    "removed_from_source": "removed",
+}
+_KEPT: dict[State, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
+
+
+def _said(plan: FilePlan) -> str:
+    counts = Counter(row.state for row in plan.rows)
+    parts = [f"{counts[state]} {word}" for state, word in _WORDS.items() if counts[state]]
+    done = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)
+    parts += [f"{done} settled"] if done else []
+    parts += [f"{len(plan.conflicts)} in conflict"] if plan.conflicts else []
+    if not plan.changes and not plan.conflicts:
+        parts = [f"{done} settled"] if done else ["in sync"]
+    parts = parts or [f"{plan.cloned} taken out"]
+    parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
+    kinds = Counter(str(each.withheld).partition(" ")[0].rstrip(":") for each in plan.withheld)
+    parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]
+    return ", ".join(parts)
+
+
+# --- conflicts -------------------------------------------------------------------------------------------------------
+
+
+def conflict_lines(plan: FilePlan) -> str:
+    """The conflicts of one file, with what both sides say and said; empty if none is open."""
+    return "".join(conflict_text(plan, each) for each in plan.conflicts)
+
+
+def conflict_text(plan: FilePlan, conflict: Conflict, newline: str = "\\n") -> str:
+    """One conflict, with the whole texts of what both come from, of the target and of the source."""
+    sides = (("base", conflict.base), ("target", conflict.ours), ("source", conflict.theirs))
+    either = conflict.ours or conflict.theirs
+    where = f" in {either.category}" if either is not None and either.category else ""
+    head = f"  {plan.target}: conflict {conflict_id(plan.target, conflict)}{where}: {CONFLICT_REASONS[conflict.reason]}"
+    said = [(name, side and _text(side, conflict.reason).replace("\n", newline)) for name, side in sides]
+    return printable("".join(f"{line}\n" for line in (head, *side_lines(said, "     "))))
+
+
+def _text(side: Version, reason: Reason) -> str:
+    text = side.text if reason == "tags" else side.body
+    return f"{side.category}: {text}" if reason == "category" else text
+
+
+# --- what was promoted, as people read it ----------------------------------------------------------------------------
+
+
+_PROMOTED_WIDTH = 72
+
+
+def _external(changed: ExternalChange, _: Call) -> None:
+    say(f"another program changed {changed.entity}{f' (revision {changed.revision})' if changed.revision else ''}:")
+    emit(changed.diff)
+
+
+def _promoted(done: Promotions, _: Call) -> None:
+    failed = done.failed
+    for each in done.each:
+        where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
+        emit(printable(f"{where}{first_line(each.entry.body, _PROMOTED_WIDTH)}\n"))
+        if each.replaced is not None:
+            emit(printable(f"  in place of: {first_line(each.replaced.body, _PROMOTED_WIDTH)}\n"))
+        if each.error is not None and each.error in failed:
+            print_error(each.error)
+        elif each.error is not None:
+            say(f"  left: {each.error}")
+    if not done.each:
+        emit("Nothing to promote: the sources have all of these categories, or it waits there.\n")
+        return
+    made = sum(each.error is None for each in done.each)
+    refused = f", {len(failed)} refused" if failed else ""
+    if done.dry_run:
+        say(f"{made} to promote{refused}; nothing was written. Propose all: catmem promote --all.")
+    else:
+        say(f"{counted(made, 'proposal')} made{refused}. catmem proposals lists what waits.")
+
+
+def _promotion(written: Written, call: Call) -> None:
+    show_written(written, "promoted to", {"dry_run": call.values["dry_run"]})
+
+
+TEXTS = {
+    "Init": _init,
+    "FileChange": _of_stdin,
+    "ChangePlan": _plan,
+    "Declared": _declared,
+    "tuple": _left,
+    "ExportedSnapshot": _snapshot,
+    "Exports": _exports,
+    "str": lambda text, _: emit_text(text),
+    "Seeds": _seeds,
+    "ExternalChange": _external,
+    "Promotions": _promoted,
+    "Written": _promotion,
+}
+"""The renderers, by the names of the types that they know."""

@@ -1,0 +1,458 @@
+"""Operations on the files of a root: make one, put them into a layout, migrate labels, export."""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from catmem.errors import CatmemError, ConfigError
+from catmem.files import shown_path
+from catmem.jsonable import jsonable
+from catmem.names import FILE_NAMES, UNCATEGORIZED
+from catmem.ops.shared import DryRun, OneFile
+from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
+from catmem.registry import at, registry
+from catmem.store.contract import Change
+from catmem.text import DEFAULT_LIMITS, printable
+from catmem.workspace.change_plan import ChangePlan, FileChange
+from catmem.workspace.exporting import Exported, Form
+from catmem.workspace.formatting import Declaration
+from catmem.workspace.init import GitSetup, NewRoot
+from catmem.workspace.migration import Proposed
+from catmem.workspace.workspace import Workspace
+
+_SKIPPED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """What became a root, and what to do ``next``. ``uncategorized`` counts entries without a category, by target."""
+
+    made: "NewRoot"
+    git: "GitSetup | None"
+    uncategorized: Mapping[str, int]
+    next: Sequence[str]
+    over: bool
+    """Whether it is one over what Hermes Agent keeps; ``skipped`` are its profiles that have none here."""
+    skipped: Mapping[str, CatmemError]
+
+    def __json__(self) -> dict[str, Any]:
+        made, git = self.made, {} if self.git is None else {"git": self.git}
+        said = {"root": made.root, "written": made.written, "kept": made.kept, **git}
+        return {**said, "uncategorized": self.uncategorized, "next": self.next}
+
+
+@operation(
+    "init",
+    examples=(
+        "catmem init",
+        "catmem init --example demo",
+        "catmem init --profile neo --profile trinity --start USER.md --start MEMORY.md",
+        "catmem init --git",
+        "catmem init --from-hermes",
+    ),
+    rooted=False,
+)
+def init(
+    call: Call,
+    *,
+    named: Annotated[str | None, P(argument=True, metavar="[DIR]", folder=True)] = None,
+    example: Annotated[bool, P("Write the worked example: an orchestrator and its specialists.")] = False,
+    profiles: Annotated[
+        Sequence[str],
+        P(
+            "A shipped profile to write, with those that it extends or is seeded from; may be given several times. By "
+            "default the orchestrator. Another name becomes a new specialist, which sees what its kind usually needs.",
+            "--profile",
+            metavar="NAME",
+        ),
+    ] = (),
+    start: Annotated[
+        Sequence[str],
+        P(
+            "Start the orchestrator's memory with a copy of this USER.md or MEMORY.md, or of those in this folder; may "
+            "be given several times.",
+            metavar="PATH",
+        ),
+    ] = (),
+    with_git: Annotated[
+        bool,
+        P(
+            "Let git merge and show the memory files by entry: lines in .gitattributes and in the repository's own "
+            "configuration. In a root that there is already, do that alone.",
+            "--git",
+        ),
+    ] = False,
+    from_hermes: Annotated[
+        bool,
+        P(
+            "Make the root over the files of Hermes Agent in DIR (by default HERMES_HOME, else ~/.hermes): a profile "
+            "for each of its profiles, and nothing of its own changed."
+        ),
+    ] = False,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
+
+    On a terminal, and without an option, it asks what you have (nothing yet, flat files, Hermes Agent, or the memory of
+    another program), and for the name of the first specialist. Where it cannot ask, and DIR has a USER.md or MEMORY.md,
+    it writes nothing until you add --start.
+    It ends with the commands to type next.
+
+    A new specialist is of a kind if its name has a usual word for it, such as "tax" for finance. The kinds are coder,
+    devops, designer, finance, legal, sales, marketing, writer, researcher, data, support, operations, people and home;
+    --dry-run shows what a name gets. Another name gets one category, which is called so.
+
+    In a root, --profile alone adds specialists, and their categories to catmem.yaml. Else no file that exists is
+    changed, but for lines added to .gitignore and .gitattributes; with other content in the way nothing is written.
+    """
+    if from_hermes and (example or with_git or start):
+        raise UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")
+    if (profiles or start) and (example or from_hermes):
+        raise UsageError(
+            "--profile and --start say what is written into a new root: leave --example and --from-hermes out."
+        )
+    if dry_run and (from_hermes or with_git):
+        raise UsageError("--dry-run shows what a new root would have: leave --from-hermes and --git out.")
+    source = None
+    folder = Path(named or ".")
+    if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
+        if not (profiles or with_git or dry_run or call.for_program) and sys.stdin.isatty():
+            start, profiles, from_hermes, source = call.dialogue("init")(folder)
+        else:
+            _refuse_flat(folder)
+    skipped: Mapping[str, CatmemError] = {}
+    git = None
+    if from_hermes:
+        made, skipped = _over_hermes(named)
+    else:
+        made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git, dry_run=dry_run)
+    is_made = bool(made.written) and not dry_run
+    uncategorized = _uncategorized(made.root) if is_made and not (example or from_hermes) else {}
+    steps = _next(made, profiles, source, uncategorized, over=from_hermes, example=example) if is_made else []
+    for note in made.notes:
+        call.tell(f"note: {note}")
+    done = Init(made, git, uncategorized, steps, from_hermes, skipped)
+    more = {"dry_run": True} if dry_run else {"skipped": list(skipped)} if from_hermes else {}
+    return Outcome(done, {**jsonable(done), **more}, status=_SKIPPED if skipped else 0)
+
+
+def _refuse_flat(folder: Path) -> None:
+    """Flat files in the folder may be the memory that the new root is for."""
+    flat = [name for name in FILE_NAMES.values() if (folder / name).is_file()]
+    if flat:
+        where, them = printable(shlex.quote(shown_path(folder))), "it" if len(flat) == 1 else "them"
+        raise UsageError(
+            f"The folder holds {' and '.join(flat)}, and the new root would not have {them}. Nothing was written. "
+            f"Add '--start {where}' to begin with a copy, or move {them} away."
+        )
+
+
+def _made(
+    folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool, dry_run: bool
+) -> "tuple[NewRoot, GitSetup | None]":
+    from catmem.workspace.history import adopt
+    from catmem.workspace.init import NewRoot, find_repository, make_root, set_up_git
+    from catmem.workspace.workspace import Workspace
+
+    if with_git:
+        find_repository(folder)  # before anything is written
+    is_root = os.path.lexists(folder / "catmem.yaml")
+    git_alone = with_git and is_root and not (example or profiles or start)
+    made = NewRoot(folder, (), ())
+    if not git_alone:
+        made = make_root(folder, example=example, profiles=profiles, start=start, dry_run=dry_run)
+    if start and not dry_run:  # with a history from the first day, what another program writes later is known as such
+        workspace = Workspace.open(made.root, search=False)
+        for target, name in FILE_NAMES.items():
+            if f"homes/orchestrator/{name}" in made.written:
+                adopt(workspace, f"orchestrator/{target}")
+        workspace.store.close()
+    return made, set_up_git(folder) if with_git else None
+
+
+def _over_hermes(named: str | None) -> tuple[NewRoot, Mapping[str, CatmemError]]:
+    place = registry().roots.get("hermes")
+    if place is None:
+        raise ConfigError("no plugin makes a root over Hermes Agent", code="no_plugin", hint="Run: catmem doctor")
+    made: tuple[NewRoot, Mapping[str, CatmemError]] = at(place)(named)
+    return made
+
+
+def _next(
+    made: "NewRoot", profiles: Sequence[str], source: str | None, loose: Mapping[str, int], *, over: bool, example: bool
+) -> list[str]:
+    """The commands to type after this one."""
+    from catmem.resources import profile_texts
+
+    if example:
+        return ["catmem prompt trinity --explain", "catmem access", "catmem stats --from orchestrator"]
+    if over:
+        sort = "catmem sort -p NAME    # and name in its profile what it may read"
+        return [f"cd {printable(shown_path(made.root.absolute()))}", sort, "catmem hermes install --all --dry-run"]
+    first = ['catmem add -p orchestrator -c communication-style "Prefers short answers."']
+    if source is not None:
+        first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
+    elif loose:
+        first = ["catmem sort"]
+    agents = [name for name in dict.fromkeys(profiles) if name not in {"orchestrator", "specialist"}]
+    if not agents:
+        return [*first, "catmem prompt orchestrator"]
+    own = " ".join(f"profiles/{name}.yaml" for name in agents if name not in profile_texts())
+    fill_in = [f"$EDITOR {own}    # change what each may see"] if own else []
+    return [*first, *fill_in, "catmem seed --all", f"catmem prompt {agents[0]}"]
+
+
+def _uncategorized(root: Path) -> dict[str, int]:
+    """How many entries of the orchestrator's files have no category, by target; of none, the target is left out."""
+    from catmem.model.document import parse
+
+    found = {}
+    for target, name in FILE_NAMES.items():
+        path = root / "homes" / "orchestrator" / name
+        entries = parse(path.read_bytes() if path.exists() else b"").entries
+        found[target] = sum(each.category == UNCATEGORIZED for each in entries)
+    return {target: count for target, count in found.items() if count}
+
+
+@operation(
+    "fmt",
+    examples=("catmem fmt", "catmem fmt --check homes/", "catmem fmt --layout shared USER.md", "catmem fmt -"),
+    opens="root",
+)
+def fmt(
+    call: Call,
+    *,
+    paths: Annotated[Sequence[str], P(argument=True)] = (),
+    layout: Annotated[
+        Literal["plain", "shared"] | None,
+        P(
+            "plain for catmem and people, shared for files that stock Hermes Agent edits too. By default each file's "
+            "own."
+        ),
+    ] = None,
+    check: Annotated[bool, P("Write nothing; exit 1 if a file would change.")] = False,
+    diff: Annotated[bool, P("Write nothing; print what would change, and exit 1 if anything would.")] = False,
+) -> Outcome:
+    """Put memory files into one layout. The words of every entry stay as they are.
+
+    PATHS are Markdown files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the
+    root's profiles. With - the file is read from stdin and written to stdout.
+
+    Exit status 2 if a file, or without PATHS a profile, is not right; all others are formatted.
+    """
+    from catmem.workspace.change_plan import apply, write_file
+    from catmem.workspace.formatting import format_document, memory_files, plan_files, plan_format
+
+    writes, workspace = not (check or diff), call.root
+    if list(paths) == ["-"]:
+        document = workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
+        _, new = format_document(document, layout)
+        made = FileChange(Path("-"), None, document.text.encode(), new.encode())
+        return Outcome(made, {**jsonable(made), "text": new}, status=int(made.changes and not writes))
+    plan = plan_files(
+        memory_files(workspace, paths), lambda path, link: plan_format(workspace, path, layout, may_be_link=link)
+    )
+    if writes:
+        with closing(workspace.store):
+            plan = apply(plan, partial(write_file, workspace, change=Change(op="fmt")))
+    return Outcome(plan, problems=plan.errors, status=plan.exit_status or int(bool(plan.changed) and not writes))
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The categories that catmem.yaml declares now, or would."""
+
+    declaration: "Declaration"
+    proposed: "Sequence[Proposed]"
+
+
+@operation(
+    "migrate",
+    examples=(
+        "catmem migrate --dry-run homes/neo/USER.md",
+        "catmem migrate --declare homes/neo/USER.md",
+        "catmem migrate - < old.md > new.md",
+    ),
+    opens="read",
+)
+def migrate(
+    call: Call,
+    *,
+    files: Annotated[Sequence[str], P(argument=True, metavar="FILE...")],
+    declares: Annotated[
+        bool,
+        P(
+            "First declare in catmem.yaml a category for each label that names none; without it they are only "
+            "proposed. A label that begins the name of one category, declared or named by a profile, goes to that one.",
+            "--declare",
+        ),
+    ] = False,
+    dry_run: DryRun = False,
+) -> Outcome:
+    """Turn labels in the text of entries, such as [COMM] or [project:x], into sections and tags.
+
+    A label that names a category of catmem.yaml by its slug, title or an alias ([COMM] ..., Finance: ...) moves its
+    entry there and leaves the text. [project:x] becomes a tag. Only entries without a category are looked at; what
+    fits none stays as it is, in front of the first section.
+
+    catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
+    is read from stdin and written to stdout.
+    """
+    from catmem.workspace.change_plan import apply
+    from catmem.workspace.formatting import named_categories, write_migrated
+    from catmem.workspace.migration import propose
+
+    data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
+    workspace = call.root
+    declared: Sequence[Proposed] = ()
+    if declares:
+        workspace, declared = _declared(call, files, data, dry_run=dry_run)
+    plan = _planned(workspace, files, data)
+    if not dry_run and data is None:
+        with closing(workspace.store):
+            plan = apply(plan, partial(write_migrated, workspace))
+    found = [each.about for each in plan.changes]
+    left = propose(found, workspace.config.taxonomy, named_categories(workspace))
+    call.show(plan)
+    call.show(left)
+    said = {**jsonable(plan), "dry_run": dry_run, "declared": declared, "proposed": left}
+    if data is not None:
+        said["text"] = found[0].new if found else None
+    return Outcome(None, jsonable(said), plan.errors)
+
+
+def _planned(workspace: "Workspace", files: Sequence[str], data: bytes | None) -> ChangePlan:
+    """The migration of each file, or of what stood on standard input."""
+    from catmem.workspace.formatting import MemoryFiles, memory_files, migrated, plan_files, plan_migrated
+    from catmem.workspace.migration import plan_migration
+
+    def plan(path: Path, link: bool) -> FileChange:  # noqa: FBT001 - a file, and whether it may be a link
+        if data is None:
+            return plan_migrated(workspace, path, may_be_link=link)
+        return migrated(workspace, path, None, plan_migration(workspace.parse(data), workspace.config))
+
+    return plan_files(MemoryFiles({Path("-"): True}) if data is not None else memory_files(workspace, files), plan)
+
+
+def _declared(
+    call: Call, files: Sequence[str], data: bytes | None, *, dry_run: bool
+) -> "tuple[Workspace, Sequence[Proposed]]":
+    """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
+    from catmem.workspace.formatting import declare, named_categories, plan_declaration
+    from catmem.workspace.migration import propose
+
+    workspace = call.root
+    plans = [each.about for each in _planned(workspace, files, data).changes]
+    found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
+    proposed = tuple(each for each in found if not each.may_be)
+    if not proposed:
+        call.tell("no label is without a category: nothing to declare")
+        return workspace, ()
+    declaration = plan_declaration(workspace.config, proposed)
+    if not dry_run and declaration.new != declaration.old:
+        declare(declaration)
+    call.show(Declared(declaration, proposed))
+    return type(workspace)(declaration.config), proposed
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedSnapshot:
+    """A file with the rows of all entities, and their number."""
+
+    path: Path
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Exports:
+    """Files in a form; ``names`` are those below the folder that they were written to, ``None`` for standard output."""
+
+    made: Sequence["Exported"]
+    form: Form
+    names: Sequence[str] | None
+
+    def __json__(self) -> dict[str, Any]:
+        """JSON-ready: what the files hold, whatever the form."""
+        return {"files": [{"profile": each.profile, "target": each.target, **each.document} for each in self.made]}
+
+
+@operation(
+    "export",
+    examples=(
+        "catmem export --format json",
+        "catmem export -p trinity -t memory --format hermes > MEMORY.md",
+        "catmem export --format markdown -o handbook",
+        "catmem export --snapshot before.json",
+    ),
+    opens="read",
+    formats=False,
+)
+def export(
+    call: Call,
+    *,
+    profiles: Annotated[
+        list[str] | None, P("Whose memory. By default everyone's.", "-p --profile", metavar="NAME")
+    ] = None,
+    target: OneFile = None,
+    form: Annotated[
+        Form | None,
+        P(
+            "Everything, typed; the flat file of Hermes Agent, with § lines; or headings and bullets for people. "
+            "Needed, but for --snapshot.",
+            "--format",
+        ),
+    ] = None,
+    snapshot: Annotated[
+        str | None,
+        P(
+            "Write the rows of all entities, with their columns and a digest, to a file of its own, for 'catmem import "
+            "--snapshot'. Leave out -p, -t, --format and -o.",
+            metavar="PATH",
+        ),
+    ] = None,
+    output: Annotated[
+        str,
+        P(
+            "A folder, in which each profile gets its own; - is standard output.",
+            "-o --output",
+            metavar="DIR",
+            shows_default=True,
+        ),
+    ] = "-",
+    overwrite: Annotated[bool, P("Replace files of DIR, or PATH; never the memory files of the root.")] = False,
+) -> Outcome:
+    """Write the memory files of profiles in a form that other programs read.
+
+    An export is for people: it holds whole files, categories that the profile does not see included. What the form has
+    no place for is said. The flat file of Hermes Agent goes to standard output one at a time (-p and -t).
+
+    Exit status 2 if, without -p, a profile is not right; the files of all others are written.
+    """
+    from catmem.workspace import exporting
+    from catmem.workspace.root import entities_of_each
+
+    if snapshot is not None:
+        if profiles or target is not None or form is not None or output != "-":
+            raise UsageError("--snapshot takes all rows, to its PATH: leave out -p, -t, --format and -o.")
+        path = Path(snapshot)
+        return Outcome(ExportedSnapshot(path, exporting.write_snapshot(call.root, path, overwrite=overwrite)))
+    if form is None:
+        raise UsageError("Missing option '--format'. Choose from: json, hermes, markdown")
+    if overwrite and output == "-":
+        raise UsageError("--overwrite is for the files of a folder: name it with -o.")
+    unreadable: Sequence[CatmemError] = ()
+    if not profiles:
+        entities = entities_of_each(call.root)
+        profiles = list(dict.fromkeys(name.partition("/")[0] for name in entities.names))
+        unreadable = entities.unreadable
+    made = exporting.export(call.root, profiles, form, target)
+    if output == "-" and form == "hermes" and len(made) > 1:
+        raise UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
+    names = None if output == "-" else exporting.write_export(call.root, made, Path(output), overwrite=overwrite)
+    return Outcome(Exports(made, form, names), STREAMED, problems=unreadable)

@@ -106,7 +106,9 @@ def test_what_is_missing_is_told_in_plain_words(place):
     fields = json.loads(run(*ADD).stdout)
     del fields["op_id"], fields["timestamp"], fields["content"]
     said = run("write", "--envelope", "-", input=json.dumps(fields), status=2).stderr
-    assert said == ("error[schema]: standard input: the keys op_id, timestamp and content are missing\n  Add them.\n")
+    assert said == (
+        "error[schema]: standard input: op_id: the keys op_id, timestamp and content are missing\n  Add them.\n"
+    )
     said = run("write", "--envelope", "-", input=json.dumps(fields | {"mood": "good"}), status=2).stderr
     assert "content are missing (and 1 more fault)\n" in said
 

@@ -317,7 +317,7 @@ def migrate(
     if not dry_run and data is None:
         with closing(workspace.store):
             plan = apply(plan, partial(write_migrated, workspace))
-    found = [each.about for each in plan.changes]
+    found = [each.about for each in plan.files]
     left = propose(found, workspace.config.taxonomy, named_categories(workspace))
     call.show(plan)
     call.show(left)
@@ -348,7 +348,7 @@ def _declared(
     from catmem.workspace.migration import propose
 
     workspace = call.root
-    plans = [each.about for each in _planned(workspace, files, data).changes]
+    plans = [each.about for each in _planned(workspace, files, data).files]
     found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
     proposed = tuple(each for each in found if not each.may_be)
     if not proposed:

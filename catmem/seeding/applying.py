@@ -6,24 +6,23 @@ The lock is written last: where a seed was stopped before that, the next finds w
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from catmem import clock
 from catmem.config.profile import one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
+from catmem.names import is_entity
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.plan import SeedPlan, SeedRefusal
+from catmem.seeding.plan import SeedPlan
 from catmem.seeding.planner import plan_seed, plan_within, refuse_unmerged
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change, Current, OnDrift
 from catmem.text import counted
+from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.matching import legible
@@ -70,40 +69,33 @@ class _Applying:
         self.plan = plan
         self.file = file
         self.on_drift = on_drift
-        self.agent = plan.asked.actor or PERSON
+        self.done = [each for each in plan.files if not each.changes]
+        """What the lock is to say: the files that stay as they are, and each that was written."""
 
     def run(self) -> SeedPlan:
         """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
-        plan, done, refused = self.plan, list[FilePlan](), list[SeedRefusal]()
-        # Most of a write is waiting for the disk, which confirms several at once as fast as one.
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            try:
-                for each in chain(pool.map(self._seeded, plan.files), pool.map(self._refused, plan.refused)):
-                    if isinstance(each, SeedRefusal):
-                        refused.append(each)
-                    else:
-                        done.append(each)
-            finally:
-                pool.shutdown(cancel_futures=True)
-                kept = self._write_lock(done)
-        notes = () if kept is None else (f"what was in {LOCK_NAME} is kept as {kept}",)
-        return replace(plan, files=tuple(done), refused=tuple(refused), notes=(*plan.notes, *notes), done=True)
-
-    def _refused(self, each: SeedRefusal) -> FilePlan | SeedRefusal:
-        """Once more what could not be read: the store keeps a copy of it, or it has been mended."""
-        if not isinstance(each.error, DriftError) or each.target not in self.plan.parts:
-            gate.note_refusal(self.workspace, each.target, op="seed", agent=self.agent, error=each.error)
-            return each
-        return self._seeded(FilePlan(each.target, self.plan.parts[each.target].source, UNREAD, "", ()))
-
-    def _seeded(self, each: FilePlan) -> FilePlan | SeedRefusal:
+        plan = self.plan
+        again = [each for each in plan.refused if isinstance(each.error, DriftError) and each.name in plan.parts]
+        # Once more what could not be read: the store keeps a copy of it, or it has been mended.
+        lost = (FilePlan(each.name, plan.parts[each.name].source, UNREAD, "", ()) for each in again)
+        left = tuple(each for each in plan.refused if each not in again)
+        for each in left:
+            self._note(each)
         try:
-            return self._write(each) if each.changes else each
-        except CatmemError as error:
-            return SeedRefusal(each.target, error)
+            made = apply(replace(plan, files=(*plan.files, *lost), refused=left), self._write, at_once=_AT_ONCE)
+        finally:
+            kept = self._write_lock()
+        notes = () if kept is None else (f"what was in {LOCK_NAME} is kept as {kept}",)
+        return replace(made, notes=(*made.notes, *notes))
+
+    def _note(self, each: RefusedChange) -> None:
+        if is_entity(each.name):
+            agent = self.plan.asked.actor or PERSON
+            gate.note_refusal(self.workspace, each.name, op="seed", agent=agent, error=each.error)
 
     def _write(self, planned: FilePlan) -> FilePlan:
-        made = planned
+        """Write one file; where another text is there by now, what the seed makes of that."""
+        made, plan = planned, self.plan
 
         def update(current: Current) -> bytes:
             nonlocal made
@@ -112,26 +104,30 @@ class _Applying:
             made = planned
             if document.text != planned.before:
                 profile = self.workspace.profile(planned.target.partition("/")[0])
-                parts = self.plan.parts[planned.target]
-                made = plan_within(self.workspace, self.plan.asked, profile, parts, document)
+                made = plan_within(self.workspace, plan.asked, profile, plan.parts[planned.target], document)
             return made.after.encode()
 
-        read, known = self.plan.read[planned.source], self.plan.clocks.get(planned.target, {})
-        note: dict[str, Any] = {"source": planned.source, "source_revision": read.revision}
-        note["source_digest"] = read.digest
-        keys = [body_key(each.version.body) for each in self.plan.parts[planned.target].slice] if known else []
-        clocks = {key: known[key] for key in keys if key in known}
-        note |= {CLOCKS: clocks} if clocks else {}
-        change = Change(op="seed", agent=self.agent, note=note, on_drift=self.on_drift)
+        agent = plan.asked.actor or PERSON
+        change = Change(op="seed", agent=agent, note=self._history_note(planned), on_drift=self.on_drift)
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         notes = [*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),))]
         title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
         notes += [] if title is None else [title]
-        return replace(made, revision=snapshot.revision if made.changes else None, notes=tuple(notes))
+        made = replace(made, revision=snapshot.revision if made.changes else None, notes=tuple(notes))
+        self.done.append(made)
+        return made
 
-    def _write_lock(self, done: Iterable[FilePlan]) -> str | None:
+    def _history_note(self, planned: FilePlan) -> dict[str, Any]:
+        """From where it is seeded, and how old its entries without a date are."""
+        read, known = self.plan.read[planned.source], self.plan.clocks.get(planned.target, {})
+        note = {"source": planned.source, "source_revision": read.revision, "source_digest": read.digest}
+        keys = [body_key(each.version.body) for each in self.plan.parts[planned.target].slice] if known else []
+        clocks = {key: known[key] for key in keys if key in known}
+        return {**note, CLOCKS: clocks} if clocks else note
+
+    def _write_lock(self) -> str | None:
         lock, day = self.plan.lock, min(self.plan.asked.day, clock.today())
-        news = [(each, self.plan.read[each.source]) for each in done if _is_news(each, lock)]
+        news = [(each, self.plan.read[each.source]) for each in self.done if _is_news(each, lock)]
         records = [
             SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries) for plan, read in news
         ]
@@ -141,27 +137,31 @@ class _Applying:
 # --- for the memory tool -------------------------------------------------------------------------------------------
 
 _MOST_ROWS = 50
-_NOTED = "catmem.seed.lock is not whole: entries were added and none was taken away. Tell a person."
 
 
 def seed_answer(done: SeedPlan) -> dict[str, Any]:
-    """What a profile that seeded others from its own files sees of it."""
+    """What a profile that seeded others from its own files sees of it: numbers, and no texts."""
+    refused = [each for each in done.refused if is_entity(each.name)]
     # What needs a look comes first, then what changed.
     files = sorted(done.files, key=lambda each: 0 if each.conflicts else 1 if each.revision is not None else 2)
-    rows = [*map(_refused_row, done.refused), *map(_row, files)]
-    answer: dict[str, Any] = {"success": not done.errors, "action": "seed", "source": done.asked.source}
+    rows = [*(_refused_row(each.name, each.error) for each in refused), *map(_row, files)]
+    answer: dict[str, Any] = {"success": not done.refused, "action": "seed", "source": done.asked.source}
     answer |= {"files": rows[:_MOST_ROWS]}
     answer |= {"files_left_out": len(rows) - _MOST_ROWS} if len(rows) > _MOST_ROWS else {}
-    answer |= {"note": _NOTED} if done.lock.notes else {}
-    answer |= {"warnings": list(done.warnings)} if done.warnings else {}
-    if done.errors:
-        count, wrong = len(done.refused), counted(len(done.unreadable), "profile")
+    if done.lock.notes:
+        answer["note"] = f"{LOCK_NAME} is not whole: entries were added and none was taken away. Tell a person."
+    if done.refused:
+        wrong = counted(len(done.refused) - len(refused), "profile")
         answer |= {
-            "error": f"{count} of {counted(len(rows), 'file')} and {wrong} were not seeded",
+            "error": f"{len(refused)} of {counted(len(rows), 'file')} and {wrong} were not seeded",
             "reason": done.errors[0].code,
             "remediation": "The others were seeded. Do not try again now: a person has to look at these.",
         }
-    return {**answer, "message": _message(done)}
+    written = sum(each.revision is not None for each in done.files)
+    said = f"{written} written, {len(done.files) - written} unchanged, {len(refused)} refused."
+    if conflicts := sum(len(each.conflicts) for each in done.files):
+        said += f" {conflicts} in conflict: the targets' entries stay, and a person settles it."
+    return {**answer, "message": said}
 
 
 def _row(plan: FilePlan) -> dict[str, Any]:
@@ -177,20 +177,10 @@ def _row(plan: FilePlan) -> dict[str, Any]:
     }
 
 
-def _refused_row(refusal: SeedRefusal) -> dict[str, Any]:
-    error = refusal.error
-    row: dict[str, Any] = {"entity": refusal.target, "refused": error.code}
+def _refused_row(entity: str, error: CatmemError) -> dict[str, Any]:
+    row: dict[str, Any] = {"entity": entity, "refused": error.code}
     if isinstance(error, OverBudgetError):
         row |= {"size": error.size, "limit": error.limit, "over_by": error.size - error.limit}
     if isinstance(error, RefusedError) and error.drift_backup is not None:
         row |= {"drift_backup": error.drift_backup}
     return row
-
-
-def _message(done: SeedPlan) -> str:
-    written = sum(each.revision is not None for each in done.files)
-    conflicts = sum(len(each.conflicts) for each in done.files)
-    said = f"{written} written, {len(done.files) - written} unchanged, {len(done.refused)} refused."
-    if conflicts:
-        said += f" {conflicts} in conflict: the targets' entries stay, and a person settles it."
-    return said

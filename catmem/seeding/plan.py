@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, NamedTuple, TypedDict
@@ -13,12 +13,14 @@ from catmem.config.config import Taxonomy
 from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, profile_names
 from catmem.errors import CatmemError, ConfigError
+from catmem.files import shown_path
 from catmem.model.version import Version
 from catmem.names import known_target
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import FilePlan, Parts, Resolve, conflict_id
 from catmem.store.contract import Snapshot
+from catmem.workspace.change_plan import ChangePlan, RefusedChange
 from catmem.workspace.root import Root, load_each
 
 
@@ -82,35 +84,21 @@ class SeedRequest:
         return replace(self, targets=targets, categories=tuple(dict.fromkeys(slugs)))
 
 
-class SeedRefusal(NamedTuple):
-    """A file that was not seeded, or would not be, and why."""
-
-    target: str
-    error: CatmemError
-
-
-@dataclass(frozen=True, slots=True)
-class SeedPlan:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeedPlan(ChangePlan):
     """What a seed would do, or did: one plan for each file, in the order of the targets, and the files left alone.
 
-    ``warnings`` are the ``notes`` that are about files.
-    ``unreadable`` is what is wrong with profiles that may be targets too, where the targets were not named. ``clocks``
+    Where the targets were not named, what is wrong with profiles that may be targets is ``refused`` too. ``clocks``
     say by target and by the key of their words how old entries without a date of their own are; with them stands what
     the plan was made of.
     """
 
     asked: SeedRequest = field(repr=False)
-    files: tuple[FilePlan, ...]
-    refused: tuple[SeedRefusal, ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
     parts: Mapping[str, Parts] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)
     read: Mapping[str, Snapshot] = field(repr=False, compare=False)
     clocks: Mapping[str, Mapping[str, list[str]]] = field(repr=False, compare=False)
-    unreadable: tuple[CatmemError, ...] = ()
-    done: bool = False
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -118,19 +106,9 @@ class SeedPlan:
         return tuple(self.asked.targets or ())
 
     @property
-    def changes(self) -> bool:
-        """Whether any file would change."""
-        return any(each.changes for each in self.files)
-
-    @property
     def in_sync(self) -> bool:
         """Whether there is nothing to do, nothing refused, no open conflict, and a whole lock."""
-        return not (self.lock.notes or self.errors or self.changes or any(each.conflicts for each in self.files))
-
-    @property
-    def errors(self) -> list[CatmemError]:
-        """Why files are not seeded, and what is wrong with profiles that may be targets."""
-        return [*(each.error for each in self.refused), *self.unreadable]
+        return not (self.lock.notes or self.refused or self.changes or any(each.conflicts for each in self.files))
 
     @property
     def exit_status(self) -> int:
@@ -140,15 +118,11 @@ class SeedPlan:
 
     def __json__(self) -> dict[str, Any]:
         ahead = {} if self.done else {"as_of": self.asked.day, "in_sync": self.in_sync}
-        files = [
-            _file_dict(each) | ({"revision": each.revision, "notes": each.notes} if self.done else {})
-            for each in self.files
-        ]
-        rest = {"refused": self.refused, "unreadable": self.unreadable, "notes": self.notes}
-        return {"source": self.asked.source, **ahead, "files": files, **rest}
+        said = {"files": [_file_dict(each, done=self.done) for each in self.files]}
+        return {"source": self.asked.source, **ahead, **said, "refused": self.refused, "notes": self.notes}
 
 
-def _file_dict(plan: FilePlan) -> dict[str, Any]:
+def _file_dict(plan: FilePlan, *, done: bool) -> dict[str, Any]:
     return {
         "target": plan.target,
         "source": plan.source,
@@ -174,6 +148,7 @@ def _file_dict(plan: FilePlan) -> dict[str, Any]:
             }
             for each in plan.withheld
         ],
+        **({"revision": plan.revision, "notes": plan.notes} if done else {}),
     }
 
 
@@ -186,6 +161,11 @@ def _version_dict(version: Version | None) -> dict[str, Any]:
 
 EPHEMERAL_TIER = 3
 """Profiles of this tier and beyond live for one task: they get a slice as text, and files only when they are named."""
+
+
+def refused_profiles(errors: Iterable[CatmemError]) -> list[RefusedChange]:
+    """What is wrong with profiles that may be targets."""
+    return [RefusedChange(shown_path(error.path or "profiles"), error) for error in errors]
 
 
 class SeedOrder(NamedTuple):

@@ -24,7 +24,7 @@ from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, known_profiles, seed_chain, seed_order
+from catmem.seeding.plan import SeedPlan, SeedRequest, known_profiles, refused_profiles, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedRecord
 from catmem.seeding.slices import (
     CLONED_HINT,
@@ -47,6 +47,7 @@ from catmem.staleness.freshness import DATED_BY
 from catmem.staleness.lineage import clocks_of
 from catmem.store.contract import Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
+from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.history import refuse_bounded
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import hermes_edits
@@ -62,15 +63,15 @@ def plan_seed(workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profil
     with one_reading():
         unreadable: tuple[CatmemError, ...] = ()
         if asked.targets is None:
-            loaded, wrong = load_each(workspace)
+            loaded, broken = load_each(workspace)
             profiles = {profile.name: profile for profile in loaded}
             order = seed_order(workspace, profiles)
             asked = replace(asked, targets=order.targets(workspace.profile(asked.source).name))
-            unreadable = (*wrong, *order.unreadable)
+            unreadable = (*broken, *order.unreadable)
             if unreadable and not asked.targets:
                 raise unreadable[0]
         plan = _Planning(workspace, asked.checked(workspace.config.taxonomy), profiles).plan()
-        return replace(plan, unreadable=unreadable) if unreadable else plan
+        return replace(plan, refused=(*plan.refused, *refused_profiles(unreadable)))
 
 
 def slices_of(plan: SeedPlan) -> dict[str, str]:
@@ -141,23 +142,22 @@ class _Planning:
 
     def plan(self) -> SeedPlan:
         files: list[FilePlan] = []
-        refused: list[SeedRefusal] = []
+        refused: list[RefusedChange] = []
         for target, offered in self.offers().items():
             self._refuse_emptied(target, offered)
             for name, profile in self.profiles.items():
                 try:
                     found = self._file(profile, target, offered)
                 except CatmemError as error:
-                    refused.append(SeedRefusal(f"{name}/{target}", error))
+                    refused.append(RefusedChange(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.profiles)}
+        order = {name: index for index, name in enumerate(self.profiles)}
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *warnings),
-            warnings=tuple(warnings),
+            notes=(*self._about_lock(files), *self._about_files(files)),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,

@@ -7,7 +7,6 @@ merge it badly: then less is known of what was seeded, and a seed adds what is m
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -17,12 +16,9 @@ from typing import Any, NamedTuple
 from catmem.clock import read_date
 from catmem.errors import ConfigError
 from catmem.names import is_entity, slugify
-from catmem.text import counted
 
 LOCK_NAME = "catmem.seed.lock"
 VERSION = 1
-
-_ID = re.compile(r"b2:[0-9a-f]{8,128}")
 
 
 class Seeded(NamedTuple):
@@ -62,7 +58,7 @@ Records = dict[tuple[str, str], SeedRecord]
 
 @dataclass(frozen=True, slots=True)
 class SeedLock:
-    """The records by ``(target, source)``, and what had to be left out of a file that is not whole (``notes``)."""
+    """The records by ``(target, source)``, and why a file is not whole (``notes``)."""
 
     records: Mapping[tuple[str, str], SeedRecord] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -114,53 +110,49 @@ class SeedLock:
 def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
     """The lock in a file's bytes; none at all gives one without records.
 
-    What cannot be read is left out and named in ``notes``. Raises ``ConfigError`` (``lock_version``) for one that a
-    newer catmem wrote, which knows more than this one does.
+    One that is not whole is read as one without records, and ``notes`` say why. Raises ``ConfigError``
+    (``lock_version``) for one that a newer catmem wrote, which knows more than this one does.
     """
     try:
-        text = data.decode()
+        said = json.loads(data) if data.strip() else {"version": VERSION, "seeds": {}}
+        version = said.get("version") if isinstance(said, dict) else None
+        if isinstance(version, int) and version > VERSION:
+            raise ConfigError(
+                f"is of version {version}, and this catmem knows version {VERSION}",
+                code="lock_version",
+                path=path,
+                hint="Nothing was seeded. Use the newer catmem that wrote it.",
+            )
+        return SeedLock(_records(said))
     except UnicodeDecodeError as error:
-        return SeedLock(notes=(f"cannot be read: not UTF-8: byte {error.start}",))
-    if not text.strip():
-        return SeedLock()
-    return _read(text, path)
+        why = f"not UTF-8: byte {error.start}"
+    except json.JSONDecodeError as error:
+        why = f"line {error.lineno}: {error.msg}"
+    except RecursionError:
+        why = "nested too deep"
+    except (AttributeError, KeyError, TypeError, ValueError):
+        why = "it is not what a seed wrote"
+    return SeedLock(notes=(f"cannot be read: {why}",))
 
 
-def _read(text: str, path: str | None) -> SeedLock:
-    try:
-        data = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        where = f"line {error.lineno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else "nested too deep"
-        return SeedLock(notes=(f"cannot be read: {where}",))
-    version = data.get("version") if isinstance(data, dict) else None
-    if isinstance(version, int) and version > VERSION:
-        raise ConfigError(
-            f"is of version {version}, and this catmem knows version {VERSION}",
-            code="lock_version",
-            path=path,
-            hint="Nothing was seeded. Use the newer catmem that wrote it.",
-        )
-    if not isinstance(data, dict) or not isinstance(data.get("seeds"), dict):
-        return SeedLock(notes=("cannot be read: it has no seeds",))
-    texts = data.get("texts")
-    texts = texts if isinstance(texts, dict) else {}
-    known = {each: said for each, said in texts.items() if _ID.fullmatch(each) and _is_text(said)}
-    records: Records = {}
-    bad, lost = list[str](), list[str]()
-    for target, sources in data["seeds"].items():
-        for source, said in sources.items() if isinstance(sources, dict) else ():
-            found = _record(target, source, said, known)
-            name = f"{target} from {source}"
-            if found is None:
-                bad.append(name[:120])
-                continue
-            records[target, source], missing = found
-            lost += [name] * missing
-    notes = [f"has records that cannot be read: {', '.join(bad[:5])}"] if bad else []
-    if lost:
-        where = ", ".join(list(dict.fromkeys(lost))[:5])
-        notes.append(f"names {counted(len(lost), 'entry', 'entries')} of which it has no text ({where})")
-    return SeedLock(records, tuple(notes))
+def _records(said: Any) -> Records:  # noqa: ANN401 - JSON data
+    """The records of the data of a lock. Raises one of the errors of wrong data for what no seed writes."""
+    texts, records = said.get("texts", {}), Records()
+    for target, sources in said["seeds"].items():
+        for source, record in sources.items():
+            kept, day = record.get("kept", {}), read_date(record["date"])
+            entries = tuple(
+                Seeded(category, each, texts[each], kept.get(each))
+                for category, ids in record["entries"].items()
+                for each in ids
+            )
+            names = [target, source, *(each for entry in entries for each in entry if each is not None)]
+            names += [name for name in (record["revision"], record["digest"]) if name is not None]
+            is_right = is_entity(target) and is_entity(source) and all(map(_is_category, record["entries"]))
+            if day is None or not is_right or not all(map(_is_text, names)):
+                raise ValueError(target)
+            records[target, source] = SeedRecord(target, source, record["revision"], record["digest"], day, entries)
+    return records
 
 
 @lru_cache(maxsize=1024)
@@ -168,27 +160,9 @@ def _is_category(name: str) -> bool:
     return name != "" and slugify(name) == name
 
 
-def _is_text(said: Any) -> bool:  # noqa: ANN401 - JSON data
+def _is_text(said: object) -> bool:
     """Whether it is a text that a file can hold: JSON may spell half a character."""
     return isinstance(said, str) and said.encode(errors="replace").decode() == said
-
-
-def _record(target: str, source: str, data: Any, texts: Mapping[str, str]) -> tuple[SeedRecord, int] | None:  # noqa: ANN401 - JSON data
-    """The record that the data are, if they are one, and of how many entries it has no text."""
-    day = read_date(data.get("date")) if isinstance(data, dict) else None
-    entries = data.get("entries") if isinstance(data, dict) else None
-    if not (is_entity(target) and is_entity(source)) or day is None or not isinstance(entries, dict):
-        return None
-    revision, digest, kept = (data.get(key) for key in ("revision", "digest", "kept"))
-    named = [(category, each) for category, ids in entries.items() for each in (ids if isinstance(ids, list) else ())]
-    kept = kept if isinstance(kept, dict) else {}
-    seeded = tuple(
-        Seeded(category, each, texts[each], kept[each] if _is_text(kept.get(each)) else None)
-        for category, each in named
-        if isinstance(each, str) and each in texts and _is_category(category)
-    )
-    revision, digest = revision if _is_text(revision) else None, digest if _is_text(digest) else ""
-    return SeedRecord(target, source, revision, digest, day, seeded), len(named) - len(seeded)
 
 
 # --- merging --------------------------------------------------------------------------------------------------------

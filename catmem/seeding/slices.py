@@ -163,6 +163,11 @@ class FilePlan:
     notes: tuple[str, ...] = ()
 
     @property
+    def name(self) -> str:
+        """The target."""
+        return self.target
+
+    @property
     def changes(self) -> bool:
         """Whether the file would change."""
         return self.before != self.after

@@ -50,12 +50,12 @@ class RefusedChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ChangePlan:
-    """What becomes of files, or became of them (``done``): the ``changes``, also of files that stay as they are.
+    """What becomes of ``files``, also of those that stay as they are, or became of them (``done``).
 
     ``notes`` are about all of them.
     """
 
-    changes: tuple[Any, ...] = ()
+    files: tuple[Any, ...] = ()
     notes: tuple[str, ...] = ()
     refused: tuple[RefusedChange, ...] = ()
     done: bool = False
@@ -63,7 +63,12 @@ class ChangePlan:
     @property
     def changed(self) -> list[Any]:
         """The changes of files that are other ones then."""
-        return [each for each in self.changes if each.changes]
+        return [each for each in self.files if each.changes]
+
+    @property
+    def changes(self) -> bool:
+        """Whether any file would change."""
+        return bool(self.changed)
 
     @property
     def errors(self) -> list[CatmemError]:
@@ -76,7 +81,7 @@ class ChangePlan:
         return max((error.exit_status for error in self.errors), default=0)
 
     def __json__(self) -> dict[str, Any]:
-        files = [{**jsonable(each), "written": self.done and each.changes} for each in self.changes]
+        files = [{**jsonable(each), "written": self.done and each.changes} for each in self.files]
         return {"files": files, "notes": self.notes, "refused": self.refused, "written": self.done}
 
 
@@ -96,12 +101,12 @@ def apply(plan: P, write: Callable[[C], C], *, at_once: int = 1) -> P:
     # Most of a write is waiting for the disk, which confirms several at once as fast as one.
     with ThreadPoolExecutor(at_once) as pool:
         try:
-            made = list(map(tried, plan.changes) if at_once == 1 else pool.map(tried, plan.changes))
+            made = list(map(tried, plan.files) if at_once == 1 else pool.map(tried, plan.files))
         finally:
             pool.shutdown(cancel_futures=True)
     refused = [each for each in made if isinstance(each, RefusedChange)]
     done = tuple(each for each in made if not isinstance(each, RefusedChange))
-    return replace(plan, changes=done, refused=(*plan.refused, *refused), done=True)
+    return replace(plan, files=done, refused=(*plan.refused, *refused), done=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -276,7 +276,7 @@ def _planned_seeds(
     found: dict[str, SeedState] = {}
     for target in targets:
         files = [each for each in plan.files if each.target.partition("/")[0] == target.name]
-        problems = [each.error for each in plan.refused if each.target.partition("/")[0] == target.name]
+        problems = [each.error for each in plan.refused if each.name.partition("/")[0] == target.name]
         found[target.name] = SeedState(
             source,
             arriving=sum(each.count(*_ARRIVING) for each in files),

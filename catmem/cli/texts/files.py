@@ -83,7 +83,7 @@ def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChang
 
     Of files that stay as they are only what is ``said`` of the entries is shown.
     """
-    for each in plan.changes:
+    for each in plan.files:
         if each.changes and not plan.done and not call.values.get("check"):
             emit(diff_of(each))
         say_all(f"warning: {warning}" for warning in each.warnings)
@@ -120,19 +120,19 @@ def _plan(plan: ChangePlan, call: Call) -> None:
         _migrated(plan, call)
         return
     show_plan(plan, call, "formatted")
-    verb, count = "changed" if plan.done else "would be changed", len(plan.changes)
+    verb, count = "changed" if plan.done else "would be changed", len(plan.files)
     say(f"{len(plan.changed)} of {count} {plural(count, 'file')} {verb}")
 
 
 def _migrated(plan: ChangePlan, call: Call) -> None:
     if list(call.values["files"]) == ["-"] and not call.values["dry_run"]:
-        for each in plan.changes:
+        for each in plan.files:
             emit_text(each.after)
             say_all(f"warning: {warning}" for warning in each.warnings)
             say(f"-: {_counted(each.about)}")
         return
     show_plan(plan, call, "migrated", lambda each: _counted(each.about))
-    for each in plan.changes:
+    for each in plan.files:
         if not plan.done:
             emit(columns(_rows(each.about)))
         if each.about.title is not None:
@@ -260,7 +260,7 @@ def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
         say_all(f"{each.target}: {note}" for note in each.notes)
     say_all(plan.notes)
     for refusal in plan.refused:
-        say(f"{refusal.target}: refused")
+        say(f"{refusal.name}: refused")
         print_error(refusal.error)
 
 

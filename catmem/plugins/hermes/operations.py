@@ -188,7 +188,6 @@ def sync(
     found = find_home(home)
     workspace = _workspace(call, found)
     shown: list[dict[str, Any]] = []
-    unreadable: Sequence[CatmemError] = ()
     status = 0
     with closing(workspace.store):
         homes = list(all_homes(found).values())
@@ -197,14 +196,13 @@ def sync(
         for each in [source] if source is not None else _sources(workspace, homes):
             asked = SeedRequest(each, names or None, as_of=as_of, replace_cloned=replace_cloned)
             plan = settle_in(partial(plan_sync, workspace, homes, asked))
-            unreadable = plan.unreadable
             done = plan if dry_run else workspace.apply_seed(plan)
             status = max(status, done.exit_status)
             shown.append(jsonable(done))
             call.show(done)
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")
-    return Outcome(None, {"dry_run": dry_run, "syncs": shown}, unreadable, status)
+    return Outcome(None, {"dry_run": dry_run, "syncs": shown}, status=status)
 
 
 def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> None:

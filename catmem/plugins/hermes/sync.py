@@ -17,10 +17,11 @@ from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.model.layout import in_shared, is_shared
 from catmem.names import TARGETS
 from catmem.plugins.hermes.setup_homes import HermesConfig, Home, read_config
-from catmem.seeding.plan import SeedPlan, SeedRefusal, SeedRequest, seed_order
+from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.seeding.slices import CLONED_HINT, FilePlan, Resolve
 from catmem.text import size_of
+from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.stores import hermes_edits
@@ -64,11 +65,12 @@ def plan_sync(
         try:
             kept.append(_for_hermes(workspace, each, home, asked.day))
         except CatmemError as error:
-            refused.append(SeedRefusal(each.target, error))
+            refused.append(RefusedChange(each.target, error))
     mended = {each.target for each in kept if each.changes}
     left = [each for name in (source, *names) for each in unshared(workspace, name) if each not in mended]
     notes = (*plan.notes, *map(on_unshared, left))
-    return replace(plan, files=tuple(kept), refused=tuple(refused), unreadable=unreadable, notes=notes)
+    refused += refused_profiles(unreadable)
+    return replace(plan, files=tuple(kept), refused=tuple(refused), notes=notes)
 
 
 def unshared(workspace: Workspace, name: str) -> list[str]:

@@ -33,7 +33,7 @@ def _list(plan: SortPlan, _: Call) -> None:
 
 
 def _sorted(file: SortedFile, call: Call) -> None:
-    plan, dry_run, (change,) = file.plan, not file.done.done, file.done.changes
+    plan, dry_run, (change,) = file.plan, not file.done.done, file.done.files
     done: SortedEntries = change.about
     kept = [line for line in file.lines if line.secret and line.choice == STAYS]
     counts = ", ".join(f"{category} {number:,}" for category, number in done.counts.items())

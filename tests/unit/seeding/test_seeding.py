@@ -284,7 +284,7 @@ def test_an_unfinished_merge_of_git_in_a_target_stays_as_it_is(workspace):
     put_bytes(workspace, "neo/user", MARKED)
     edit(workspace, "Likes tea.", "Likes black tea.")
     for result in (seed(workspace, "neo", "ann"), seed(workspace, "neo", "ann")):
-        assert [(each.target, each.error.code, each.error.line) for each in result.refused] == [
+        assert [(each.name, each.error.code, each.error.line) for each in result.refused] == [
             ("neo/user", "unmerged", 2)
         ]
         assert result.exit_status == 3
@@ -296,7 +296,7 @@ def test_markers_that_come_after_the_plan_are_refused_as_well(workspace):
     plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
     put_bytes(workspace, "neo/user", MARKED)
     result = workspace.apply_seed(plan)
-    assert [(each.target, each.error.code) for each in result.refused] == [("neo/user", "unmerged")]
+    assert [(each.name, each.error.code) for each in result.refused] == [("neo/user", "unmerged")]
     assert text_of(workspace) == MARKED
 
 
@@ -305,7 +305,7 @@ def test_a_check_sees_a_destroyed_target_also_where_nothing_would_change(workspa
     seed(workspace, "neo", "ann")
     put_bytes(workspace, "neo/user", data)
     plan = workspace.plan_seed("boss", as_of=DAY)
-    assert [(each.target, each.error.code) for each in plan.refused] == [("neo/user", code)]
+    assert [(each.name, each.error.code) for each in plan.refused] == [("neo/user", code)]
     assert not plan.in_sync
 
 
@@ -392,11 +392,11 @@ def test_what_is_wrong_with_some_seeds_stops_no_other(tmp_path, profiles, codes)
     workspace = seed_root(tmp_path, profiles={"ann": "tier: 2\n", **profiles})
     plan = workspace.plan_seed("boss", as_of=DAY)
     assert plan.targets == ("neo",)
-    assert [error.code for error in plan.unreadable] == codes
+    assert [error.code for error in plan.errors] == codes
     assert (plan.in_sync, plan.exit_status) == (False, 2)
     result = workspace.apply_seed(plan)
     assert [each.target for each in result.files] == ["neo/user"]
-    assert (result.exit_status, [each["code"] for each in jsonable(result)["unreadable"]]) == (2, codes)
+    assert (result.exit_status, [each["error"]["code"] for each in jsonable(result)["refused"]]) == (2, codes)
     assert bodies(workspace)
 
 
@@ -436,7 +436,7 @@ def test_a_target_that_no_tool_can_read_is_refused_and_the_others_go_on(workspac
     result = seed(workspace, "ann", "neo")
     assert text_of(workspace) == NEO
     (refusal,) = result.refused
-    assert (refusal.target, type(refusal.error), refusal.error.code) == ("ann/user", DriftError, "not_utf8")
+    assert (refusal.name, type(refusal.error), refusal.error.code) == ("ann/user", DriftError, "not_utf8")
     assert result.exit_status == 3
     assert workspace.store.peek("ann/user") == b"## Talk\ncaf\xe9\n"
 

@@ -366,7 +366,7 @@ def test_on_drift_refuse_keeps_a_copy_and_the_others_go_on(place, opened, where)
     plan = workspace.plan_seed("boss", ["ann", "neo"], as_of=DAY)
     result = workspace.apply_seed(plan, on_drift="refuse" if where == "call" else None)
     (refusal,) = result.refused
-    assert (refusal.target, refusal.error.code, result.exit_status) == ("ann/user", "drift", 3)
+    assert (refusal.name, refusal.error.code, result.exit_status) == ("ann/user", "drift", 3)
     assert Path(refusal.error.drift_backup).read_text(encoding="utf-8") == text
     assert user(place, "ann").read_text(encoding="utf-8") == text
     assert bodies(workspace)[0] == "Likes green tea."

@@ -221,7 +221,7 @@ def sorted_by_hand(workspace):
 
 def repaired(workspace):
     put(workspace.path("neo", "user"), b"## Work\nna\xefve\n")
-    write_repaired(workspace, *plan_repair(workspace, "neo/user").changes)
+    write_repaired(workspace, *plan_repair(workspace, "neo/user").files)
 
 
 def seeded(workspace):
@@ -268,7 +268,7 @@ REFUSED_WAYS = {
 
 def _old_repair(workspace):
     put(workspace.path("neo", "user"), b"## Work\nna\xefve\n")
-    (plan,) = plan_repair(workspace, "neo/user").changes
+    (plan,) = plan_repair(workspace, "neo/user").files
     put(workspace.path("neo", "user"), FILE)
     return plan
 

@@ -116,7 +116,7 @@ class DocumentWrite(OperationsWrite):
         session = self.asked.session
         if session is None:
             return
-        entry = next((each for each in gone_entries(document, new) if not self.knows(each)), None)
+        entry = next((each for each in gone_entries(document.entries, new.entries) if not self.knows(each)), None)
         if entry is not None:
             raise unseen(entry, self.terms)
         heading = session.lost_heading(self.terms.entity, document, new)

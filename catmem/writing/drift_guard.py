@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -303,10 +303,10 @@ class Sessions:
         return session
 
 
-def gone_entries(old: Document, new: Document) -> Iterator[Entry]:
-    """The entries of a document that another one lacks, in their category and as they are written."""
-    left = Counter((entry.category, entry.raw) for entry in new.entries)
-    for entry in old.entries:
+def gone_entries(old: Sequence[Entry], new: Sequence[Entry]) -> Iterator[Entry]:
+    """The entries that others lack, in their category and as they are written; of equal ones as many as are gone."""
+    left = Counter((entry.category, entry.raw) for entry in new)
+    for entry in old:
         left[entry.category, entry.raw] -= 1
         if left[entry.category, entry.raw] < 0:
             yield entry

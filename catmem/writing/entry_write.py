@@ -28,7 +28,7 @@ from catmem.errors import (
 from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, UNREAD, Change, Current, OnDrift, Revision, unknown_revision
+from catmem.store.contract import PERSON, UNREAD, Current, OnDrift, Revision, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
@@ -72,7 +72,6 @@ class Write(Attempt, ABC):
     is_hidden = False
     """Whether the revision that it was made on is a proposal, of which its writer may not know."""
     current: Current
-    """What is there, under the lock."""
 
     def __init__(self, root: Root, asked: Request) -> None:
         """Nothing is looked at yet."""
@@ -89,13 +88,10 @@ class Write(Attempt, ABC):
         """What becomes of a memory file."""
         self.before: str | None = None
         """The text that the write was made on; ``None`` as long as no new one was made of it."""
-        self.data = b""
-        """The new text; the very object that is there if there is nothing to change."""
         self.alerted = self.waits = False
         """Whether it was refused once for its words; whether it waits for a person."""
         self.note: dict[str, Any] = {}
         """What goes on the record."""
-        self.change = Change()
 
     @property
     def actor(self) -> str | None:

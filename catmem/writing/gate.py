@@ -1,8 +1,8 @@
 """The gate: the one place where a write of a root reaches its store.
 
 A writer makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
-audit log. Here is decided, too, which refusals are enforced for which entity:
-``rollout`` of ``catmem.yaml``, decided by the name of the entity.
+audit log. Here is decided, too, which refusals are let pass: by ``rollout`` of ``catmem.yaml``, by a bypass, and by the
+shadow mode of ``approval``.
 
 ::
 
@@ -15,25 +15,22 @@ audit log. Here is decided, too, which refusals are enforced for which entity:
 from __future__ import annotations
 
 import re
+import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import date
 from functools import partial
-from typing import NamedTuple, Self
+from typing import Self
 
 from catmem import clock
-from catmem.audit.recording import record
-from catmem.clock import read_date
+from catmem.config.profile import is_root
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
-from catmem.model.document import Entry
-from catmem.names import is_declared
-from catmem.store.audit_log import AuditLine, bounded
+from catmem.store.audit_log import AuditLine, AuditLog, bounded
 from catmem.store.contract import (
     EXTERNAL,
     PERSON,
+    SIDECAR,
     Change,
     Current,
     Snapshot,
@@ -50,8 +47,17 @@ from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.terms import check_threats
 
+DECIDES = "decision "
+"""How the ``op_id`` of a decision on a proposal begins: no other write may block it."""
 
-@dataclass(slots=True)
+_MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
+"""Codes of refusals of what was made on another text than the one that is there."""
+_NUMBER = re.compile(r"[0-9]{1,18}")
+_SCANNED = 4_000
+_COUNTING = threading.Lock()
+
+
+@dataclass
 class Attempt:
     """One write that a caller wants to make, from the first check to its end: what is raised inside is its refusal.
 
@@ -69,17 +75,16 @@ class Attempt:
     dry_run: bool = False
     store: Store | None = None
     passed: list[CatmemError] = field(default_factory=list)
-    """Refusals that were not enforced."""
+    """Refusals that were let pass, each code once."""
     bypassed: bool = False
-    """Whether one of them would have been, but for a bypass."""
+    """Whether one of these would have been enforced, but for a bypass."""
+    change: Change = field(default_factory=Change)
+    current: Current | None = None
+    """What was there when the new text was made of it, under the lock."""
+    data: bytes = b""
+    """The new text; the very object that is there if there is nothing to change."""
     snapshot: Snapshot | None = None
     """What the store answered."""
-    would_wait: bool = False
-    """Whether it would have waited for a person, but for the shadow mode of ``approval``."""
-    _made_on: Current | None = None
-    _unchanged: bool = False
-    _waits: bool = False
-    _merged: bool = False
     _begun: float = 0.0
 
     def __enter__(self) -> Self:
@@ -95,16 +100,20 @@ class Attempt:
     def refuse(self, error: CatmemError) -> None:
         """Raise a refusal where refusals of its kind are enforced; elsewhere the attempt goes on.
 
-        This is for refusals that a rollout may let pass; ``bad_signature`` is one where there is no signature at all. A
+        This is for refusals that may be let pass; ``bad_signature`` is one where there is no signature at all. A
         wrong signature, and whatever else has to be refused always, is raised.
         """
         if not self._lets_pass(error):
             raise error
-        self.passed.append(error)
+        if error.code not in {each.code for each in self.passed}:
+            self.passed.append(error)
 
     def _lets_pass(self, error: CatmemError) -> bool:
         from catmem.audit.rollout import SOFT, current_bypass, enforces
 
+        if isinstance(error, ApprovalError):
+            policy = self.workspace.config.approval
+            return policy is not None and policy.shadow
         if error.code not in SOFT:
             return False
         if not enforces(self.workspace.config.rollout, self.entity):
@@ -126,29 +135,20 @@ class Attempt:
         """
         self.agent = change.agent
         is_free = approved or change.waits
-        if not is_free and (change.op_id or "").startswith(DECIDES):
-            raise EditError(
-                f"an op_id that begins with {DECIDES.strip()!r} is that of a proposal",
-                code="bad_operation",
-                hint="Nothing was written. Choose another op_id.",
-            )
-        self._check_names(change)
+        self._check_names(change, is_free=is_free)
         if change.agent == PERSON:
             change = replace(change, person=person_name(self.workspace.root))
+        self.change = change
         if expected is not None:
             self.prev = expected
 
         def watched(current: Current) -> bytes:
             if writer_of(change) not in {PERSON, EXTERNAL}:
                 refuse_signs(self.workspace, self.entity, current.data, self._store)
-            data = update(current)
+            self.current, self.data = current, update(current)
             if not is_free:
-                self.hold_back(change, current, data)
-            self._made_on = current
-            self._waits = change.waits
-            self._unchanged = data == current.data and not change.is_always_recorded
-            self._merged = bool(change.merges) or (current.base is not None and expected is not None)
-            return data
+                self._hold_back(change, current)
+            return self.data
 
         commit = partial(tried, self._store) if self.dry_run else self._store.commit
         try:
@@ -161,8 +161,14 @@ class Attempt:
             self.snapshot = commit(self.entity, expected, watched, replace(change, on_drift="merge"))
         return self.snapshot
 
-    def _check_names(self, change: Change) -> None:
+    def _check_names(self, change: Change, *, is_free: bool) -> None:
         """Raise ``EditError`` for a name that holds what no text may hold: it is kept as long as the revision."""
+        if not is_free and (change.op_id or "").startswith(DECIDES):
+            raise EditError(
+                f"an op_id that begins with {DECIDES.strip()!r} is that of a proposal",
+                code="bad_operation",
+                hint="Nothing was written. Choose another op_id.",
+            )
         role = change.note.get("envelope", {}).get("role_id")
         for key, said in (("op_id", change.op_id), ("role_id", role)):
             try:
@@ -173,18 +179,19 @@ class Attempt:
                 error.key = key
                 raise
 
-    def hold_back(self, change: Change, current: Current, data: bytes) -> None:
-        """Raise ``ApprovalError`` for a write that has to wait, ``ProposalError`` for one on what waits itself."""
+    def _hold_back(self, change: Change, current: Current) -> None:
+        """Refuse a write that has to wait (``ApprovalError``), and one on what waits itself (``ProposalError``)."""
         self.refuse_proposal(current.revision)
-        policy = self.workspace.config.approval
-        if policy is None or not has_to_wait(self.workspace, self.entity, change, current.data, data):
+        if self.workspace.config.approval is None:
             return
-        self.would_wait = policy.shadow
-        if not policy.shadow:
-            raise ApprovalError(
+        from catmem.writing.approval import has_to_wait
+
+        if has_to_wait(self.workspace, self.entity, change, current.data, self.data):
+            refusal = ApprovalError(
                 f"this change of {self.entity} by {change.agent} needs the approval of a person",
                 hint="Nothing was written. A person may make it; as a write of entries it can wait as a proposal.",
             )
+            self.refuse(refusal)
 
     def refuse_proposal(self, revision: str) -> None:
         """Raise ``ProposalError`` (``on_proposal``) if the revision is the branch of a proposal."""
@@ -199,18 +206,21 @@ class Attempt:
     def notes(self) -> tuple[str, ...]:
         """What to tell the writer of refusals that were not enforced, one line each."""
         why = "a bypass is on" if self.bypassed else "they are not enforced yet"
-        shadowed = ("this write would have waited for a person; approval is in shadow mode",) if self.would_wait else ()
-        return shadowed + tuple(
-            f"this write would have been refused ({error.code}); such refusals are let pass since {why}"
+        return tuple(
+            "this write would have waited for a person; approval is in shadow mode"
+            if isinstance(error, ApprovalError)
+            else f"this write would have been refused ({error.code}); such refusals are let pass since {why}"
             for error in self.passed
         )
+
+    # --- the line of the audit log ---------------------------------------------------------------------------------
 
     def line(self, seconds: float, error: BaseException | None) -> AuditLine:
         """The attempt as a line of the audit log."""
         status, reason = self._outcome(error)
         prev, head = None if self.prev is None else str(self.prev), self._head()
-        if prev is None and self._made_on is not None and self.snapshot is not None:
-            prev = self._made_on.revision
+        if prev is None and self.current is not None and self.snapshot is not None:
+            prev = self.current.revision
         met = str(head) if status == "conflict" and head is not None else None
         # Who is refused may have given anything as a name.
         named = bounded if error is None else _without_secret
@@ -234,20 +244,25 @@ class Attempt:
         if self.snapshot is None and error is not None:
             reason = error.code if isinstance(error, CatmemError) else type(error).__name__
             return "conflict" if reason in _MET_NEWER else "refused", reason
-        if self.passed or self.would_wait:
-            codes = ",".join(dict.fromkeys([each.code for each in self.passed] + ["needs_approval"] * self.would_wait))
-            return "bypassed" if self.bypassed else "shadowed", codes
-        if self.snapshot is None or self._unchanged:
+        if self.passed:
+            return "bypassed" if self.bypassed else "shadowed", ",".join(each.code for each in self.passed)
+        if self.snapshot is None or self._is_unchanged:
             return "unchanged", None
-        if self._made_on is None:
+        if self.current is None:
             return "retry", None
         if self.snapshot.branch:
-            return "waiting" if self._waits else "branch", None
-        return "merged" if self._merged else "ok", None
+            return "waiting" if self.change.waits else "branch", None
+        joins = self.change.merges or (self.current.base is not None and self.prev is not None)
+        return "merged" if joins else "ok", None
+
+    @property
+    def _is_unchanged(self) -> bool:
+        now = self.current
+        return now is not None and self.data == now.data and not self.change.is_always_recorded
 
     def _head(self) -> int | None:
         """The number of the head, as far as it is known: not of an entity that there is not."""
-        made = self.snapshot if self._made_on is not None and not self._unchanged else None
+        made = self.snapshot if self.current is not None and not self._is_unchanged else None
         if made is not None and made.revision is not None and not made.branch:
             return revision_number(made.revision)
         try:
@@ -280,13 +295,14 @@ def on_proposal(entity: str, revision: str) -> ProposalError:
 
 
 @contextmanager
-def checks(workspace: Root, entity: str, *, op: str, agent: str, recorded: bool = True) -> Iterator[None]:
+def checks(workspace: Root, entity: str, *, op: str, agent: str, recorded: bool = True) -> Iterator[Attempt]:
     """Checks that come before any attempt: what is raised inside is put down as a refused one."""
+    looked = Attempt(workspace, entity, op, agent)
     try:
-        yield
+        yield looked
     except CatmemError as error:
         if recorded:
-            note_refusal(workspace, entity, op=op, agent=agent, error=error)
+            record(workspace, looked.line(0.0, error))
         raise
 
 
@@ -306,80 +322,31 @@ def _without_secret(name: object) -> str:
     return "?" if any(each.rule in SECRETS for each in findings_in([str(name)[:_SCANNED]])) else bounded(name)
 
 
-_SCANNED = 4_000
+def audit_log(workspace: Root) -> AuditLog:
+    """The audit log of a root, whether it was begun or not."""
+    return AuditLog(workspace.root / SIDECAR)
 
 
-DECIDES = "decision "
-"""How the ``op_id`` of a decision on a proposal begins: no other write may block it."""
+def record(workspace: Root, line: AuditLine) -> None:
+    """Add a line to the audit log of a root.
 
-_MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
-"""Codes of refusals of what was made on another text than the one that is there."""
-_NUMBER = re.compile(r"[0-9]{1,18}")
-
-# --- what waits for a person: decided on the entries before and after, of those that the agent sees ------------------
-
-
-class _AttemptEnd(NamedTuple):
-    """What makes an entry another one, wherever it stands and however it is laid out."""
-
-    category: str
-    body: str
-    tags: str
-    verified: date | None
-
-    @classmethod
-    def of(cls, entry: Entry) -> _AttemptEnd:
-        day = read_date(entry.tags.get("verified_date"))
-        tags = sorted((key, value) for key, value in entry.tags.items() if day is None or key != "verified_date")
-        return cls(entry.category, entry.body, repr(tags), day)
-
-
-def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:
-    """Whether ``change``, which makes ``after`` of ``before``, waits by the policy of the root.
-
-    A person is free, and so is what is no memory file, or no text.
+    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
+    by default), and the operation is counted in ``Root.unlogged``. A folder that is no root gets no log.
     """
-    policy, writer = workspace.config.approval, writer_of(change)
-    if policy is None or is_declared(entity) or writer in {PERSON, EXTERNAL}:
-        return False
-    closes = policy.agents != "off" and _closes_unmerged(workspace, entity, change, writer)
-    if closes or before == after or policy.agents == "all":
-        return closes or before != after
-    from catmem.staleness.lineage import differing, histories_of
-
+    if not is_root(workspace.config):
+        return
     try:
-        changed = differing(workspace.parse(before), workspace.parse(after))
-    except CatmemError:  # what is no text cannot be changed by an agent; another check says so
-        return False
-    old, new = (Counter(map(_AttemptEnd.of, side)) for side in changed)
-    gone, come = old - new, new - old
-    if any(policy.categories.matches(each.category) for each in gone | come):
-        return True
-    taken = _taken(gone, come)
-    if policy.agents == "off" or not taken:
-        return False
-    (history,) = histories_of(workspace, entity, [workspace.profile(writer)])
-    return any(history.writers(each.body) != {writer} for each in taken)
+        audit_log(workspace).append(line)
+    except OSError as error:
+        with _COUNTING:
+            workspace.unlogged[line.status] += 1
+        import logging
 
-
-def _taken(gone: Counter[_AttemptEnd], come: Counter[_AttemptEnd]) -> list[_AttemptEnd]:
-    """What is gone, but for what only has a later day of verification now: each such entry stands for one."""
-    dated = sorted((each for each in come.elements() if each.verified), key=lambda each: each.verified or date.min)
-    taken = []
-    for each in sorted(gone.elements(), key=lambda each: each.verified or date.min):
-        later = (other for other in dated if other[:3] == each[:3] and str(other.verified) >= str(each.verified or ""))
-        now = next(later, None)
-        if now is None:
-            taken.append(each)
-        else:
-            dated.remove(now)
-    return taken
-
-
-def _closes_unmerged(workspace: Root, entity: str, change: Change, writer: str) -> bool:
-    """Whether it closes a branch of another writer and need not bring in its text."""
-    is_merge = change.op == "merge" and "dropped" not in change.note
-    return not is_merge and any(
-        each.is_branch and each.revision in change.merges and writer_of(each) != writer
-        for each in (workspace.store.log(entity) if change.merges else ())
-    )
+        logging.getLogger("catmem.audit").warning(
+            "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
+            workspace.root / SIDECAR,
+            error.strerror or error,
+            line.op,
+            ascii(line.entity_id),
+            line.status,
+        )

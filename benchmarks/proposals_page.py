@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.measure import Result
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from catmem.store.envelope import Envelope
     from catmem.tools.memory_tool import memory_tool
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.operation import Operation
+    from catmem.writing.request import Operation
     from catmem.writing.written import Written
 
 __version__ = "0.1.0"
@@ -66,7 +66,7 @@ _HOMES = {
     "catmem.linting.engine": ("lint",),
     "catmem.config.profile": ("Profile", "load_profile"),
     "catmem.prompt.prompt": ("Prompt", "build_prompt"),
-    "catmem.writing.operation": ("Operation",),
+    "catmem.writing.request": ("Operation",),
     "catmem.tools.memory_tool": ("memory_tool",),
     "catmem.workspace.workspace": ("Workspace",),
     "catmem.writing.written": ("Written",),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
+from catmem.audit.recording import audit_log
 from catmem.audit.rollout import SOFT, Bypass, current_bypass, enforces, place_of
 from catmem.clock import timestamp
 from catmem.config.json_schema import nearest, shown, suggestion
@@ -24,8 +25,7 @@ from catmem.names import FILE_NAMES
 from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
 from catmem.workspace.root import Root
-from catmem.writing.gate import audit_log
-from catmem.writing.operation import Action
+from catmem.writing.request import Action
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from catmem import clock
+from catmem.audit.recording import record
 from catmem.config.config import Rollout
 from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError, EditError, StoreError
@@ -23,7 +24,6 @@ from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine
 from catmem.store.contract import PERSON, SIDECAR
 from catmem.workspace.root import Root, person_name
-from catmem.writing.gate import record
 
 NAME = "bypass.json"
 LONGEST = timedelta(days=7)

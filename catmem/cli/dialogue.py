@@ -16,7 +16,7 @@ from catmem.config.config import Config
 from catmem.errors import ConfigError, EditError, NotUtf8Error, UnreadableError
 from catmem.model.version import Conflict, Version
 from catmem.text import DEFAULT_LIMITS, decode
-from catmem.writing.written import How
+from catmem.writing.request import How
 
 _WIDTH = 72
 _NARROWEST = len("e WORDS")

@@ -36,8 +36,7 @@ from catmem.staleness.review import Answered, Review, ReviewAnswer
 from catmem.text import counted
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
-from catmem.writing.written import How
+from catmem.writing.request import How, Operation
 
 _DECIDED = "what was decided before it stays, and the rest still waits."
 _ANSWERED = "what was answered before it is written, and running it again goes on."
@@ -215,7 +214,7 @@ def _side(entity: str, conflict: Conflict, **other: None) -> str:
 
 def _in_source(conflict: Conflict, own: Version) -> list[Operation]:
     """What makes the entry of the source say ``own``; one that the source removed comes back."""
-    from catmem.writing.operation import Operation
+    from catmem.writing.request import Operation
 
     theirs = conflict.theirs
     if theirs is None:

@@ -25,7 +25,8 @@ from catmem.names import is_declared
 
 if TYPE_CHECKING:
     from catmem.store.contract import Fault
-    from catmem.writing.written import How, Written
+    from catmem.writing.request import How
+    from catmem.writing.written import Written
 
 
 _SECONDS = 19

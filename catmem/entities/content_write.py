@@ -14,7 +14,6 @@ from catmem.envelopes.document_write import (
     AGAIN,
     ALIKE,
     head_of,
-    little_in_common,
     second_of_a_number,
     stale_before_drift,
 )
@@ -29,11 +28,10 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
-from catmem.model.pairing import jaccard, words_of
 from catmem.store.contract import EXTERNAL, Current
 from catmem.workspace.history import declared_of
 from catmem.writing.entry_write import Write
-from catmem.writing.matching import checked_expected
+from catmem.writing.request import checked_expected
 from catmem.writing.terms import check_threats
 
 
@@ -75,16 +73,12 @@ class ContentWrite(Write):
 
     def make(self) -> None:
         self._refuse_unseen()
-        self.before = self.text(self.current.data)
+        self.before = self.current.data.decode(errors="replace")
 
     def alert(self) -> None:
         asked = ALIKE if self.envelope is not None and self.envelope.alert else 0
-        least = max(asked, self.workspace.config.semantic_alert)
-        if least and not (self.asked.confirm or self.alerted):
-            old, new = (words_of(text.decode(errors="replace")) for text in (self.current.data, self.wanted))
-            alike = jaccard(old, new)
-            if old and alike < least:
-                self.warn(little_in_common(alike, least))
+        new = self.wanted.decode(errors="replace")
+        self.warn([(self.before or "", new)], max(asked, self.workspace.config.semantic_alert))
 
     def check_content(self) -> None:
         self.data = self._joined(self.current)

@@ -28,7 +28,7 @@ from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
 from catmem.workspace.root import Root
 from catmem.writing import gate
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id", "alert")
 """What a plain write may have; the first two it must. ``parents`` may stand in the place of ``prev_rev``."""

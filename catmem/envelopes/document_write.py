@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from catmem.config.access import Rights
 from catmem.config.json_schema import shown
 from catmem.config.profile import ORCHESTRATOR_TIER
-from catmem.envelopes.documents import overlap, plan_document, refuse_unseen_category
+from catmem.envelopes.documents import bodies_in, plan_document, refuse_unseen_category, words_replaced
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -28,9 +28,8 @@ from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.drift_guard import gone_entries
 from catmem.writing.entry_write import OperationsWrite, Write
-from catmem.writing.matching import hide_digests
-from catmem.writing.operation import Operation
 from catmem.writing.planning import Plan, unseen
+from catmem.writing.request import Operation, hide_digests
 from catmem.writing.terms import Terms, check_beforehand, terms_of
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
@@ -40,12 +39,6 @@ ALIKE = 0.6
 
 class DocumentWrite(OperationsWrite):
     """The content of an envelope for a memory file, and the refusals that only envelopes have."""
-
-    @property
-    def operations(self) -> tuple[Operation, ...]:
-        """What is to be done; nothing where a whole document is given."""
-        content = self.asked.content
-        return content if isinstance(content, tuple) else ()
 
     envelope: Envelope
 
@@ -65,7 +58,7 @@ class DocumentWrite(OperationsWrite):
         self.terms = self.found_terms()
         actor, content, merges = self.terms.actor, self.envelope.content, self.asked.merges
         self.begin_session()
-        self.check_reason()
+        self.describe()
         refuse_out_of_scope(content, self.operations, self.terms)
         if merges and actor is not None and not self.terms.unbounded:
             raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
@@ -130,30 +123,24 @@ class DocumentWrite(OperationsWrite):
         """Refuse what the writer wanted to be warned of, and what the root does."""
         if self.document is not None:
             self._alert(self.document)
-        super().alert()
+        least = self.terms.config.semantic_alert
+        if self.operations or self.plan is None:
+            super().alert()
+        elif least and self.document is not None:
+            self.warn(self._reworded(self.document, self.plan.document), least)
 
     def _alert(self, document: Document) -> None:
-        """Refuse, once, a document that has little in common with the old one. Operations say what they change."""
+        """Refuse a document that has little in common with the old one. Operations say what they change."""
         content = self.envelope.content
-        if not self.envelope.alert or self.asked.confirm or self.alerted or isinstance(content, list):
-            return
-        alike = overlap(content, document, self.terms)
-        if alike < ALIKE:
-            self.warn(little_in_common(alike))
+        if self.envelope.alert and not isinstance(content, list):
+            self.warn([words_replaced(content, document, self.terms)], ALIKE)
 
-    def reworded(self, plan: Plan) -> Sequence[tuple[str, str]]:
-        """Of a whole document: what the writer sees of each category that it changes, before and after."""
-        if self.operations or self.document is None:
-            return plan.reworded
-        sides = []
-        for each in (self.document, plan.document):
-            bodies: dict[str, list[str]] = {}
-            for entry in self.terms.in_sight(each):
-                bodies.setdefault(entry.category, []).append(entry.body)
-            sides.append(bodies)
-        was, now = sides
-        changed = [name for name in was if was[name] != now.get(name)]
-        return [("\n".join(was[name]), "\n".join(now.get(name, []))) for name in changed]
+    def _reworded(self, old: Document, new: Document) -> Iterator[tuple[str, str]]:
+        """What the writer sees of each category that it changes, before and after."""
+        was, now = (bodies_in(self.terms.in_sight(each)) for each in (old, new))
+        for name, bodies in was.items():
+            if bodies != now.get(name):
+                yield "\n".join(bodies), "\n".join(now.get(name, []))
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
@@ -216,16 +203,6 @@ def head_of(workspace: Root, entity: str) -> str:
     """The revision at the head, ``"0"`` for none."""
     head = workspace.store.head(entity)
     return "0" if head is None else head.revision
-
-
-def little_in_common(alike: float, least: float = ALIKE) -> RefusedError:
-    """The refusal of a content that shares so few words with the old one that its writer wanted to be warned."""
-    return RefusedError(
-        f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}",
-        code="semantic_collision",
-        hint="Nothing was written. Look at what is there now; to write it all the same, send it again with confirm "
-        "(catmem write --confirm).",
-    )
 
 
 def second_of_a_number(a: Write) -> OperationCollisionError | None:

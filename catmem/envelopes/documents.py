@@ -6,8 +6,6 @@ place whole.
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -32,7 +30,6 @@ from catmem.writing.planning import Plan, ended
 from catmem.writing.terms import Terms, body_of
 from catmem.writing.written import on_tags, on_title, refuse_over_budget
 
-_WORD = re.compile(r"\w+")
 _PASSED_OVER = frozenset({"bad-tag"})
 """Problems that were looked at with the tags, entry by entry."""
 
@@ -87,12 +84,11 @@ def plan_document(
     return _plan(document, new, changes, terms, [warning] if warning else [])
 
 
-def overlap(content: str | dict[str, Any], document: Document, terms: Terms) -> float:
-    """How alike the bodies are that a content is about, as they are and as they are to be: the Jaccard overlap of their
-    words, without regard to case and form; 1 where there are none yet.
+def words_replaced(content: str | dict[str, Any], document: Document, terms: Terms) -> tuple[str, str]:
+    """The bodies that a content is about, as they are and as they are to be.
 
     Of those that are there only what the writer sees: or it could guess at the words of the others.
-    """  # noqa: D205 - one sentence
+    """
     now: Sequence[Entry] = terms.in_sight(document)
     if isinstance(content, str):
         new = [content]
@@ -100,12 +96,15 @@ def overlap(content: str | dict[str, Any], document: Document, terms: Terms) -> 
         names = {terms.category(name) for name in content["categories"]} if content.get("partial") else None
         now = [entry for entry in now if names is None or entry.category in names]
         new = [entry["body"] for entries in content["categories"].values() for entry in entries]
-    old_words, new_words = _words([entry.body for entry in now]), _words(new)
-    return len(old_words & new_words) / len(old_words | new_words) if old_words else 1.0
+    return "\n".join(entry.body for entry in now), "\n".join(new)
 
 
-def _words(texts: Iterable[str]) -> set[str]:
-    return {word for text in texts for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold())}
+def bodies_in(entries: Iterable[Entry]) -> dict[str, list[str]]:
+    """The bodies of entries by their category."""
+    bodies: dict[str, list[str]] = {}
+    for entry in entries:
+        bodies.setdefault(entry.category, []).append(entry.body)
+    return bodies
 
 
 # --- what is asked -------------------------------------------------------------------------------------------------

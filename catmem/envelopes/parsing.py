@@ -21,7 +21,7 @@ from catmem.errors import EditError, EnvelopeError
 from catmem.names import is_declared
 from catmem.store.contract import PERSON, revision_number
 from catmem.store.envelope import Envelope, content_hash, from_fields
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 MOST_BYTES = 40 << 20
 """Of an envelope as JSON: a file of the largest size still fits, escapes included."""

@@ -25,7 +25,7 @@ from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
 from catmem.writing.gate import Attempt
-from catmem.writing.matching import checked_expected
+from catmem.writing.request import checked_expected
 from catmem.writing.terms import check_threats
 from catmem.writing.written import FileUsage, on_adoption, on_restoration
 

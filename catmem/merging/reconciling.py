@@ -23,7 +23,7 @@ from catmem.workspace.formatting import entity_at
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.drift_guard import ACCEPTED, text_digest, unaccepted
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from catmem.writing.written import Written
 
 

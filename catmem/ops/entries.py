@@ -9,8 +9,7 @@ from catmem.jsonable import jsonable
 from catmem.model.document import Entry
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, Target, WriteOptions
 from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
-from catmem.writing.matching import is_digest
-from catmem.writing.operation import Operation, placed_expected
+from catmem.writing.request import Operation, is_digest, placed_expected
 from catmem.writing.written import Written
 
 _WHICH = "Text that only it has, or its id (b2:...)."
@@ -43,8 +42,7 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
     from catmem.writing.entry_write import found_terms
-    from catmem.writing.operation import asked_by
-    from catmem.writing.request import Request
+    from catmem.writing.request import Request, asked_by
 
     profile, is_open = str(call.actor), target is None and expected is None
     with gate.checks(

@@ -20,7 +20,8 @@ from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS, text_diff
 from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
-from catmem.writing.written import Asking, Written
+from catmem.writing.request import Asking
+from catmem.writing.written import Written
 
 _NOTHING = "0"
 """The revision of a file that was never written."""

@@ -29,7 +29,7 @@ from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
 from catmem.workspace.workspace import Workspace
-from catmem.writing.written import How
+from catmem.writing.request import How
 
 if TYPE_CHECKING:  # what it loads takes long, and a seed needs none of it
     from catmem.proposals.promoting import Promoted

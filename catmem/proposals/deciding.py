@@ -34,7 +34,7 @@ from catmem.workspace.history import limit_of_entity
 from catmem.workspace.root import Root, load_each
 from catmem.writing import gate
 from catmem.writing.matching import legible
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from catmem.writing.terms import body_of, check_threats, checked_reason
 from catmem.writing.write import write_operations
 from catmem.writing.written import over_budget

@@ -29,10 +29,10 @@ from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import Root
 from catmem.writing.matching import entries_holding, find_entry
-from catmem.writing.operation import Operation
+from catmem.writing.request import How, Operation
 from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
-from catmem.writing.written import How, Written
+from catmem.writing.written import Written
 
 
 @dataclass(frozen=True, slots=True)

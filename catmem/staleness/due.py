@@ -26,8 +26,7 @@ from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.writing import gate
 from catmem.writing.matching import refuse_empty
-from catmem.writing.operation import Operation
-from catmem.writing.request import Request
+from catmem.writing.request import Operation, Request
 from catmem.writing.terms import undeclared
 from catmem.writing.write import write
 from catmem.writing.written import Written

@@ -14,7 +14,7 @@ from catmem.config.json_schema import shown, validate
 from catmem.config.yamlfile import key_text
 from catmem.errors import EditError
 from catmem.resources import schema
-from catmem.writing.operation import Action, Operation, placed_expected, refuse_surrogates, refuse_untaken
+from catmem.writing.request import Action, Operation, placed_expected, refuse_surrogates, refuse_untaken
 
 _DEEPEST = 8
 _MOST_BYTES = 256 << 10

@@ -29,9 +29,8 @@ from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.gate import Attempt
-from catmem.writing.matching import checked_expected
-from catmem.writing.request import Request
-from catmem.writing.written import Asking, FileUsage, Written, crowded_out, on_adoption, on_restoration
+from catmem.writing.request import Asking, Request, checked_expected
+from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
 
 
 def entity_of(workspace: Root, name: str) -> str:

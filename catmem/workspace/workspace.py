@@ -15,7 +15,7 @@ from catmem.config.profile import one_reading
 from catmem.names import TARGETS, known_target
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import Root
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 if TYPE_CHECKING:
     from catmem.entities.contents import EntityContent
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from catmem.store.envelope import Envelope
     from catmem.workspace.everywhere import Survey
     from catmem.workspace.seen_entry import SeenEntry
-    from catmem.writing.written import Asking, How, Written
+    from catmem.writing.request import Asking, How
+    from catmem.writing.written import Written
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,20 @@
 """How a write turns what is there into what is to be there: by operations on the entries of a memory file.
 
-The steps of a write ask an editor (``writing/write.py``) where kinds of content differ: what the writer may do at all,
-what the new text is, how much of the old words is left. Whole documents (``envelopes/document_editor.py``) and
-declared entities (``entities/content_editor.py``) have editors of their own.
+The steps of a write (``writing/write.py``) ask a ``Write`` where kinds of content differ: what the writer may do at
+all, what the new text is, how much of the old words is left. Envelopes (``envelopes/document_write.py``) and
+declared entities (``entities/content_write.py``) have kinds of their own.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.config.access import targets_read
 from catmem.config.json_schema import shown
+from catmem.digest import content_digest
 from catmem.errors import (
     AmbiguousError,
     CatmemError,
@@ -25,6 +26,7 @@ from catmem.errors import (
     StaleError,
     UnreadableError,
 )
+from catmem.jsonable import jsonable
 from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
@@ -34,25 +36,17 @@ from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
 from catmem.workspace.stores import backend_of
 from catmem.writing.gate import Attempt
-from catmem.writing.matching import (
-    WriterView,
-    checked_expected,
-    entries_holding,
-    hide_digests,
-    legible,
-    no_match,
-    refuse_empty,
-)
-from catmem.writing.operation import (
-    Operation,
-    asked_by,
-    finds_its_file,
-    op_of,
-    refuse_surrogates,
-    request_digest,
-)
+from catmem.writing.matching import WriterView, entries_holding, legible, no_match, refuse_empty
 from catmem.writing.planning import Plan, plan_operations
-from catmem.writing.request import Request
+from catmem.writing.request import (
+    Operation,
+    Request,
+    asked_by,
+    checked_expected,
+    finds_its_file,
+    hide_digests,
+    refuse_surrogates,
+)
 from catmem.writing.terms import Terms, check_beforehand, checked_reason, terms_of
 
 if TYPE_CHECKING:
@@ -63,15 +57,20 @@ if TYPE_CHECKING:
 
 _MOST_OPERATIONS = 1_000
 
+Reworded: TypeAlias = "Iterable[tuple[str, str]]"
+"""Old words, and the new ones in their place."""
+
 
 class Write(Attempt, ABC):
     """A request on its way to the store, by the kind of its content."""
 
     terms: Terms | None = None
     """Whose file it is and who acts, for a memory file."""
-    is_hidden = False
-    """Whether the revision that it was made on is a proposal, of which its writer may not know."""
     current: Current
+    recorded_op = "put"
+    """What a record calls it."""
+    has_evidence = False
+    """Whether it says what a fact was checked against, which is kept even if it changes no text."""
 
     def __init__(self, root: Root, asked: Request) -> None:
         """Nothing is looked at yet."""
@@ -98,16 +97,6 @@ class Write(Attempt, ABC):
         """The name of the profile that acts, or on whose behalf a person does."""
         return self.asked.on_behalf if self.acting is None else self.acting.name
 
-    def warn(self, refusal: CatmemError) -> None:
-        """Refuse once, where such refusals are enforced."""
-        self.alerted = True
-        self.refuse(refusal)
-
-    def begin_session(self) -> None:
-        """Begin the conversation of its writer with the entity that it is to write."""
-        if self.asked.session is not None and self.acting is not None:
-            self.asked.session.begin(self.workspace, self.acting.name, self.entity)
-
     @abstractmethod
     def check(self) -> None:
         """Find the entity. Raise what refuses the writer, or the content whatever is there: it leaves no trace."""
@@ -122,45 +111,45 @@ class Write(Attempt, ABC):
 
     @abstractmethod
     def check_content(self) -> None:
-        """Refuse what is wrong with the content, and be done with the new text."""
+        """Refuse what is wrong with the content, and put on the record what is done."""
 
     @abstractmethod
     def request(self) -> str:
         """The digest of what is asked, for a retry."""
 
-    @property
-    def has_evidence(self) -> bool:
-        """Whether it says what a fact was checked against, which is kept even if it changes no text."""
-        return False
-
-    def recorded_op(self) -> str:
-        """What a record calls it."""
-        return "put"
-
     def on_drift(self) -> OnDrift:
         """What becomes of an external change."""
         return self.asked.on_drift or self.workspace.config.on_drift
-
-    def own_note(self) -> dict[str, Any]:
-        """What goes on the record beside who acts and the envelope."""
-        return {}
-
-    def finish(self) -> None:
-        """Put on the record what was done; asked when the new text is there."""
-        return
 
     def refusal(self, error: CatmemError) -> CatmemError:
         """What to tell a writer who is refused with ``error``: the same, or what stands before it in the order."""
         return error
 
-    def text(self, data: bytes) -> str:
-        """The text of a revision."""
-        return data.decode(errors="backslashreplace")
-
     def touched(self, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
         """The entries that a revision made or touched, as its record says."""
         del record, before, after
         return ()
+
+    def begin_session(self) -> None:
+        """Begin the conversation of its writer with the entity that it is to write."""
+        if self.asked.session is not None and self.acting is not None:
+            self.asked.session.begin(self.workspace, self.acting.name, self.entity)
+
+    def warn(self, reworded: Reworded, least: float) -> None:
+        """Refuse once, where that is enforced, new words that have less in common with the old ones than ``least``."""
+        if not least or self.asked.confirm or self.alerted:
+            return
+        alike = min((jaccard(words_of(old), words_of(new)) for old, new in reworded if old), default=1.0)
+        if alike < least:
+            self.alerted = True
+            self.refuse(
+                RefusedError(
+                    f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}",
+                    code="semantic_collision",
+                    hint="Nothing was written. Look at what is there now. To write it all the same, repeat it with "
+                    f"{'--' if self.acting is None else ''}confirm.",
+                )
+            )
 
 
 class OperationsWrite(Write):
@@ -169,32 +158,25 @@ class OperationsWrite(Write):
     terms: Terms
     view: WriterView | None = None
     document: Document | None = None
+    """What is there; ``None`` as long as nobody looked."""
     fault: CatmemError | None = None
-    reason: str | None = None
+    """What is wrong with the content: it is said after the alert."""
+    is_hidden = False
+    """Whether the revision that it was made on is a proposal, of which its writer may not know."""
 
     @property
     def operations(self) -> tuple[Operation, ...]:
-        """What is to be done."""
-        operations: tuple[Operation, ...] = self.asked.content
-        return operations
+        """What is to be done; nothing where a whole document is given."""
+        content = self.asked.content
+        return content if isinstance(content, tuple) else ()
 
-    @property
-    def has_evidence(self) -> bool:
-        return any(operation.evidence is not None for operation in self.operations)
-
-    def found_terms(self) -> Terms:
-        """The terms of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
-        asked = self.asked
-        if asked.target is None and asked.expected is None:
-            return found_terms(self.workspace, asked, self.acting)
-        target = known_target(TARGETS[0] if asked.target is None else asked.target)
-        return terms_of(self.workspace, asked.profile, target, self.acting, allow_secret=asked.allow_secret)
+    # --- before the lock -------------------------------------------------------------------------------------------
 
     def check(self) -> None:
+        asked, operations = self.asked, self.operations
         self.terms = self.found_terms()
         self.entity = self.terms.entity
-        asked, operations = self.asked, self.operations
-        self.check_reason()
+        self.describe()
         if not 0 < len(operations) <= _MOST_OPERATIONS:
             raise EditError(
                 f"a write has 1 to {_MOST_OPERATIONS:,} operations, and this has {len(operations):,}",
@@ -206,15 +188,38 @@ class OperationsWrite(Write):
         self.expected = checked_expected(asked.expected)
         self.hide_proposal()
 
+    def found_terms(self) -> Terms:
+        """The terms of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
+        asked = self.asked
+        if asked.target is None and asked.expected is None:
+            return found_terms(self.workspace, asked, self.acting)
+        target = known_target(TARGETS[0] if asked.target is None else asked.target)
+        return terms_of(self.workspace, asked.profile, target, self.acting, allow_secret=asked.allow_secret)
+
+    def describe(self) -> None:
+        """Say what the record says of it. Raises ``EditError`` for a reason that cannot be recorded."""
+        reason, operations = self.asked.reason, self.operations
+        self.note["target"] = self.terms.target
+        if reason and (said := checked_reason(reason, self.terms.config, to_agent=self.acting is not None)):
+            self.note["reason"] = said
+        if operations and all(each.action == "verify" for each in operations):
+            self.recorded_op = "verify"
+        self.has_evidence = any(each.evidence is not None for each in operations)
+
     def hide_proposal(self) -> None:
         """Have the branch of a proposal be a revision that is not there: a profile may not know that there is one."""
-        expected = self.expected or "0"
-        self.is_hidden = not self.terms.unbounded and self.is_proposal(expected)
+        self.is_hidden = not self.terms.unbounded and self.is_proposal(self.expected or "0")
 
-    def check_reason(self) -> None:
-        """Keep the reason as it is recorded."""
-        said = self.asked.reason
-        self.reason = said and checked_reason(said, self.terms.config, to_agent=self.acting is not None)
+    def request(self) -> str:
+        return content_digest([[jsonable(each) for each in self.operations], self.actor, self.terms.target])
+
+    def on_drift(self) -> OnDrift:
+        said = super().on_drift()
+        if self.asked.on_drift is None and said == "adopt" and self.acting is not None:
+            return "adopt" if backend_of(self.terms.config).has_files else "refuse"
+        return said
+
+    # --- on the text that is there ---------------------------------------------------------------------------------
 
     def make(self) -> None:
         current = self.current
@@ -227,7 +232,7 @@ class OperationsWrite(Write):
         except (ForbiddenError, RefusedError):
             raise
         except CatmemError as error:
-            self.fault = error  # what is wrong with the content is said after the alert
+            self.fault = error
             return
         self.before = document.text
         cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
@@ -248,31 +253,12 @@ class OperationsWrite(Write):
         return plan_operations(document, self.operations, self.terms, self.view, self.asked.session)
 
     def alert(self) -> None:
-        least = self.terms.config.semantic_alert
-        if not least or self.asked.confirm or self.alerted or self.plan is None:
-            return
-        reworded = self.reworded(self.plan)
-        alike = min((jaccard(words_of(old), words_of(new)) for old, new in reworded if old), default=1.0)
-        if alike < least:
-            self.warn(
-                RefusedError(
-                    f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}, "
-                    "which semantic_alert in catmem.yaml asks for",
-                    code="semantic_collision",
-                    hint="Nothing was written. Look at what is there now. To write it all the same, repeat it with "
-                    f"{'' if self.terms.to_agent else '--'}confirm, or remove the entry and add the new one.",
-                )
-            )
+        if self.plan is not None:
+            self.warn(self.plan.reworded, self.terms.config.semantic_alert)
 
     def check_content(self) -> None:
         if self.fault is not None:
             raise self.fault
-
-    def reworded(self, plan: Plan) -> Sequence[tuple[str, str]]:
-        """The old and the new words of all that is replaced."""
-        return plan.reworded
-
-    def finish(self) -> None:
         plan, note = self.plan, self.note
         if plan is not None:
             note["actions"] = list(plan.actions)
@@ -283,6 +269,19 @@ class OperationsWrite(Write):
         """Whether the conversation that the write comes from knows an entry; false outside of one."""
         session = self.asked.session
         return session is not None and session.knows(self.terms.entity, entry)
+
+    def legible(self, data: bytes) -> Document:
+        """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
+        return legible(self.workspace.parse, self.terms.entity, data)
+
+    def legible_or_none(self, data: bytes) -> Document | None:
+        """The same; ``None`` for bytes that cannot be compared."""
+        try:
+            return self.legible(data)
+        except DriftError:
+            return None
+
+    # --- the answer ------------------------------------------------------------------------------------------------
 
     def refusal(self, error: CatmemError) -> CatmemError:
         error = self.without_proposal(error)
@@ -312,39 +311,6 @@ class OperationsWrite(Write):
                 how = f"give the target {other}" if terms.to_agent else f"give -t {other}"
                 return f"The {other} file of {terms.owner.name} holds it: {how}."
         return None
-
-    # --- the record ------------------------------------------------------------------------------------------------
-
-    def recorded_op(self) -> str:
-        return op_of(self.operations)
-
-    def request(self) -> str:
-        return request_digest(self.operations, self.actor, self.terms.target)
-
-    def on_drift(self) -> OnDrift:
-        said = super().on_drift()
-        if self.asked.on_drift is None and said == "adopt" and self.acting is not None:
-            return "adopt" if backend_of(self.terms.config).has_files else "refuse"
-        return said
-
-    def own_note(self) -> dict[str, Any]:
-        return {"target": self.terms.target} | ({"reason": self.reason} if self.reason else {})
-
-    # --- texts -----------------------------------------------------------------------------------------------------
-
-    def legible(self, data: bytes) -> Document:
-        """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
-        return legible(self.workspace.parse, self.terms.entity, data)
-
-    def legible_or_none(self, data: bytes) -> Document | None:
-        """The same; ``None`` for bytes that cannot be compared."""
-        try:
-            return self.legible(data)
-        except DriftError:
-            return None
-
-    def text(self, data: bytes) -> str:
-        return data.decode(errors="replace")
 
     def touched(self, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
         old, new = self.legible(before), self.legible(after)
@@ -395,59 +361,69 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
     return holding[0] if len(holding) == 1 else first
 
 
+class FileLook(NamedTuple):
+    """What a look at one file gives: the entries that the actor sees, and those of them that hold the words.
+
+    ``document`` is ``None`` for a file that cannot be read, or that the write is ``refused`` to.
+    """
+
+    terms: Terms
+    document: Document | None = None
+    seen: Sequence[Entry] = ()
+    holding: Sequence[Entry] = ()
+    refused: CatmemError | None = None
+
+
 def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequence[Terms]) -> Terms:
     """The one file of a profile that holds the entry of the first operation, as far as the actor sees."""
-    refused: list[CatmemError] = []
-    holding: list[tuple[Terms, Document, list[Entry]]] = []
-    illegible: list[Terms] = []
-    there: list[Entry] = []
     wanted = operations[0].old_text or ""
     refuse_empty(wanted)
-    for terms in every:
-        try:
-            check_beforehand(operations, terms)
-            document = read_document(root, terms.owner, terms.target)
-        except UnreadableError:
-            illegible.append(terms)  # what is wrong with it is said if the other file does not hold the entry
-            continue
-        except CatmemError as error:
-            refused.append(error)
-            continue
-        category = operations[0].category
-        slug = None if category is None else terms.category(category)
-        seen = [each for each in terms.in_sight(document) if slug in {None, each.category}]
-        there += seen
-        found = entries_holding(wanted, seen)
-        if found:
-            holding.append((terms, document, found))
-    whole = unify_newlines(wanted).strip()
-    exact = [each for each in holding if any(entry.body == whole for entry in each[2])]
+    looks = [_look(root, operations, wanted, terms) for terms in every]
+    whole, holding = unify_newlines(wanted).strip(), [each for each in looks if each.holding]
+    exact = [each for each in holding if any(entry.body == whole for entry in each.holding)]
     meant = exact if len(exact) == 1 else holding
     if len(meant) > 1:
         raise _in_both(wanted, meant)
-    # Rows may have held it that another program changed since: the write to them says so.
-    if not (meant or illegible):
+    if meant:
+        return meant[0].terms
+    # A file that cannot be read may hold it, and so may rows that another program changed: the write to it says so.
+    unread = [each.terms for each in looks if each.document is None and each.refused is None]
+    if not unread:
         changed = {name for name, (known, now) in root.store.generations().items() if known != now}
-        illegible = [terms for terms in every if terms.entity in changed]
-    if meant or illegible:
-        return meant[0][0] if meant else illegible[0]
-    if len(refused) == len(every):
-        raise refused[0]
+        unread = [terms for terms in every if terms.entity in changed]
+    if unread:
+        return unread[0]
+    if looks[0].refused is not None and all(each.refused for each in looks):
+        raise looks[0].refused
+    there = [entry for each in looks for entry in each.seen]
     raise no_match(wanted, there, every[0].owner.name, to_agent=every[0].to_agent)
 
 
-def _in_both(wanted: str, holding: Sequence[tuple[Terms, Document, Sequence[Entry]]]) -> AmbiguousError:
+def _look(root: Root, operations: Sequence[Operation], wanted: str, terms: Terms) -> FileLook:
+    try:
+        check_beforehand(operations, terms)
+        document = read_document(root, terms.owner, terms.target)
+    except UnreadableError:
+        return FileLook(terms)
+    except CatmemError as error:
+        return FileLook(terms, refused=error)
+    category = operations[0].category
+    slug = None if category is None else terms.category(category)
+    seen = [each for each in terms.in_sight(document) if slug in {None, each.category}]
+    return FileLook(terms, document, seen, entries_holding(wanted, seen))
+
+
+def _in_both(wanted: str, holding: Sequence[FileLook]) -> AmbiguousError:
     """The error for a text that entries of both files hold; an agent is given no lines, as in ``ambiguous``."""
-    places: list[dict[str, Any]] = []
-    said: list[str] = []
-    for terms, document, (entry, *_) in holding:
-        line = {} if terms.to_agent else {"line": document.line(entry.start)}
+    to_agent, places, said = holding[0].terms.to_agent, [], []
+    for terms, document, _, (entry, *_), _ in holding:
+        line = {} if to_agent or document is None else {"line": document.line(entry.start)}
         places.append({"target": terms.target, **line, "category": entry.category, "id": entry.id})
         said.append(f"{terms.entity}{''.join(f' line {each}' for each in line.values())} ({entry.category})")
     return AmbiguousError(
         f"entries of both files hold {shown(wanted)}: {' and '.join(said)}",
-        [preview(found[0], to_agent=terms.to_agent) for terms, _, found in holding],
+        [preview(each.holding[0], to_agent=to_agent) for each in holding],
         places=places,
         hint="Nothing was written. Name the file: "
-        + ("the target user or memory." if holding[0][0].to_agent else "-t user or -t memory."),
+        + ("the target user or memory." if to_agent else "-t user or -t memory."),
     )

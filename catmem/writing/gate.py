@@ -15,7 +15,6 @@ shadow mode of ``approval``.
 from __future__ import annotations
 
 import re
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,13 +23,12 @@ from functools import partial
 from typing import Self
 
 from catmem import clock
-from catmem.config.profile import is_root
+from catmem.audit.recording import record
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
-from catmem.store.audit_log import AuditLine, AuditLog, bounded
+from catmem.store.audit_log import AuditLine, bounded
 from catmem.store.contract import (
     EXTERNAL,
     PERSON,
-    SIDECAR,
     Change,
     Current,
     Snapshot,
@@ -54,7 +52,6 @@ _MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
 """Codes of refusals of what was made on another text than the one that is there."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _SCANNED = 4_000
-_COUNTING = threading.Lock()
 
 
 @dataclass
@@ -145,7 +142,8 @@ class Attempt:
         def watched(current: Current) -> bytes:
             if writer_of(change) not in {PERSON, EXTERNAL}:
                 refuse_signs(self.workspace, self.entity, current.data, self._store)
-            self.current, self.data = current, update(current)
+            self.current = current
+            self.data = update(current)
             if not is_free:
                 self._hold_back(change, current)
             return self.data
@@ -320,33 +318,3 @@ def commit(workspace: Root, entity: str, expected: str | None, update: Update, c
 def _without_secret(name: object) -> str:
     """A name as a line keeps it; ``?`` for one that a secret begins in."""
     return "?" if any(each.rule in SECRETS for each in findings_in([str(name)[:_SCANNED]])) else bounded(name)
-
-
-def audit_log(workspace: Root) -> AuditLog:
-    """The audit log of a root, whether it was begun or not."""
-    return AuditLog(workspace.root / SIDECAR)
-
-
-def record(workspace: Root, line: AuditLine) -> None:
-    """Add a line to the audit log of a root.
-
-    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
-    by default), and the operation is counted in ``Root.unlogged``. A folder that is no root gets no log.
-    """
-    if not is_root(workspace.config):
-        return
-    try:
-        audit_log(workspace).append(line)
-    except OSError as error:
-        with _COUNTING:
-            workspace.unlogged[line.status] += 1
-        import logging
-
-        logging.getLogger("catmem.audit").warning(
-            "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
-            workspace.root / SIDECAR,
-            error.strerror or error,
-            line.op,
-            ascii(line.entity_id),
-            line.status,
-        )

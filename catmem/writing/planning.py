@@ -27,7 +27,7 @@ from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import ToolSession, text_digest
 from catmem.writing.matching import Says, WriterView, find_entry, says
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from catmem.writing.terms import Terms, body_of, each_of
 from catmem.writing.written import (
     on_expiry,

@@ -26,7 +26,7 @@ from catmem.threats import RULES, SECRETS
 from catmem.workspace.seen_entry import findings_in
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import no_match
-from catmem.writing.operation import Operation, refuse_surrogates
+from catmem.writing.request import Operation, refuse_surrogates
 
 if TYPE_CHECKING:
     from catmem.config.config import Config, Taxonomy

@@ -22,8 +22,7 @@ from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, is_branch
 from catmem.text import size_of
 from catmem.writing.entry_write import OperationsWrite, Write
-from catmem.writing.operation import Operation
-from catmem.writing.request import Request
+from catmem.writing.request import Operation, Request
 from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
 
 if TYPE_CHECKING:
@@ -50,12 +49,6 @@ def papers(a: Write) -> None:
 def rights(a: Write) -> None:
     """Find the entity. Refuse who may not write there, and what can be written nowhere."""
     a.check()
-    _check_names(a)
-    a.change = _change(a)
-
-
-def _check_names(a: Write) -> None:
-    """Refuse an ``op_id`` without a letter, and to merge what is no branch."""
     if a.asked.op_id == "":
         raise EditError("op_id is empty", code="bad_operation", hint="Leave it out, or give a name of your own.")
     for revision in a.asked.merges:
@@ -65,12 +58,13 @@ def _check_names(a: Write) -> None:
                 code="not_a_branch",
                 hint="Nothing was written. 'catmem branches' lists what can be merged.",
             )
+    a.change = _change(a)
 
 
 def _change(a: Write) -> Change:
     """What the store learns of it; the steps add to its note until it is recorded."""
     asked, envelope = a.asked, a.envelope
-    a.note |= a.own_note() | {"actor": a.actor} | ({"merged": list(asked.merges)} if asked.merges else {})
+    a.note |= {"actor": a.actor} | ({"merged": list(asked.merges)} if asked.merges else {})
     agent, request = a.actor or PERSON, None
     if envelope is not None:
         kept = {name: getattr(envelope, name) for name in _KEPT}
@@ -79,7 +73,7 @@ def _change(a: Write) -> Change:
     elif asked.op_id:
         request = a.request()
     return Change(
-        op=a.recorded_op(),
+        op=a.recorded_op,
         agent=agent,
         op_id=asked.op_id,
         request=request,
@@ -94,9 +88,8 @@ def _change(a: Write) -> Change:
 def view(a: Write) -> None:
     """Ask the store whether the writer's view still holds, and write one revision; of a dry run the same is said."""
 
-    def made(current: Current) -> bytes:
+    def made(_: Current) -> bytes:
         a.plan = a.before = None
-        a.current = current
         run(a, "on the text")
         return a.data
 
@@ -125,13 +118,12 @@ def alert(a: Write) -> None:
 
 
 def content(a: Write) -> None:
-    """Refuse what is wrong with the content."""
+    """Refuse what is wrong with the content, and put on the record what is done."""
     a.check_content()
 
 
 def approval(a: Write) -> None:
     """Hold back what asks to wait for a person; what has to by the policy of the root the gate holds back."""
-    a.finish()
     if a.asked.proposes and a.data != a.current.data:
         raise ApprovalError(f"this {a.change.op} asks to wait")
 
@@ -208,29 +200,40 @@ def _answer(a: Write) -> Written:
         message = "a write that was not refused has a snapshot"
         raise AssertionError(message)
     # A write at the very moment of the commit may have been merged in, so the plan need not be all of it.
-    after = plan.document.text if plan is not None and now.data is a.data else a.text(now.data)
+    after = plan.document.text if plan is not None and now.data is a.data else now.data.decode(errors="replace")
     if a.before is None:
         written = _first_answer(a, now, after)
         if written.waiting is not None:
             return written
     else:
-        changed = after != a.before or a.has_evidence
         entries, notes, warnings = ((), (), ()) if plan is None else (plan.entries, plan.notes, plan.warnings)
-        notes = (*on_restoration(now), *notes, *((on_adoption(now.adopted),) if now.adopted else ()))
-        more = {"notes": notes, "warnings": warnings, "adopted": now.adopted}
-        written = _written(a, now, a.before, after, entries=entries, changed=changed, **more)
+        adopted = (on_adoption(now.adopted),) if now.adopted else ()
+        written = replace(
+            _written(a, now, a.before, after, entries),
+            notes=(*on_restoration(now), *notes, *adopted),
+            changed=after != a.before or a.has_evidence,
+            warnings=warnings,
+            adopted=now.adopted,
+        )
     if now.branch and written.changed:
         written = replace(written, branch=True, notes=(*written.notes, on_branch(a.entity, now.revision)))
     unmerged = () if a.terms is None else a.terms.unmerged(a.entity, after, a.workspace.parse)
     return replace(written, warnings=(*written.warnings, *unmerged)) if unmerged else written
 
 
-def _written(a: Write, now: Snapshot, before: str, after: str, **more: Any) -> Written:  # noqa: ANN401 - fields
-    """The answer of a write, to which ``more`` is said."""
-    usage = FileUsage(size_of(after), None if a.terms is None else a.terms.limit)
-    bounded = a.terms is not None and not a.terms.unbounded
-    more |= {"before": before, "after": after, "usage": usage, "bounded": bounded}
-    return Written(a.entity, now.revision, now.digest, **more)
+def _written(a: Write, now: Snapshot, before: str, after: str, entries: tuple[Entry, ...]) -> Written:
+    """The answer of a write to which nothing else is to be said."""
+    return Written(
+        a.entity,
+        now.revision,
+        now.digest,
+        changed=before != after,
+        before=before,
+        after=after,
+        entries=entries,
+        usage=FileUsage(size_of(after), None if a.terms is None else a.terms.limit),
+        bounded=a.terms is not None and not a.terms.unbounded,
+    )
 
 
 def _first_answer(a: Write, now: Snapshot, after: str) -> Written:
@@ -243,8 +246,8 @@ def _first_answer(a: Write, now: Snapshot, after: str) -> Written:
         from catmem.proposals.proposing import proposed_before
 
         return _waiting(a, proposed_before(a.workspace, record), entries)
-    notes = ("this was done before, under the same op_id",)
-    return _written(a, now, a.text(before), after, entries=entries, changed=True, notes=notes, repeated=True)
+    written = _written(a, now, before.decode(errors="replace"), after, entries)
+    return replace(written, changed=True, repeated=True, notes=("this was done before, under the same op_id",))
 
 
 def _proposed(a: Write, plan: Plan) -> Written:
@@ -253,16 +256,16 @@ def _proposed(a: Write, plan: Plan) -> Written:
 
     note = {name: value for name, value in a.note.items() if name != UNREAD}
     made = propose(a, a.current, a.data, replace(a.change, note=note))
-    return _waiting(a, made, plan.entries, plan.warnings)
+    return replace(_waiting(a, made, plan.entries), warnings=plan.warnings)
 
 
-def _waiting(a: Write, made: NewProposal, entries: tuple[Entry, ...], warnings: tuple[str, ...] = ()) -> Written:
+def _waiting(a: Write, made: NewProposal, entries: tuple[Entry, ...]) -> Written:
     """What is in the file now, and the id to ask for."""
     waiting = None if a.dry_run and not made.repeated else made.id
     said = "this would wait for a person as a proposal"
     if waiting is not None:
         said = f"waiting: it is proposal {waiting}, and a person decides on it; the file is as it was"
     now = a.workspace.store.read(a.entity)
-    text, notes = now.data.decode(errors="replace"), (said, *made.notes)
-    more = {"notes": notes, "warnings": warnings, "waiting": waiting, "repeated": made.repeated}
-    return _written(a, now, text, text, entries=entries, changed=False, **more)
+    text = now.data.decode(errors="replace")
+    written = _written(a, now, text, text, entries)
+    return replace(written, waiting=waiting, repeated=made.repeated, notes=(said, *made.notes))

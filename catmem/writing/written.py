@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry, TagValue
     from catmem.prompt.prompt import Prompt, Row
-    from catmem.store.contract import OnDrift, OnStale, Snapshot
+    from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.terms import Terms
 
@@ -36,38 +36,6 @@ if TYPE_CHECKING:
 _FILES = {**FILE_NAMES, "total": "both files together"}
 _MOST = 10
 """Entries that an answer names at most."""
-
-
-class Asking(TypedDict, total=False):
-    """Who asks, on which view, and whether it is only tried; see ``How``."""
-
-    expected: str | int | None
-    actor: str | None
-    dry_run: bool
-
-
-class How(Asking, total=False):
-    """How a write is made; each may be left out.
-
-    ``target`` is the file of the profile, ``user`` or ``memory``. ``expected`` is what the caller saw last, a revision
-    (``7`` or ``"7"``) or a ``sha256:…`` digest: if that is no longer what is there, the write is refused. ``actor`` is
-    the profile that acts, ``None`` a person. ``dry_run`` writes nothing. ``on_drift`` is what to do about an external
-    change (``adopt``, ``refuse``, ``merge``). ``on_stale`` is what becomes of a write that was made on an older
-    revision: refused (``refuse``), or kept beside the head as a ``branch``. ``op_id`` makes a retry safe: the same
-    operations under the same one are made once. ``confirm`` writes what the root asks to be warned of
-    (``semantic_alert``). ``allow_secret`` is the yes of a person to text with a secret in it, where the root asks for
-    one. ``reason`` says why, for the record and for the person who approves. ``proposes``: it waits for a person,
-    whatever the policy says.
-    """
-
-    target: str | None
-    on_drift: OnDrift | None
-    on_stale: OnStale | None
-    op_id: str | None
-    confirm: bool
-    allow_secret: bool
-    reason: str | None
-    proposes: bool
 
 
 @dataclass(frozen=True, slots=True)

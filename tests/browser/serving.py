@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.unit.server.page.conftest import BOSS, PROFILES
 

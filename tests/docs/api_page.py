@@ -17,7 +17,7 @@ from catmem.merging.merging import MergePlan
 from catmem.search.search import Narrowing, SearchHit
 from catmem.seeding.plan import SeedPlan
 from catmem.workspace.profile_memory import Reading, Session
-from catmem.writing.written import How
+from catmem.writing.request import How
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from catmem.errors import CatmemError
 from catmem.store.audit_log import STATUSES
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.store.memory import InMemoryStore
 from tests.unit.audit.audited import lines, make_audited
 

@@ -36,7 +36,7 @@ from catmem.staleness.due import verify_all
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.days import stand_still
 from tests.property import waiting_worlds, worlds
 from tests.property.test_http_access import asked as requests

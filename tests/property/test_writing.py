@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from catmem.errors import AmbiguousError, DriftError, EditError
 from catmem.model.layout import is_shared
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 from tests.roots import put_bytes, text_of

@@ -56,7 +56,6 @@ PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
     "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
     "catmem.workspace.migration",
-    "catmem.writing.operation",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
 ON_DISK = {

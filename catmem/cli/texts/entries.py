@@ -40,7 +40,8 @@ from catmem.store.contract import who
 from catmem.text import counted, plural
 from catmem.workspace.profile_memory import ProfileMemory
 from catmem.workspace.workspace import Workspace
-from catmem.writing.written import How, Written
+from catmem.writing.request import How
+from catmem.writing.written import Written
 
 if TYPE_CHECKING:
     from catmem.search.index import Snippet

@@ -24,7 +24,7 @@ from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.styles import blocked_line
 from catmem.threats import BuiltinScanner, scan_each
 from catmem.workspace.seen_entry import texts_of
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 ROOT = "/memories"
 _PATH = re.compile(rf"{ROOT}(?:/({'|'.join(TARGETS)})(?:/([^/]+)\.md)?)?/?")

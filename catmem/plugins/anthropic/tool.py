@@ -36,7 +36,7 @@ from catmem.proposals.disclosure import disclosed_all
 from catmem.staleness.freshness import advice, freshness
 from catmem.workspace.root import discreet
 from catmem.writing.drift_guard import ToolSession, words_of_entry
-from catmem.writing.operation import Operation, refuse_untaken
+from catmem.writing.request import Operation, refuse_untaken
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:

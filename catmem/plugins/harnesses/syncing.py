@@ -48,7 +48,7 @@ from catmem.prompt.prompt import Prompt
 from catmem.text import DEFAULT_LIMITS, decode, first_line
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 SyncState = Literal[
     "in sync", "new", "out of date", "nothing to show", "edited", "taken out", "removed", "written", "refused"

@@ -26,7 +26,7 @@ from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
 from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from catmem.writing.terms import refuses_secret, secret_hint
 from catmem.writing.written import Written
 

@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from catmem.envelopes.tokens import Caller
 from catmem.workspace.workspace import Workspace
-from catmem.writing.matching import is_digest
+from catmem.writing.request import is_digest
 
 COOKIE = "catmem_form"
 

@@ -47,7 +47,7 @@ from catmem.text import unify_newlines
 from catmem.workspace.history import parent_of, restore
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 # --- forms -----------------------------------------------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from catmem.proposals.promoting import Promoted, promote_learned
 from catmem.proposals.proposal import proposal
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.root import Root, configured_now
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from catmem.writing.write import write_operations
 
 _SIZE = 50

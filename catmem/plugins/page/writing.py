@@ -40,7 +40,7 @@ from catmem.staleness.lineage import entry_in
 from catmem.store.contract import Revision, Snapshot
 from catmem.workspace.history import entity_of
 from catmem.workspace.workspace import Workspace
-from catmem.writing.matching import checked_expected, is_digest
+from catmem.writing.request import checked_expected, is_digest
 from catmem.writing.written import Written
 
 _MOST_SHOWN = 20

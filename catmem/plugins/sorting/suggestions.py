@@ -17,7 +17,7 @@ from catmem.linting.linted import LintedEntry
 from catmem.model.document import Entry
 from catmem.names import UNCATEGORIZED
 from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 
 WordKind: TypeAlias = Literal["word", "number", "time", "date"]
 

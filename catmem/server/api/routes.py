@@ -54,7 +54,7 @@ from catmem.server.requests import (
 from catmem.workspace.change_feed import keyed_digest
 from catmem.workspace.root import discreet
 from catmem.writing.drift_guard import ToolSession, shown_in
-from catmem.writing.matching import is_digest
+from catmem.writing.request import is_digest
 
 CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _LIST: Schema = {"type": "string", "maxLength": 65_536}

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from catmem.audit.log_queries import OTHER, Counts, Filter, follow_audit, read_audit, rollout_report, rollout_state
+from catmem.audit.recording import record
 from catmem.errors import StoreError
 from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine, Damage
-from catmem.writing.gate import record
 from tests.unit.audit.audited import make_audited
 
 

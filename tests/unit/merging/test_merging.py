@@ -22,7 +22,7 @@ from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.model.version import Version
 from catmem.store.contract import Change
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of
 
 PROFILES = {

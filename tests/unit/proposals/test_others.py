@@ -11,7 +11,7 @@ from catmem.store.contract import Change
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 from tests.store.memory import InMemoryStore

@@ -8,7 +8,7 @@ import pytest
 
 from catmem.errors import EditError, UnknownNameError
 from catmem.proposals.promoting import promote, promote_learned, unmatched_selectors
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of
 
 PROFILES = {

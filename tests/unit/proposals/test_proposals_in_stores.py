@@ -13,7 +13,7 @@ from catmem.errors import ProposalError
 from catmem.jsonable import jsonable
 from catmem.workspace.copying import copy_root
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.sql import server
 

@@ -6,13 +6,13 @@ from datetime import date
 
 import pytest
 
+from catmem.audit.recording import audit_log
 from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
-from catmem.writing.gate import audit_log
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 from tests.together import together

@@ -12,7 +12,7 @@ from catmem.store.contract import Change
 from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.unit.staleness.aging import LATER, Aging
 
 OLD = "## Talk\nno calls before ten\n§\n[created: 2026-02-02] has a date\n\n## Rules\ntwo spaces, no tabs\n"

@@ -13,7 +13,7 @@ from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import MOST_EVIDENCE, Operation
+from catmem.writing.request import MOST_EVIDENCE, Operation
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 from tests.together import together

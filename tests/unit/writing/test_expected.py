@@ -7,7 +7,7 @@ import pytest
 from catmem.errors import DriftError, EditError, StaleError, UnknownRevisionError
 from catmem.workspace import history
 from catmem.workspace.workspace import Workspace
-from catmem.writing.matching import checked_expected
+from catmem.writing.request import checked_expected
 from tests.golden.case import put
 
 NEVER = "sha256:" + "0" * 64

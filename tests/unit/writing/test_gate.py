@@ -21,7 +21,7 @@ from catmem.workspace.purging import purge
 from catmem.workspace.repairing import plan_repair, write_repaired
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore
 from tests.unit.audit.audited import lines, make_audited, outcomes

@@ -9,7 +9,7 @@ import pytest
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.unit.audit.audited import make_audited, outcomes

@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import RefusedError
 from catmem.tools.memory_tool import memory_tool
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.unit.audit.audited import make_audited, outcomes
 
 OLD = "Deploys happen on Fridays at noon."

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 
 DAY = date(2026, 11, 21)

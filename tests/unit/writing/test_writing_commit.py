@@ -12,7 +12,7 @@ from catmem.errors import (
     OperationCollisionError,
     OverBudgetError,
 )
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from catmem.writing.written import FileUsage
 from tests.roots import make_root, put_bytes, text_of
 

@@ -17,7 +17,7 @@ from catmem.errors import (
 )
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 

@@ -9,7 +9,7 @@ from catmem.plugins.page.rendering import environment
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
-from catmem.writing.operation import Operation
+from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.together import together
 from tests.unit.server.page.conftest import ADDRESS

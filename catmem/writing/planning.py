@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from catmem.clock import read_date
@@ -17,8 +16,7 @@ from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
-from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
-from catmem.model.pairing import jaccard, words_of
+from catmem.model.layout import is_shared, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import unverified
 from catmem.store.judgement import REMEDY
@@ -106,11 +104,7 @@ class _PlanDraft:
         self._remark_tags(tags)
         tags = self._dated(tags, body, operation)
         title = self.terms.title(category)
-        like = self._nearly_same(category, body)
         made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
-        if like is not None:
-            near = preview(like, to_agent=self.terms.to_agent)
-            self._remark(made, f"is nearly what {near!r} says; if it is the same fact, replace that one")
         self._remark(made, on_expiry(tags, self.terms))
         self._remark(made, on_words_like_tags(body, to_agent=self.terms.to_agent))
 
@@ -165,7 +159,13 @@ class _PlanDraft:
     def verify(self, operation: Operation) -> None:
         entry = self._entry(operation)
         old_tags, day = entry.tags, self._day(operation)
-        self.terms.refuse_earlier(operation.as_of, old_tags)
+        verified = read_date(old_tags.get("verified_date"))
+        if operation.as_of is not None and verified is not None and operation.as_of < verified:
+            raise EditError(
+                f"this entry was verified on {verified}, and {operation.as_of} is before that",
+                code="bad_date",
+                hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
+            )
         tags: dict[str, TagValue] = {"verified_date": day, **old_tags} | {"verified_date": day}
         if tags == old_tags:
             self._leave("verify", entry, f"is verified as of {day} already")
@@ -187,13 +187,6 @@ class _PlanDraft:
                 if same is not None:
                     return same
         return None
-
-    def _nearly_same(self, category: str, body: str) -> Entry | None:
-        """An entry of the category that looks like the same fact in other words, among the last ones."""
-        seen = self.terms.among(last_entries(self.document, category, _LOOKED_AT))
-        words = words_of(body)
-        alike = (entry for entry in reversed(seen) if jaccard(_words_of(entry.raw, entry.tag_limit), words) >= _ALIKE)
-        return next(alike, None)
 
     # --- parts of them ---------------------------------------------------------------------------------------------
 
@@ -405,18 +398,6 @@ class _PlanDraft:
                 code="too_large",
                 hint="Shorten or remove other entries first.",
             )
-
-
-_ALIKE = 0.75
-"""Words in common, of all words of two texts, from which on an answer says that they look like one fact."""
-_LOOKED_AT = 64
-"""So many entries of a category an addition is compared with: a write must not slow down with its file."""
-
-
-@lru_cache(8 * _LOOKED_AT)
-def _words_of(raw: str, tag_limit: int) -> frozenset[str]:
-    """The words of an entry as stored, which one addition after the other looks at."""
-    return words_of(Entry(UNCATEGORIZED, 0, len(raw), raw, tag_limit).body)
 
 
 _PUTTING = ("add", "replace", "move")

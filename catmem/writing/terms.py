@@ -137,16 +137,6 @@ class Terms(Rights):
                 hint=f"Today is {self.today}.",
             )
 
-    def refuse_earlier(self, day: date | None, tags: Mapping[str, TagValue]) -> None:
-        """Raise ``EditError`` (``bad_date``) for a day before that on which an entry with these tags was verified."""
-        verified = read_date(tags.get("verified_date"))
-        if day is not None and verified is not None and day < verified:
-            raise EditError(
-                f"this entry was verified on {verified}, and {day} is before that",
-                code="bad_date",
-                hint="Give that day or a later one; if it is wrong itself, replace the tag verified_date.",
-            )
-
     def check_domain(self, category: str, old: Mapping[str, TagValue], new: Mapping[str, TagValue]) -> None:
         """Refuse an actor who may not verify a domain in which an entry would be stale later (``ForbiddenError``)."""
         if new.get("domain") == old.get("domain"):

@@ -36,19 +36,6 @@ def workspace(tmp_path):
 # --- an addition ---
 
 
-def test_two_facts_of_one_pattern_are_not_taken_for_one(workspace):
-    workspace.add("neo", "Bob: likes tea", category="talk")
-    assert workspace.add("neo", "Bob: speaks French", category="talk").notes == ()
-    assert workspace.add("neo", "Int 0.5", category="talk").notes == ()
-    assert workspace.add("neo", "Int 0.35", category="talk").notes == ()
-
-
-def test_nearly_the_same_words_are_noted(workspace):
-    workspace.add("neo", "The vendor for cloud billing is Acme", category="talk")
-    (note,) = workspace.add("neo", "The vendor for cloud billing is Acme Ltd", category="talk").notes
-    assert "is nearly what 'The vendor for cloud billing is Acme' says" in note
-
-
 def test_an_entry_that_is_expired_when_it_is_added_is_noted(workspace):
     (note,) = workspace.add("neo", "Gone already.", category="talk", tags={"expires": "2025-01-01"}).notes
     assert note == "'Gone already.' expired on 2025-01-01, and stays out of prompts until its tag expires is changed"

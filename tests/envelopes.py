@@ -55,11 +55,11 @@ def signed_root(folder: Path, config: str = "") -> Workspace:
 
 def resigned(workspace: Workspace, fields: dict[str, Any], agent: str | None = None, **changes: Any) -> dict[str, Any]:
     """The fields with changes, a hash that fits, and the signature of the agent, or of another."""
-    from catmem.envelopes.agents import agents_of, signing_key
+    from catmem.envelopes.agents import signing_key
 
     changed = {**fields, **changes}
     if "mem_hash" not in changes:
         changed["mem_hash"] = content_hash(changed["content"])
-    key = signing_key(workspace.config, agent or changed["agent_id"], agents_of(workspace.config))
+    key = signing_key(workspace.config, agent or changed["agent_id"])
     assert key is not None
     return jsonable(from_fields(changed).signed(key.key_id, key.secret))

@@ -15,10 +15,11 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal, NamedTuple, TypeVar
 
 from catmem import clock
 from catmem.config.config import Config, expand_user, user_folder
@@ -78,15 +79,92 @@ def role_drift() -> RefusedError:
     )
 
 
+# --- files of secrets: keys of agents, and tokens of callers (``envelopes/tokens.py``) -------------------------------
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+T = TypeVar("T")
+
+
+class SecretFiles(NamedTuple):
+    """Where secrets of one kind are: in files that only their owner may read, outside of what git carries."""
+
+    kind: Literal["keys", "tokens"]
+    until: str
+    """What is said as long as they are not safe."""
+    elsewhere: str
+    """What to do about a place inside of the root."""
+
+    def default(self, config: Config, ending: str = "") -> Path:
+        """Below ``~/.config/catmem``, by the name of the root and a digest of its place."""
+        root = Path(os.path.realpath(config.root))
+        place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
+        return user_folder() / self.kind / f"{root.name or 'root'}-{place}{ending}"
+
+    def refuse_inside(self, path: Path, config: Config) -> None:
+        """Raise ``ConfigError`` for a place in the root, or in the git working tree that it is in: copies carry it."""
+        root = Path(os.path.realpath(config.root))
+        tree = next((each for each in (root, *root.parents) if os.path.lexists(each / ".git")), root)
+        for outer in dict.fromkeys((root, tree)):
+            if path == outer or outer in path.parents:
+                raise ConfigError(
+                    f"{shown(str(path))}, the place of {self.kind}, is inside of {outer}, which others get to see",
+                    code=f"{self.kind}_inside",
+                    path=config.path,
+                    hint=f"Name a place elsewhere: {self.elsewhere}.",
+                )
+
+    def refuse_open_folder(self, descriptor: int, folder: Path) -> None:
+        """Raise ``ConfigError`` for a folder into which others may put files."""
+        found = os.fstat(descriptor)
+        if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:
+            raise self._unsafe(folder, f"others may put files into this folder of {self.kind}", f"chmod 700 {folder}")
+
+    def refuse_open(self, found: os.stat_result, path: Path) -> None:
+        """Raise ``ConfigError`` for a file that others may read, and for what is no file."""
+        if not stat.S_ISREG(found.st_mode):
+            what = f"{self.kind} are kept in files, and this is a link or something else"
+            raise self._unsafe(path, what, f"mv {path} elsewhere")
+        if found.st_mode & _OTHERS or found.st_uid not in {os.geteuid(), 0}:
+            raise self._unsafe(path, f"others than its owner may read this file of {self.kind}", f"chmod 600 {path}")
+
+    def _unsafe(self, path: Path, message: str, remedy: str) -> ConfigError:
+        code = "unsafe_key" if self.kind == "keys" else "unsafe_tokens"
+        return ConfigError(message, code=code, path=path, hint=f"{self.until}: {remedy}")
+
+    def meant(self, there: Sequence[T], ids: Sequence[str], named: str | None, owner: str, *, every: bool) -> list[T]:
+        """Those of an owner that are to go: the one that is ``named``, all, or the only one there is."""
+        what = self.kind.removesuffix("s")
+        found = [each for each, each_id in zip(there, ids, strict=True) if named in {None, each_id}]
+        if not found:
+            said = f"{owner if is_name(owner) else shown(owner)} has no {what}" + (
+                "" if named is None else f" {shown(named)}"
+            )
+            raise UnknownNameError(said, code=f"unknown_{what}", hint=suggestion(named or "", ids, self.kind))
+        if len(found) > 1 and not every:
+            raise ConfigError(
+                f"{owner} has {len(found)} {self.kind}, and none was named",
+                code=f"which_{what}",
+                hint=f"Name one of {', '.join(ids)}, or say that all are meant (--all).",
+            )
+        return found
+
+
 # --- keys ----------------------------------------------------------------------------------------------------------
 
+KEYS = SecretFiles(
+    "keys",
+    "No key of this root is used until then",
+    "signing.keys in catmem.yaml; without it they are below ~/.config/catmem/keys",
+)
 VARIABLE = "CATMEM_KEY_"
+"""How the name of the variable begins that may hold keys of an agent."""
 
 _BYTES = 32
 _LONGEST = 4096
 _HEX = re.compile(rf"(?:[0-9a-fA-F]{{2}}){{{_BYTES},512}}")
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
+_FORM = "A key has 32 bytes or more, as hexadecimal digits: 'catmem key new AGENT' makes one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,62 +180,42 @@ class Key:
 
 def keys_folder(config: Config) -> Path:
     """The folder of a root's keys, absolute; it need not exist."""
-    # By default it has the name of the root and a digest of its place, below `~/.config/catmem/keys`.
-    root = Path(os.path.realpath(config.root))
-    if config.signing.keys is None:
-        place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
-        named = user_folder() / "keys" / f"{root.name or 'root'}-{place}"
-    else:
-        named = root / expand_user(config.signing.keys)
+    said = config.signing.keys
+    named = KEYS.default(config) if said is None else Path(os.path.realpath(config.root)) / expand_user(said)
     folder = Path(os.path.realpath(named))
-    tree = next((each for each in (root, *root.parents) if os.path.lexists(each / ".git")), root)
-    for outer in dict.fromkeys((root, tree)):
-        if folder == outer or outer in folder.parents:
-            raise ConfigError(
-                f"the folder of keys {shown(str(named))} is inside of {outer}, which others get to see",
-                code="keys_inside",
-                path=config.path,
-                key="signing.keys",
-                hint="Name a folder elsewhere, or leave signing.keys out: then it is below ~/.config/catmem/keys.",
-            )
+    KEYS.refuse_inside(folder, config)
     return folder
 
 
-def list_keys(config: Config) -> list[Key]:
-    """The keys of all agents in the folder, by agent and id, with their secrets left out."""
+def list_keys(config: Config, of: str | None = None) -> list[Key]:
+    """The keys in the folder by agent and id, their secrets left out; those of an agent with theirs."""
     folder = keys_folder(config)
     with _opened(folder) as descriptor:
         if descriptor is None:
             return []
         names = sorted(os.listdir(descriptor))  # noqa: PTH208 - the folder that was looked at, not its path
         found = [Key(*parts, folder / name) for name in names if (parts := key_file_parts(name))]
-        for key in found:
+        for key in found:  # if others could have read or replaced one, none is used
             name = f"{key.agent}.{key.key_id}"
-            _refuse_unsafe(os.stat(name, dir_fd=descriptor, follow_symlinks=False), folder / name)
-    return found
+            KEYS.refuse_open(os.stat(name, dir_fd=descriptor, follow_symlinks=False), folder / name)
+        return found if of is None else [_read(descriptor, key) for key in found if key.agent == of]
 
 
 def all_keys(config: Config) -> list[Key]:
     """The keys of all agents, by agent, the one that signs at the end; those of the environment too."""
     refuse_no_root(config)
     agents = sorted({*agents_of(config), PERSON, *(key.agent for key in list_keys(config))})
-    return [key for agent in agents for key in keys_of(config, agent, agents)]
+    return [key for agent in agents for key in keys_of(config, agent)]
 
 
-def keys_of(config: Config, agent: str, known: Collection[str]) -> list[Key]:
+def keys_of(config: Config, agent: str) -> list[Key]:
     """The keys of an agent with their secrets, the one that signs at the end; those of the environment come last."""
-    # `known` are the agents of the root.
-    files = [key for key in list_keys(config) if key.agent == agent]
-    found: list[Key] = []
-    if files:
-        with _opened(keys_folder(config)) as descriptor:
-            found = [_read(descriptor, key) for key in files if descriptor is not None]
-    return [*found, *_from_environment(agent, known)]
+    return [*list_keys(config, agent), *_from_environment(config, agent)]
 
 
-def signing_key(config: Config, agent: str, known: Collection[str]) -> Key | None:
+def signing_key(config: Config, agent: str) -> Key | None:
     """The key that an agent signs with, the newest; ``None`` if it has none here."""
-    keys = keys_of(config, agent, known)
+    keys = keys_of(config, agent)
     return keys[-1] if keys else None
 
 
@@ -190,18 +248,7 @@ def remove_keys(config: Config, agent: str, key_id: str | None = None, *, every:
     refuse_no_root(config)
     refuse_bad_agent(agent)
     there = [key for key in list_keys(config) if key.agent == agent]
-    meant = [key for key in there if key_id in {None, key.key_id}]
-    if not meant:
-        what = f"{agent} has no key" + ("" if key_id is None else f" {shown(key_id)}")
-        raise UnknownNameError(
-            what, code="unknown_key", hint=suggestion(key_id or "", [k.key_id for k in there], "keys")
-        )
-    if len(meant) > 1 and not every:
-        raise ConfigError(
-            f"{agent} has {len(meant)} keys, and none was named",
-            code="which_key",
-            hint=f"Name one of {', '.join(key.key_id for key in meant)}, or say that all are meant (--all).",
-        )
+    meant = KEYS.meant(there, [key.key_id for key in there], key_id, agent, every=every)
     folder = keys_folder(config)
     with _writing(folder), _opened(folder) as descriptor:
         for key in meant:
@@ -209,11 +256,11 @@ def remove_keys(config: Config, agent: str, key_id: str | None = None, *, every:
     return meant
 
 
-def refuse_bad_agent(agent: str) -> None:
+def refuse_bad_agent(agent: str, what: str = "an agent") -> None:
     """Raise ``ConfigError`` (``bad_name``) for what no agent can be called, before a path is made of it."""
     if not is_name(agent):
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
-        raise ConfigError(f"{shown(agent)} cannot be the name of an agent", code="bad_name", hint=hint)
+        raise ConfigError(f"{shown(agent)} cannot be the name of {what}", code="bad_name", hint=hint)
 
 
 def variable(agent: str) -> str:
@@ -234,22 +281,13 @@ def _opened(folder: Path) -> Iterator[int | None]:
         yield None
         return
     try:
-        found = os.fstat(descriptor)
-        if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:
-            raise _unsafe(folder, "others may put files into this folder of keys", f"chmod 700 {folder}")
+        KEYS.refuse_open_folder(descriptor, folder)
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def _refuse_unsafe(found: os.stat_result, path: Path) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise _unsafe(path, "a key is a file, and this is a link or something else", f"mv {path} elsewhere")
-    if found.st_mode & _OTHERS or found.st_uid not in {os.geteuid(), 0}:
-        raise _unsafe(path, "others than its owner may read this key", f"chmod 600 {path}")
-
-
-def _read(folder: int | None, key: Key) -> Key:
+def _read(folder: int, key: Key) -> Key:
     """The key with its secret. What was looked at is what is read: the file is opened first."""
     path = key.path or Path()
     with os_errors(
@@ -261,20 +299,20 @@ def _read(folder: int | None, key: Key) -> Key:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         descriptor = os.open(path.name, flags, dir_fd=folder)
         try:
-            _refuse_unsafe(os.fstat(descriptor), path)
+            KEYS.refuse_open(os.fstat(descriptor), path)
             text = os.read(descriptor, _LONGEST).decode(errors="replace").strip()
         finally:
             os.close(descriptor)
-    return Key(key.agent, key.key_id, path, _secret(text, path=path))
+    return replace(key, secret=_secret(text, "this", path))
 
 
-def _from_environment(agent: str, known: Collection[str]) -> list[Key]:
+def _from_environment(config: Config, agent: str) -> list[Key]:
     """The keys in an agent's variable, in the order in which they stand there: ``KEY_ID:HEX``, with blanks between."""
     name = variable(agent)
     text = os.environ.get(name, "")
     if not text.strip():
         return []
-    if any(variable(other) == name for other in {*known, PERSON} - {agent}):
+    if any(variable(other) == name for other in {*agents_of(config), PERSON} - {agent}):
         raise ConfigError(
             f"{name} could be the keys of several agents",
             code="bad_key",
@@ -285,21 +323,14 @@ def _from_environment(agent: str, known: Collection[str]) -> list[Key]:
         key_id, colon, secret = part.partition(":")
         if not (colon and is_name(key_id)):
             raise ConfigError(f"{name} has to hold KEY_ID:HEX", code="bad_key", hint=_FORM)
-        found.append(Key(agent, key_id, None, _secret(secret, variable=name)))
+        found.append(Key(agent, key_id, None, _secret(secret, name)))
     return found
 
 
-_FORM = "A key has 32 bytes or more, as hexadecimal digits: 'catmem key new AGENT' makes one."
-
-
-def _secret(text: str, *, path: Path | None = None, variable: str = "it") -> bytes:
+def _secret(text: str, said: str, path: Path | None = None) -> bytes:
     if not _HEX.fullmatch(text):
-        raise ConfigError(f"{variable if path is None else 'this'} is no key", code="bad_key", path=path, hint=_FORM)
+        raise ConfigError(f"{said} is no key", code="bad_key", path=path, hint=_FORM)
     return bytes.fromhex(text)
-
-
-def _unsafe(path: Path, message: str, remedy: str) -> ConfigError:
-    return ConfigError(message, code="unsafe_key", path=path, hint=f"No key of this root is used until then: {remedy}")
 
 
 def _writing(folder: Path) -> AbstractContextManager[None]:

@@ -168,7 +168,7 @@ def make_envelope(
     given |= {key: value for key, value in more.items() if value}
     envelope = read_envelope(_completed(name, role, given))
     if signed is not False:
-        key = signing_key(workspace.config, name, agents_of(workspace.config))
+        key = signing_key(workspace.config, name)
         if key is not None:
             envelope = envelope.signed(key.key_id, key.secret)
         elif signed:

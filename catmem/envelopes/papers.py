@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from catmem import clock
 from catmem.config.access import Rights
 from catmem.config.profile import Profile
-from catmem.envelopes.agents import agents_of, bound_profile, fits, keys_of, role_drift
+from catmem.envelopes.agents import bound_profile, fits, keys_of, role_drift
 from catmem.envelopes.document_write import DocumentWrite
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError
@@ -102,7 +102,7 @@ class Papers(NamedTuple):
                     raise refusal  # a rollout makes no agent a person, or a profile that may do everything
                 a.refuse(refusal)
             return
-        keys = keys_of(config, envelope.agent_id, agents_of(config))
+        keys = keys_of(config, envelope.agent_id)
         if not any(key.key_id == envelope.key_id and envelope.is_signed_by(key.secret) for key in keys):
             raise _bad_signature("this envelope is not signed by the agent that it names")
 

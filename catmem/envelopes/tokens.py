@@ -18,21 +18,19 @@ import json
 import os
 import re
 import secrets
-import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
 
 from catmem import clock
-from catmem.config.config import Config, expand_user, user_folder
+from catmem.config.config import Config, expand_user
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
-from catmem.envelopes.agents import agents_of
+from catmem.envelopes.agents import SecretFiles, agents_of, refuse_bad_agent
 from catmem.errors import CatmemError, ConfigError, RequestError, UnknownNameError, UnreadableError
 from catmem.files import locked_folder, os_errors, permission_or_io, read_bounded, write_private
-from catmem.names import is_name
 from catmem.store.contract import PERSON, SIDECAR
 
 if TYPE_CHECKING:
@@ -95,12 +93,11 @@ def no_token() -> RequestError:
 # --- tokens of callers: each is good for one agent and its profile, or for a person, and for a scope -----------------
 
 
+TOKENS = SecretFiles("tokens", "No token is good until then", "--tokens FILE, or server.tokens in catmem.yaml")
 _BYTES = 32
 _FORM = re.compile(r"catmem_([0-9a-f]{12})_([A-Za-z0-9_-]{43})")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _LARGEST = 4 << 20
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
-_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _PATIENCE = 10.0
 """Seconds for which others may change the tokens meanwhile."""
 MARK = "tokens-wanted.json"
@@ -198,15 +195,13 @@ def tokens_place(config: Config, given: str | Path | None = None) -> Path:
 
     By default it has the name of the root and a digest of its place, below ``~/.config/catmem/tokens``.
     """
-    root = Path(os.path.realpath(config.root))
     said = config.server.get("tokens")
     if given is not None:
         named = Path(given).absolute()
     elif said is not None:
-        named = root / expand_user(said)
+        named = Path(os.path.realpath(config.root)) / expand_user(said)
     else:
-        place = hashlib.sha256(os.fsencode(root)).hexdigest()[:12]
-        named = user_folder() / "tokens" / f"{root.name or 'root'}-{place}.json"
+        named = TOKENS.default(config, ".json")
     return Path(os.path.realpath(named.parent)) / named.name
 
 
@@ -217,16 +212,7 @@ def tokens_file(config: Config, given: str | Path | None = None) -> Path:
     there a copy of the root would carry it.
     """
     path = tokens_place(config, given)
-    root = Path(os.path.realpath(config.root))
-    tree = next((each for each in (root, *root.parents) if os.path.lexists(each / ".git")), root)
-    for outer in dict.fromkeys((root, tree)):
-        if outer in path.parents:
-            raise ConfigError(
-                f"the file of tokens {shown(str(path))} is inside of {outer}, which others get to see",
-                code="tokens_inside",
-                path=config.path,
-                hint="Name a file elsewhere: --tokens FILE, or server.tokens in catmem.yaml.",
-            )
+    TOKENS.refuse_inside(path, config)
     return path
 
 
@@ -242,7 +228,7 @@ def read_tokens(path: Path) -> list[Token]:
     except OSError as error:
         raise _unreadable(path, error) from error
     with os.fdopen(descriptor, "rb") as stream:
-        _refuse_unsafe(os.fstat(stream.fileno()), path)
+        TOKENS.refuse_open(os.fstat(stream.fileno()), path)
         data = stream.read(_LARGEST + 1)
     try:
         found = _parsed(data)
@@ -256,15 +242,15 @@ def read_tokens(path: Path) -> list[Token]:
     return sorted(found, key=lambda token: (token.label, token.created, token.token_id))
 
 
-def new_token(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
-    config: Config,
-    path: Path,
-    label: str,
-    *,
-    profile: str | None = None,
-    person: bool = False,
-    scope: Scope = "write",
-) -> tuple[Token, str]:
+class TokenFor(TypedDict, total=False):
+    """What a token is good for: the ``profile`` that its agent has to have, or for a ``person``; and its ``scope``."""
+
+    profile: str | None
+    person: bool
+    scope: Scope
+
+
+def new_token(config: Config, path: Path, label: str, **good_for: Unpack[TokenFor]) -> tuple[Token, str]:
     """Make a token, and give what is kept of it and the token itself, which is nowhere else.
 
     ``label`` is an agent of the root; for a ``person``, or the ``scope`` ``metrics``, any name. ``profile`` is that of
@@ -273,8 +259,10 @@ def new_token(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     ``read_tokens``.
     """
     refuse_no_root(config)
-    _refuse_bad_label(label)
-    bound = None if person or scope == "metrics" else _bound(config, label, profile)
+    refuse_bad_agent(label, "a token")
+    scope = good_for.get("scope", "write")
+    is_bound = not good_for.get("person") and scope != "metrics"
+    bound = _bound(config, label, good_for.get("profile")) if is_bound else None
     text = f"catmem_{secrets.token_hex(6)}_{secrets.token_urlsafe(_BYTES)}"
     created = clock.timestamp_in_seconds(clock.now())
     token = Token(text.split("_")[1], label, bound, scope, created, _digest(text))
@@ -292,17 +280,7 @@ def remove_tokens(path: Path, label: str, token_id: str | None = None, *, every:
     """
     with _changing(path) as tokens:
         there = [token for token in tokens if token.label == label]
-        meant = [token for token in there if token_id in {None, token.token_id}]
-        if not meant:
-            what = f"{shown(label)} has no token" + ("" if token_id is None else f" {shown(token_id)}")
-            near = suggestion(label, sorted({token.label for token in tokens}), "tokens")
-            raise UnknownNameError(what, code="unknown_token", hint=near)
-        if len(meant) > 1 and not every:
-            raise ConfigError(
-                f"{label} has {len(meant)} tokens, and none was named",
-                code="which_token",
-                hint=f"Name one of {', '.join(token.token_id for token in meant)}, or say that all are meant (--all).",
-            )
+        meant = TOKENS.meant(there, [token.token_id for token in there], token_id, label, every=every)
         tokens[:] = [token for token in tokens if token not in meant]
     return meant
 
@@ -323,12 +301,6 @@ def _bound(config: Config, agent: str, profile: str | None) -> str:
             hint="Leave --profile out, or change 'agents' in catmem.yaml.",
         )
     return agents[agent]
-
-
-def _refuse_bad_label(label: str) -> None:
-    if not is_name(label):
-        hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
-        raise ConfigError(f"{shown(label)} cannot be the name of a token", code="bad_name", hint=hint)
 
 
 def _password(text: str) -> str:
@@ -367,24 +339,11 @@ def _changing(path: Path) -> Iterator[list[Token]]:
         with _writing(path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder = stack.enter_context(locked_folder(path.parent, _PATIENCE))
-        found = os.fstat(folder)
-        if found.st_mode & _OTHERS_WRITE or found.st_uid not in {os.geteuid(), 0}:
-            raise _unsafe(path.parent, "others may put files into the folder of tokens", f"chmod 700 {path.parent}")
+        TOKENS.refuse_open_folder(folder, path.parent)
         tokens = read_tokens(path)
         yield tokens
         with _writing(path):
             write_private(folder, path.name, {"version": 1, "tokens": [asdict(token) for token in tokens]})
-
-
-def _refuse_unsafe(found: os.stat_result, path: Path) -> None:
-    if not stat.S_ISREG(found.st_mode):
-        raise _unsafe(path, "tokens are kept in a file, and this is something else", f"mv {path} elsewhere")
-    if found.st_mode & _OTHERS or found.st_uid not in {os.geteuid(), 0}:
-        raise _unsafe(path, "others than its owner may read this file of tokens", f"chmod 600 {path}")
-
-
-def _unsafe(path: Path, message: str, remedy: str) -> ConfigError:
-    return ConfigError(message, code="unsafe_tokens", path=path, hint=f"No token is good until then: {remedy}")
 
 
 def _unreadable(path: Path, error: OSError) -> UnreadableError:

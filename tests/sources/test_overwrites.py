@@ -263,7 +263,7 @@ def test_an_envelope_may_wait_in_a_queue_if_it_is_not_signed(office: Office) -> 
     late = envelope(office, "neo", {"a": 1}, [7], timestamp=old)
     config = office.workspace().config
     new_key(config, "neo")
-    key = signing_key(config, "neo", {"neo": "neo"})
+    key = signing_key(config, "neo")
     assert key is not None
     signed = jsonable(from_fields(late).signed(key.key_id, key.secret))
     status, refusal = office.post("neo", "/mem/write", signed)
@@ -312,7 +312,7 @@ def test_a_signature_is_over_the_fields_that_are_sent(office: Office) -> None:
     """So nobody can add parents that a signed envelope does not have, or take away those that it has."""
     config = office.workspace().config
     new_key(config, "neo")
-    key = signing_key(config, "neo", {"neo": "neo"})
+    key = signing_key(config, "neo")
     assert key is not None
 
     def signed(body: dict[str, Any]) -> dict[str, Any]:

@@ -59,10 +59,10 @@ def test_two_roots_have_keys_of_their_own(config, home):
 def test_rotation(config):
     first, second = new_key(config, "neo"), new_key(config, "neo")
     assert first.key_id != second.key_id
-    assert [key.key_id for key in keys_of(config, "neo", ["neo"])] == sorted([first.key_id, second.key_id])
-    assert signing_key(config, "neo", ["neo"]).secret == second.secret
+    assert [key.key_id for key in keys_of(config, "neo")] == sorted([first.key_id, second.key_id])
+    assert signing_key(config, "neo").secret == second.secret
     assert [key.key_id for key in remove_keys(config, "neo", first.key_id)] == [first.key_id]
-    assert [key.secret for key in keys_of(config, "neo", ["neo"])] == [second.secret]
+    assert [key.secret for key in keys_of(config, "neo")] == [second.secret]
 
 
 @together(
@@ -98,7 +98,7 @@ def spoil_folder(path):
 def test_keys_that_others_could_read_or_replace_are_not_used(config, spoil, asked):
     spoil(new_key(config, "neo").path)
     with pytest.raises(ConfigError) as caught:
-        keys_of(config, asked, ["neo", "boss"])
+        keys_of(config, asked)
     assert caught.value.code == "unsafe_key"
 
 
@@ -106,7 +106,7 @@ def test_keys_that_others_could_read_or_replace_are_not_used(config, spoil, aske
 def test_what_is_no_key(config, text):
     new_key(config, "neo").path.write_text(text, encoding="ascii")
     with pytest.raises(ConfigError) as caught:
-        keys_of(config, "neo", ["neo"])
+        keys_of(config, "neo")
     assert caught.value.code == "bad_key"
     assert len(text) < 64 or text not in str(caught.value)
 
@@ -128,9 +128,9 @@ def test_keys_are_not_kept_where_copies_of_the_root_carry_them(home, where, git)
 def test_keys_from_the_environment(config, monkeypatch):
     filed = new_key(config, "planner")
     monkeypatch.setenv(variable("planner"), f"old:{SECRET}  new:{'cd' * 32}")
-    keys = keys_of(config, "planner", ["planner"])
+    keys = keys_of(config, "planner")
     assert [(key.key_id, key.path) for key in keys] == [(filed.key_id, filed.path), ("old", None), ("new", None)]
-    assert signing_key(config, "planner", ["planner"]).secret == b"\xcd" * 32
+    assert signing_key(config, "planner").secret == b"\xcd" * 32
     assert ("planner", None) in {(key.agent, key.path) for key in all_keys(config)}
 
 

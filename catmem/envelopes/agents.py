@@ -138,9 +138,8 @@ class SecretFiles(NamedTuple):
         what = self.kind.removesuffix("s")
         found = [each for each, each_id in zip(there, ids, strict=True) if named in {None, each_id}]
         if not found:
-            said = f"{owner if is_name(owner) else shown(owner)} has no {what}" + (
-                "" if named is None else f" {shown(named)}"
-            )
+            who, which = owner if is_name(owner) else shown(owner), "" if named is None else f" {shown(named)}"
+            said = f"{who} has no {what}{which}"
             raise UnknownNameError(said, code=f"unknown_{what}", hint=suggestion(named or "", ids, self.kind))
         if len(found) > 1 and not every:
             raise ConfigError(

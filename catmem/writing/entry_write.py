@@ -158,7 +158,7 @@ class OperationsWrite(Write):
     terms: Terms
     view: WriterView | None = None
     document: Document | None = None
-    """What is there; ``None`` as long as nobody looked."""
+    """What is there; ``None`` until it was read."""
     fault: CatmemError | None = None
     """What is wrong with the content: it is said after the alert."""
     is_hidden = False

@@ -23,7 +23,7 @@ from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES
 
 _OF_THE_LOG = frozenset({
-    "journal_damaged", "journal_gap", "journal_chain", "journal_order", "lost_records", "records_lost", "log_damaged",
+    "journal_damaged", "lost_records", "records_lost", "log_damaged",
     "log_end", "branches_differ", "database_damaged", "damaged",
 })  # fmt: skip
 """The faults that make what was rebuilt less than what was written."""

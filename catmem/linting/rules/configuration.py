@@ -316,7 +316,7 @@ _KINDS = {
     "CM902": "backup",
     "CM903": "branch",
     "CM904": "changed_outside",
-    "CM905": "unfinished leftover late_write journal_leftover journal_stranger half_brought",
+    "CM905": "unfinished leftover late_write journal_leftover",
     "CM906": "open_sidecar",
     "CM907": "unread_file unknown_entity",
     "": "records_lost",

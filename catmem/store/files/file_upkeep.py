@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import replace
 from datetime import UTC
@@ -22,14 +22,14 @@ from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, MergeFunction
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place, acknowledged
-from catmem.store.files.history_import import is_half_brought
-from catmem.store.files.journal import Journal
-from catmem.store.files.journal_check import Readable
-from catmem.store.files.journal_lines import Brought
+from catmem.store.files.journal import Brought, Journal
+from catmem.store.files.journal_check import salvage
 from catmem.store.files.observed_file import WATCHED
 from catmem.store.files.publication import Publication
+from catmem.store.files.records import Record
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
+from catmem.store.files.segments import SegmentFolder
 from catmem.store.files.system import FOLDER, System, lines_of, opened, read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
@@ -226,10 +226,6 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
 
 def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
     head = journal.head(place.name)
-    if head is not None and is_half_brought(head):
-        message = f"the history from another store was taken over up to revision {head.revision}, and then stopped"
-        yield Fault("half_brought", message, str(place.path), "Copy from that store again: it goes on from there.")
-        return
     try:
         data = b""
         if os.path.lexists(place.path):
@@ -295,12 +291,14 @@ def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
     """Put a new journal in the place of a damaged one; say so in ``done``."""
     journal = folder.writable_journal
     try:
-        journal.refresh(repair=True)
-        damage = [fault for fault in journal.verify() if fault.damage]
-    except DamagedError as error:
-        damage = [_of_error(error)]
-    if not damage:
-        if lost := folder.lost_records():
+        journal.refresh()
+        is_damaged = any(fault.code == "journal_damaged" for fault in journal.verify())
+    except DamagedError:
+        is_damaged = True
+    if not is_damaged:
+        lost = folder.lost_records()
+        journal.cut_tail(keep=lost > 0)
+        if lost:
             bridge(folder, lost)
             done.append(
                 f"{acknowledged(lost)} gone from the history of {folder.path}, which goes on from the files as they are"
@@ -308,25 +306,27 @@ def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
         return
     stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
-    readable = Readable.of(folder)
-    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, readable))
+    with opened(folder.system, "journal", folder.side, FOLDER) as descriptor:
+        highest, branches = salvage(SegmentFolder(folder.system, descriptor, folder.path))
+    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, highest, branches))
     done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
     done += [
         f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
-        for name, number in sorted(readable.highest.items())
+        for name, number in sorted(highest.items())
     ]
     done += [
         f"the branch {branch.revision} of {folder.path / branch.owner}, which was not merged, is in the new one too"
-        for branch, _ in readable.unmerged
+        for branch, _ in branches
     ]
 
 
-def _begin_again(folder: Folder, journal: Journal, readable: Readable) -> None:
+def _begin_again(
+    folder: Folder, journal: Journal, highest: Mapping[str, int], branches: Sequence[tuple[Record, bytes]]
+) -> None:
     """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
-    for name, number in sorted(readable.highest.items()):
+    for name, number in sorted(highest.items()):
         # What is not there, or no file, the next write to it tells.
         record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)
     journal.bring(
-        Brought(replace(branch, publishes=False, brought=True), data, branch.timestamp)
-        for branch, data in readable.unmerged
+        Brought(replace(branch, publishes=False, brought=True), data, branch.timestamp) for branch, data in branches
     )

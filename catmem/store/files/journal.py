@@ -1,41 +1,52 @@
 """The journal of one folder of memory files: every revision ever written, in the order it was written.
 
 The journal is a row of segments, files named by the sequence of their first record. Only the newest is appended to; the
-others never change, except by ``erase``. Each begins with a checkpoint that holds every file whole, so the newest alone
-says what is there now, however long the journal is.
+others never change, except by ``erase``. Each begins with a header that points to the newest record of each file, and
+holds a file whole before any splice of it: so what is there now is read from two segments at most, however long the
+journal is.
 
-A writer (``append``, ``bring``, ``refresh`` with ``repair``, ``cut_tail``, ``flush``, ``erase``) holds the lock of the
-folder and has called ``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for several threads at
-once.
+A writer (``append``, ``bring``, ``cut_tail``, ``flush``, ``erase``) holds the lock of the folder and has called
+``refresh`` since taking it. Reading needs no lock. A ``Journal`` is not for several threads at once.
 
 Methods raise ``OSError`` as the system does, and ``DamagedError`` for what is not as it was written.
 """
 
 from __future__ import annotations
 
+import os
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
-from catmem.errors import CatmemError, StoreError
-from catmem.store.contract import Anchor, Fault
-from catmem.store.files.journal_disk import JournalFolder, OlderSegments, Tip
-from catmem.store.files.journal_lines import (
-    Brought,
+from catmem.errors import CatmemError, DamagedError, StoreError, TooLargeError
+from catmem.store.contract import Anchor, Fault, is_branch, revision_number
+from catmem.store.files.records import Record, RecordDraft, recorded_name
+from catmem.store.files.segments import (
+    MAX_SEGMENT,
     RedactFile,
     RedactNoteOf,
-    checkpoint_line,
-    erase_journal,
-    new_segments,
-    record_line,
+    Segment,
+    SegmentFolder,
+    damaged,
+    erased,
+    segment_name,
 )
-from catmem.store.files.records import Record, RecordDraft
-from catmem.store.files.segments import Segment, segment_name
 from catmem.store.files.system import System, write_whole
 
 SEGMENT_RECORDS = 256
 SEGMENT_BYTES = 256 * 1024
+_CACHED = 2
+
+
+class Brought(NamedTuple):
+    """A record as it is taken over: what it says, its bytes, and its timestamp in the store that it comes from."""
+
+    draft: RecordDraft
+    data: bytes
+    timestamp: str
 
 
 class Journal:
@@ -52,29 +63,31 @@ class Journal:
     ) -> None:
         """``folder`` is a descriptor of the journal's folder, ``where`` its path, for messages."""
         # A new segment begins when the newest has `segment_records`, or is larger than `segment_bytes` and than twice
-        # its checkpoint.
+        # what the files take in it when they are first written there.
         self._system = system
-        self._folder = JournalFolder(system, folder, where)
-        self._tip = Tip(system, self._folder)
-        self._past = OlderSegments(self._folder)
-        self._heads: dict[str, tuple[Record, bytes]] = {}
+        self._folder = SegmentFolder(system, folder, where)
         self._segment_records = segment_records
         self._segment_bytes = segment_bytes
         self._in_doubt = False
+        self._reader = self._writer = -1
+        self._forget()
 
-    # What is there now
+    def _forget(self) -> None:
+        self._is_read = False
+        self._newest: Segment | None = None
+        self._names: list[str] = []
+        """Of the segments before the newest one, the oldest first."""
+        self._status: os.stat_result | None = None
+        self._older: dict[str, tuple[Segment, os.stat_result]] = {}
+        self._heads: dict[str, tuple[Record, bytes]] = {}
 
-    @property
-    def store_id(self) -> str:
-        """32 random hex digits, made with the first record; the chain begins at it. Empty before."""
-        segment = self._newest()
-        return segment.checkpoint.store if segment else ""
+    # --- what is there now ---------------------------------------------------------------------------------------
 
     @property
     def last(self) -> Record | None:
         """The newest record of any file."""
-        segment = self._newest()
-        return segment.last if segment else None
+        segment = self._segment()
+        return self._at(segment.sequence) if segment and segment.sequence else None
 
     @property
     def last_write(self) -> Record | None:
@@ -84,23 +97,22 @@ class Journal:
 
     def files(self) -> list[str]:
         """Every file that has a record, sorted."""
-        segment = self._newest()
-        return [name for name in segment.files() if "/" not in name] if segment else []
+        segment = self._segment()
+        return sorted(name for name in segment.heads if "/" not in name) if segment else []
 
     def tips(self, file: str) -> list[Record]:
-        """The head of a file, and its branches that no revision came from, the newest first. Only the end is read."""
-        segment = self._newest()
-        if segment is None:
-            return []
-        names = [name for name in segment.carried() if "/" in name and name.partition("/")[0] == file]
-        branches = [head for name in names if (head := segment.head(name))]
-        head = segment.head(file)
+        """The head of a file, and its branches that no revision came from, the newest first."""
+        segment = self._segment()
+        heads = segment.heads.items() if segment else ()
+        branches = [self._at(at.sequence) for name, at in heads if name.startswith(f"{file}/")]
+        head = self.head(file)
         return [*([head] if head else []), *sorted(branches, key=lambda each: each.sequence, reverse=True)]
 
     def head(self, file: str) -> Record | None:
         """The newest record of a file, ``None`` if it has none."""
-        segment = self._newest()
-        return segment.head(file) if segment else None
+        segment = self._segment()
+        pointer = segment.heads.get(file) if segment else None
+        return self._at(pointer.sequence) if pointer else None
 
     def head_data(self, file: str) -> bytes:
         """The bytes of the newest record of a file, empty if it has none. They are kept in memory."""
@@ -112,25 +124,11 @@ class Journal:
             kept = self._heads[file] = head, self.data(head)
         return kept[1]
 
-    def refresh(self, *, repair: bool = False) -> None:
-        """Read what was appended since the last time, by whomever."""
-        # A line at the end that is cut short is passed over, since a writer may be at it. With `repair` (the caller has
-        # the lock, so none is) it is kept in a file beside the segment and cut off. Damage before a good record raises
-        # `DamagedError`.
-        self._tip.refresh()
-        if repair:
-            self.cut_tail()
-
-    def cut_tail(self) -> None:
-        """Cut off the broken line at the end that ``refresh`` found, if any; see there."""
-        if self._tip.segment is not None and self._tip.segment.torn:
-            with self._writing():
-                self._tip.cut_tail()
-
     def anchor(self) -> Anchor:
-        """The end of the journal, for keeping elsewhere."""
-        last = self.last
-        return {"store": self.store_id, "sequence": last.sequence if last else 0, "line": last.link if last else ""}
+        """The end of the journal, for keeping elsewhere: the chain begins at the ``store``, 32 random hex digits."""
+        segment, last = self._segment(), self.last
+        store = segment.header.store if segment else ""
+        return {"store": store, "sequence": last.sequence if last else 0, "line": last.link if last else ""}
 
     def contains(self, anchor: Anchor) -> bool:
         """Whether the journal still goes through the point that an anchor names. One of an empty journal always holds.
@@ -138,44 +136,33 @@ class Journal:
         It is false where another record stands at that point, where the journal ends before it, and for an anchor of
         another journal. Raises ``DamagedError`` if that part of this journal is missing.
         """
-        segment, sequence = self._newest(), anchor["sequence"]
+        segment, sequence = self._segment(), anchor["sequence"]
         if sequence == 0:
             return True
-        if segment is None or anchor["store"] != segment.checkpoint.store or sequence > segment.sequence:
+        if segment is None or anchor["store"] != segment.header.store or sequence > segment.sequence:
             return False
-        return self._past.link(segment, sequence) == anchor["line"]
+        return self._at(sequence).link == anchor["line"]
 
-    def close(self) -> None:
-        """Let go of what is open. A later call opens it again."""
-        self._tip.close()
-        self._past.clear()
-        self._heads.clear()
-
-    # What was there
+    # --- what was there ------------------------------------------------------------------------------------------
 
     def latest(self, count: int) -> list[Record]:
         """The newest ``count`` records of all files, the newest last."""
-        found = list(islice(self.records(newest_first=True), count))
-        found.reverse()
-        return found
+        return list(islice(self.records(newest_first=True), count))[::-1]
 
     def newest(self) -> list[Record]:
         """The records of the newest segment, the newest first."""
-        segment = self._newest()
+        segment = self._segment()
         return [step.record for step in reversed(segment.steps)] if segment else []
 
     def operation(self, agent: str, op_id: str, *, file: str | None = None) -> Record | None:
         """The first record of an agent's operation (of ``file``, if given), among those of the newest two segments."""
         # That is at least 256 records, less where files are so large that segments fill up sooner.
-        for segment in islice(self._segments(newest_first=True), 2):
-            found = segment.operation(agent, op_id, file)
-            if found is not None:
-                return found
-        return None
+        found = (each.operation(agent, op_id, file) for each in islice(self._segments(newest_first=True), 2))
+        return next(filter(None, found), None)
 
     def records(self, *, newest_first: bool = False) -> Iterator[Record]:
         """All records, read segment by segment; none that is appended meanwhile."""
-        newest = self._newest()
+        newest = self._segment()
         end = newest.sequence if newest else 0
         for segment in self._segments(newest_first=newest_first):
             steps = reversed(segment.steps) if newest_first else tuple(segment.steps)
@@ -183,12 +170,27 @@ class Journal:
 
     def find(self, file: str, revision: str) -> Record | None:
         """The first record of a revision, ``None`` if there is none."""
-        segment = self._newest()
-        return self._past.find(segment, file, revision) if segment and revision != "0" else None
+        newest, name = self._segment(), recorded_name(file, revision)
+        if newest is None or revision == "0":
+            return None
+        branch = is_branch(revision)
+        if branch and name in newest.heads:
+            return self._at(newest.heads[name].sequence)
+        # A branch such as 8a is recorded some time after the head 7, an 8 when it becomes the head.
+        number = revision_number(revision) - branch
+        if newest.number_before(file) < number:
+            return newest.find(name, revision)
+        names = [*self._names, newest.name]
+        low = bisect_left(names, number, key=lambda each: self._load(each, newest).number_before(file))
+        found = (
+            self._load(each, newest).find(name, revision) for each in names[max(0, low - 1) : None if branch else low]
+        )
+        return next(filter(None, found), None)
 
     def data(self, record: Record) -> bytes:
         """The bytes of a record."""
-        return self._past.data(self._newest(), record)
+        self._at(record.sequence)  # which says so if it is missing
+        return self._holder(record.sequence).data(record.sequence)
 
     def replay(self) -> Iterator[tuple[Record, bytes]]:
         """All records with their bytes, the oldest first, each checked against its digest."""
@@ -201,68 +203,205 @@ class Journal:
 
         return verify(self._folder)
 
-    # Writing
+    def _segment(self) -> Segment | None:
+        """The newest segment; ``None`` for a journal without records."""
+        if not self._is_read:
+            self.refresh()
+        return self._newest
+
+    def _segments(self, *, newest_first: bool = False) -> Iterator[Segment]:
+        """Every segment. Raises ``DamagedError`` where one does not follow the other."""
+        newest = self._segment()
+        if newest is None:
+            return
+        names = [*self._names, newest.name]
+        seen: Segment | None = None
+        for name in reversed(names) if newest_first else names:
+            segment = self._load(name, newest)
+            if seen is not None:
+                older, newer = (segment, seen) if newest_first else (seen, segment)
+                if newer.header.previous != older.link:
+                    raise damaged(newer.path, f"the segment does not follow {older.name}")
+            seen = segment
+            yield segment
+
+    def _at(self, sequence: int) -> Record:
+        """The record with this sequence."""
+        record = self._holder(sequence).record(sequence)
+        if record is None:
+            raise damaged(self._folder.where, f"record {sequence} is in no segment, and later ones are there")
+        return record
+
+    def _holder(self, sequence: int) -> Segment:
+        """The segment in which the record with this sequence should be."""
+        newest, name = self._segment(), segment_name(sequence)
+        if newest is not None and sequence >= newest.header.sequence:
+            return newest
+        return self._load(max((each for each in self._names if each <= name), default=name), newest)
+
+    def _load(self, name: str, newest: Segment | None) -> Segment:
+        """A segment by its name; from memory if its file is the same still."""
+        if newest is not None and name == newest.name:
+            return newest
+        there = self._folder.status(name)
+        cached = self._older.pop(name, None)
+        if there is None:
+            raise damaged(self._folder.where / name, "this segment is missing, and later ones are there")
+        if cached is None or _state(cached[1]) != _state(there):
+            cached = self._folder.segment(name)
+            if cached[0].torn:
+                raise damaged(cached[0].path, "the segment ends in a damaged record, and another segment follows")
+        self._older[name] = cached
+        while len(self._older) > _CACHED:
+            del self._older[next(iter(self._older))]
+        return cached[0]
+
+    # --- the newest segment on the disk --------------------------------------------------------------------------
+
+    def refresh(self, *, repair: bool = False) -> None:
+        """Read what was appended since the last time, by whomever."""
+        # A line at the end that is cut short is passed over, since a writer may be at it. With `repair` (the caller has
+        # the lock, so none is) it is cut off. Damage before a good record raises `DamagedError`.
+        if self._newest is None or not self._read_on(self._newest):
+            try:
+                self._read_anew()
+            except (DamagedError, FileNotFoundError):
+                # Without the lock one may read half of what is being cut off and half of what is written in its place.
+                self._read_anew()
+        if repair:
+            self.cut_tail()
+
+    def _read_on(self, segment: Segment) -> bool:
+        """Take in what was appended; false if this is no longer the newest segment, or another file."""
+        there = self._folder.status(segment.name)
+        if there is None or not self._is_open(there) or there.st_size < segment.end:
+            return False
+        if there.st_size > segment.end:
+            # If this makes no sense, perhaps a record that was read before was taken back by a writer whose disk
+            # failed, and another one is in its place: then all of it is read.
+            try:
+                segment.take(self._folder.read(segment.name, self._reader, segment.end, there.st_size))
+            except DamagedError:
+                return False
+            if segment.torn:
+                return False
+        segment.torn = False
+        return not self._is_followed(segment)
+
+    def _read_anew(self) -> None:
+        self.close()
+        names = self._folder.names()
+        if names:
+            # It stays open, so that its inode number is not given to another file.
+            self._reader, self._status = self._folder.open(names[-1])
+            data = self._folder.read(names[-1], self._reader, 0, self._status.st_size)
+            self._newest = Segment.read(self._folder.where / names[-1], data)
+            self._names = names[:-1]
+        self._is_read = True
+
+    def _is_open(self, there: os.stat_result) -> bool:
+        return self._status is not None and os.path.samestat(there, self._status)
+
+    def _is_followed(self, segment: Segment) -> bool:
+        """Whether another segment follows. Only one that has a record can be followed."""
+        return bool(segment.steps) and self._folder.status(segment_name(segment.sequence + 1)) is not None
+
+    def close(self) -> None:
+        """Let go of what is open. A later call opens it again."""
+        opened = self._reader, self._writer
+        self._reader = self._writer = -1
+        self._forget()
+        for descriptor in opened:
+            if descriptor >= 0:
+                self._system.close(descriptor)
+
+    # --- writing -------------------------------------------------------------------------------------------------
 
     def append(self, draft: RecordDraft, data: bytes) -> Record:
         """Write a record of ``data`` as the newest revision of ``draft.file``; it is durable when this returns."""
         # Any `OSError` leaves the journal in doubt: the file is cut back to its old end if that can be done, the error
         # is raised on, and every later write raises `StoreError` (`read_only`) until a new `Journal` is made.
         self.refuse_doubt()
-        segment, old = self._newest(), self.head_data(draft.file)
+        segment, old = self._segment(), self.head_data(draft.file)
         if segment is None or self._is_full(segment):
-            record = self._append_to_new(segment, draft, old, data)
+            following, first = Segment.begin(self._folder.where, segment, self._system.token())
+            step, line = following.next(draft, old, data, self._system)
+            self._put(following.name, first + line)
+            with suppress(OSError):  # the record is durable; the next caller reads it anew, and gets any error
+                self._read_anew()
         else:
-            record = self._append_to(segment, draft, old, data)
+            step, line = segment.next(draft, old, data, self._system)
+            self._append_to(segment, line)
+            segment.add(step, len(line))
         if not draft.is_branch:
-            self._heads[draft.file] = record, data
-        return record
+            self._heads[draft.file] = step.record, data
+        return step.record
 
     def bring(self, history: Iterable[Brought]) -> None:
-        """Take over many records."""
-        # They go into segments of their own, which are on the disk before the first gets its name. So what is raised
-        # while `history` is read leaves nothing; only a stop in the moment in which the segments get their names, one
-        # after the other, leaves the first of them. What publishes, and all that follows it, is in one segment.
+        """Take over many records, in a segment of their own: all of them, or none whatever stops it."""
         self.refuse_doubt()
-        staged: list[str] = []
-        try:
-            filled = new_segments(
-                self._system, self._folder.where, self._newest(), history, self.head_data, self._is_full
-            )
-            for name, lines in filled:
-                staged.append(name)
-                with self._writing():
-                    self._folder.stage(name, lines)
-            self._tip.check()
-            with self._writing():
-                for name in staged:
-                    self._folder.unstage(name)
-                    self._folder.settle()  # one name after the other also on the disk: no power cut makes a gap
-        except BaseException:
-            with suppress(OSError):  # the first error is the one to report; the next staging removes what is left
-                self._folder.drop_staged(staged)
-            raise
-        finally:
-            self.close()
+        segment, first = Segment.begin(self._folder.where, self._segment(), self._system.token())
+        lines, size = [first], len(first)
+        now: dict[str, bytes] = {}
+        for draft, data, moment in history:
+            step, line = segment.next(draft, now.get(draft.file, b""), data, self._system, moment)
+            segment.add(step, len(line))
+            lines.append(line)
+            size += len(line)
+            if size > MAX_SEGMENT:
+                raise TooLargeError("history", size, MAX_SEGMENT, path=draft.file)
+            now[draft.file] = data
+        if segment.steps:
+            try:
+                self._put(segment.name, b"".join(lines))
+            finally:
+                self.close()
+
+    def cut_tail(self, *, keep: bool = False) -> None:
+        """Cut off a broken line at the end: a write that was not acknowledged. ``keep`` a copy of it, for a person."""
+        segment = self._segment()
+        if segment is None or not segment.torn:
+            return
+        with self._writing():
+            size = self._system.status(self._reader).st_size
+            if keep:
+                tail = self._folder.read(segment.name, self._reader, segment.end, size)
+                self._folder.keep(f"{segment.name}.tail-{self._system.token()[:8]}", tail)
+            writer = self._opened_to_write(segment)
+            self._system.truncate(writer, segment.end)
+            self._system.fsync(writer)
+        segment.torn = False
 
     def flush(self) -> None:
         """Have the disk keep all that is there, records included whose writer did not live to wait for it."""
         # For recovery, before it acts on a record that another process left unpublished.
         with self._writing():
-            if self._tip.segment is not None:
-                self._system.fsync(self._tip.writer())
+            if self._newest is not None:
+                self._system.fsync(self._opened_to_write(self._newest))
                 self._folder.settle()
 
     def erase(self, redact: RedactFile, redact_note: RedactNoteOf = lambda _, note, __: note) -> int:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed."""
         # Its note becomes `redact_note(file, note, bytes)`, by the bytes as they were. A rewritten record says in `was`
-        # what stood in its place, and the chain goes on through that. Broken tails that were set aside are removed:
-        # what is in them is unknown. If it is stopped half way, the journal is whole, and running it again finishes the
-        # work.
+        # what stood in its place, and the chain goes on through that. What was kept of broken ends is removed: what is
+        # in it is unknown. If it is stopped half way, the journal is whole, and running it again finishes the work.
+        changed = 0
         try:
             with self._writing():
-                return erase_journal(self._folder, redact, redact_note)
+                for name in self._folder.names():
+                    segment, _ = self._folder.segment(name)
+                    if segment.torn:
+                        raise damaged(segment.path, "the segment ends in a broken line")
+                    data, count = erased(segment, redact, redact_note)
+                    changed += count
+                    if data is not None:
+                        self._folder.put(name, data)
+                for name in self._folder.leftovers():
+                    self._folder.remove(name)
+                self._folder.settle()
         finally:
             self.close()
+        return changed
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -287,14 +426,30 @@ class Journal:
             )
 
     def _is_full(self, segment: Segment) -> bool:
-        large = max(self._segment_bytes, 2 * segment.checkpoint_size)
+        large = max(self._segment_bytes, 2 * segment.starts)
         return len(segment.steps) >= self._segment_records or segment.end > large
 
-    def _append_to(self, segment: Segment, draft: RecordDraft, old: bytes, data: bytes) -> Record:
-        record, change, line = record_line(self._system, segment, draft, old, data)
-        self._tip.check()
+    def _refuse_changed(self) -> None:
+        """Raise ``StoreError`` if another process wrote since ``refresh``, although the caller has the lock."""
+        segment = self._newest
+        there = self._folder.status(segment.name) if segment else None
+        if segment is None:
+            same = not self._folder.names()
+        else:
+            same = there is not None and self._is_open(there) and there.st_size == segment.end
+            same = same and not self._is_followed(segment)
+        if not same:
+            raise StoreError(
+                "the journal was changed since it was read",
+                code="read_only",
+                path=self._folder.where,
+                hint="Nothing was written. Read it again with repair, under the lock, and repeat the write.",
+            )
+
+    def _append_to(self, segment: Segment, line: bytes) -> None:
+        self._refuse_changed()
         with self._writing():
-            writer = self._tip.writer()
+            writer = self._opened_to_write(segment)
             try:
                 write_whole(self._system, writer, line, segment.end)
                 self._system.fsync(writer)
@@ -303,41 +458,26 @@ class Journal:
                 with suppress(OSError):
                     self._system.truncate(writer, segment.end)
                 raise
-        segment.add(record, change, len(line))
-        return record
 
-    def _append_to_new(self, before: Segment | None, draft: RecordDraft, old: bytes, data: bytes) -> Record:
-        """Begin a segment: its checkpoint and the record go in place together, whole and durable."""
-        checkpoint, first = checkpoint_line(self._system, before, self.head_data)
-        name = segment_name(checkpoint.sequence)
-        segment = Segment(name, self._folder.path(name), checkpoint, len(first))
-        record, change, line = record_line(self._system, segment, draft, old, data)
-        self._tip.check()
+    def _put(self, name: str, data: bytes) -> None:
+        """Begin a segment: its header and its records go in place together, whole and durable."""
+        self._refuse_changed()
         with self._writing():
             try:
-                self._folder.put(name, first + line)
+                self._folder.put(name, data)
             except OSError:
                 # The first error is the one to tell. Without a name the segment was never there.
                 with suppress(OSError):
                     self._folder.remove(name)
                 raise
-            segment.add(record, change, len(line))
-            try:
-                self._tip.follow(segment)
-            except OSError:
-                self._tip.close()  # the record is durable; the next caller reads it anew, and gets any error
-        return record
 
-    def _newest(self) -> Segment | None:
-        if not self._tip.read:
-            self.refresh()
-        return self._tip.segment
+    def _opened_to_write(self, segment: Segment) -> int:
+        if self._writer < 0:
+            self._writer, _ = self._folder.open(segment.name, os.O_WRONLY)
+            # The process that put the segment in place may have died before the disk kept its name.
+            self._folder.settle()
+        return self._writer
 
-    def _segments(self, *, newest_first: bool = False) -> Iterator[Segment]:
-        segment = self._newest()
-        if segment is None:
-            return
-        if newest_first:
-            # The newest is often all that is wanted: no look into the folder for that.
-            yield segment
-        yield from islice(self._past.segments(segment, newest_first=newest_first), int(newest_first), None)
+
+def _state(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns

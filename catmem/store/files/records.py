@@ -1,7 +1,7 @@
 """The records of the journal as values, and their canonical JSON.
 
 A record says who did what to which file, and how the bytes before became the bytes after: as a splice, or as the whole.
-The first line of each segment is a checkpoint: all that the segment needs to know of those before it.
+The first line of each segment is a header: where the newest record of each file is, and what the chain goes on from.
 """
 
 from __future__ import annotations
@@ -17,80 +17,7 @@ from catmem.digest import canonical_json
 from catmem.store.changes import ByteChange, Splice, WholeText
 from catmem.store.contract import is_branch, revision_number
 
-
-def object_of(payload: bytes) -> dict[str, Any]:
-    """The JSON object that the bytes are."""
-    try:
-        value = json.loads(payload.decode("utf-8"), parse_constant=_refuse)
-        # Half a surrogate pair can be read, but never written again. (A backslash before "ud" in a text looks alike.)
-        if b"\\ud" in payload or b"\\uD" in payload:
-            canonical_json(value)
-    except RecursionError as error:
-        raise ValueError("JSON that is nested too deep") from error
-    except ValueError as error:
-        raise ValueError("not JSON in UTF-8") from error
-    if not isinstance(value, dict):
-        raise ValueError("not a JSON object")  # noqa: TRY004 - to a reader of a file, any fault of it is one kind
-    return value
-
-
-def _refuse(text: str) -> None:
-    raise ValueError(f"{text} is no JSON")
-
-
-def text_in(fields: Mapping[str, Any], name: str) -> str:
-    """The text under ``name``."""
-    value = fields.get(name)
-    if not isinstance(value, str):
-        raise ValueError(f"{name} is no text")  # noqa: TRY004
-    return value
-
-
-def flag_in(fields: Mapping[str, Any], name: str, *, default: bool) -> bool:
-    """True or false under ``name``, or ``default`` where there is nothing."""
-    value = fields.get(name, default)
-    if not isinstance(value, bool):
-        raise ValueError(f"{name} is neither true nor false")  # noqa: TRY004
-    return value
-
-
-def matching(value: object, name: str, pattern: re.Pattern[str]) -> str:
-    """A text that all of ``pattern`` fits."""
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise ValueError(f"{name} is not as it must be")
-    return value
-
-
-def integer(value: object, name: str, least: int | None = None) -> int:
-    """A whole number from ``least`` on; true and false are none."""
-    if type(value) is not int:
-        raise ValueError(f"{name} is no whole number")
-    if least is not None and value < least:
-        raise ValueError(f"{name} is below {least}")
-    return value
-
-
-def listed(value: object, name: str, length: int | None = None) -> list[Any]:
-    """A list of ``length``."""
-    if not isinstance(value, list):
-        raise ValueError(f"{name} is no list")  # noqa: TRY004
-    if length is not None and len(value) != length:
-        raise ValueError(f"{name} is not a list of {length}")
-    return value
-
-
-def bytes_of(value: object, name: str) -> bytes:
-    """The bytes of a text in base64."""
-    if not isinstance(value, str):
-        raise ValueError(f"{name} is no text in base64")  # noqa: TRY004
-    try:
-        return b64decode(value, validate=True)
-    except ValueError as error:
-        raise ValueError(f"{name} is not in base64") from error
-
-
-VERSION = 1
-CHECKPOINT = "checkpoint"
+VERSION = 2
 MAX_DATA = 64 * 1024 * 1024
 """Bytes of one revision, and no more."""
 
@@ -161,21 +88,18 @@ class RecordDraft:
 class Record(RecordDraft):
     """A record as it stands in the journal.
 
-    ``sequence`` counts 1, 2, 3 over all files of the folder. ``base`` is the digest of the file's bytes before
-    (``None`` for its first record), ``head`` that of its bytes after, ``size`` their number. ``boot`` names the time
-    since the machine was started. ``previous`` is the SHA-256 of the line before, ``line`` that of this record's own.
-    ``was`` is what stood here before ``erase`` rewrote the record.
+    ``sequence`` counts 1, 2, 3 over all files of the folder. ``head`` is the digest of the file's bytes after, ``size``
+    their number. ``boot`` names the time since the machine was started. ``previous`` is the SHA-256 of the line before,
+    ``line`` that of this record's own. ``was`` is what stood here before ``erase`` rewrote the record.
     """
 
     sequence: int
     timestamp: str
-    base: str | None
     head: str
     size: int
     boot: str
     previous: str
     line: str
-    version: int = VERSION
     was: Tombstone | None = None
 
     @property
@@ -194,34 +118,24 @@ class Record(RecordDraft):
         return revision_number(self.revision)
 
 
-class Head(NamedTuple):
-    """The newest record of a file when a checkpoint was made, and its bytes.
+class Pointer(NamedTuple):
+    """Where the newest record of a file or branch is, and its revision."""
 
-    ``highest`` is the highest number of a revision of the file so far.
-    """
-
-    record: Record
-    highest: int
-    whole: WholeText
+    sequence: int
+    revision: str
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """The first line of a segment. ``sequence`` is that of the record after it; it has none of its own."""
+class Header:
+    """The first line of a segment. ``sequence`` is that of the record after it; it has none of its own.
+
+    ``heads`` point to the newest record of each file before it, and to each branch that no revision came from.
+    """
 
     sequence: int
-    timestamp: str
-    boot: str
     store: str
     previous: str
-    heads: tuple[Head, ...] = ()
-    was: str | None = None
-    line: str = ""
-
-    @property
-    def link(self) -> str:
-        """The digest that the next line names as its ``previous``."""
-        return self.was or self.line
+    heads: Mapping[str, Pointer] = field(default_factory=dict)
 
 
 def is_revision(revision: str) -> bool:
@@ -232,7 +146,7 @@ def is_revision(revision: str) -> bool:
 def branch_name(file: str, revision: str) -> str:
     """The name under which the journal keeps a branch: ``USER.md/8a``, which no file can have."""
     # Beside the file's own records it is a row of its own, of one record. So a branch is no part of what the file's
-    # next splice is made from, and the checkpoints carry it as they carry a file.
+    # next splice is made from.
     return f"{file}/{revision}"
 
 
@@ -241,9 +155,32 @@ def recorded_name(file: str, revision: str) -> str:
     return branch_name(file, revision) if is_branch(revision) else file
 
 
+_ALWAYS: dict[str, type] = {
+    **dict.fromkeys(("timestamp", "file", "op", "agent", "revision", "op_id", "head", "boot", "previous"), str),
+    "sequence": int,
+    "parents": list,
+    "note": dict,
+    "size": int,
+}
+_SOMETIMES: dict[str, tuple[type, Any]] = {
+    "retired": (list, None),
+    "late_of": (int, None),
+    "publishes": (bool, True),
+    "brought": (bool, False),
+    "was": (list, None),
+}
+"""Fields that are left out where they have this value."""
+
+_PATTERNS = {"revision": _REVISION, "head": DIGEST, "previous": _HEX, "store": _STORE, "line": _HEX, "digest": DIGEST}
+_LEAST = {"sequence": 1, "late_of": 1, "size": 0, "offset": 0, "removed": 0}
+
+
 def encode(record: Record, change: ByteChange) -> bytes:
     """The payload of a record. Raises ``TypeError`` or ``ValueError`` for a note that is no JSON."""
-    fields = _record_fields(record)
+    fields: dict[str, Any] = {name: getattr(record, name) for name in _ALWAYS}
+    fields |= {
+        name: value for name, (_, left_out) in _SOMETIMES.items() if (value := getattr(record, name)) != left_out
+    }
     if isinstance(change, WholeText):
         fields["whole"] = b64encode(change.packed).decode("ascii")
     else:
@@ -251,158 +188,90 @@ def encode(record: Record, change: ByteChange) -> bytes:
     return canonical_json(fields)
 
 
-def encode_checkpoint(checkpoint: Checkpoint) -> bytes:
-    """The payload of a checkpoint."""
-    fields: dict[str, Any] = {
-        **{name: getattr(checkpoint, name) for name in ("sequence", "timestamp", "boot", "store", "previous")},
-        "version": VERSION,
-        "op": CHECKPOINT,
-        "heads": [
-            {
-                "record": _record_fields(head.record),
-                "line": head.record.line,
-                "highest": head.highest,
-                "whole": b64encode(head.whole.packed).decode("ascii"),
-            }
-            for head in checkpoint.heads
-        ],
-    }
-    if checkpoint.was:
-        fields["was"] = checkpoint.was
-    return canonical_json(fields)
+def encode_header(header: Header) -> bytes:
+    """The payload of a header."""
+    fields = {name: getattr(header, name) for name in Header.__slots__}
+    return canonical_json({**fields, "version": VERSION})
 
 
 def decode(payload: bytes, line: str) -> tuple[Record, ByteChange]:
     """The record of a payload, and its change; ``line`` is the digest of its line. Raises ``MalformedError``."""
-    try:
-        fields = _versioned(payload)
-        record = _record(fields, line)
-        return record, _change(fields, record)
-    except ValueError as error:
-        raise MalformedError(str(error)) from error
-
-
-def decode_checkpoint(payload: bytes, line: str) -> Checkpoint:
-    """The checkpoint of a payload. Raises ``MalformedError``."""
-    try:
-        return _checkpoint(_versioned(payload), line)
-    except ValueError as error:
-        raise MalformedError(str(error)) from error
-
-
-_ALWAYS = (
-    "version", "sequence", "timestamp", "file", "op", "agent", "revision", "parents", "op_id", "base", "head", "size",
-    "boot", "previous",
-)  # fmt: skip
-_TEXTS = ("op", "agent", "op_id", "timestamp", "boot")
-
-
-def _record_fields(record: Record) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: getattr(record, name) for name in _ALWAYS}
-    fields["note"] = dict(record.note)
-    if record.retired:
-        fields["retired"] = list(record.retired)
-    if record.late_of is not None:
-        fields["late_of"] = record.late_of
-    if not record.publishes:
-        fields["publishes"] = False
-    if record.brought:
-        fields["brought"] = True
-    if record.was:
-        fields["was"] = list(record.was)
-    return fields
-
-
-def _versioned(payload: bytes) -> dict[str, Any]:
-    fields = object_of(payload)
-    version = integer(fields.get("version"), "version")
-    if version != VERSION:
-        raise ValueError(f"version {version}; this catmem reads version {VERSION}")
-    return fields
-
-
-def _checkpoint(fields: Mapping[str, Any], line: str) -> Checkpoint:
-    if fields.get("op") != CHECKPOINT or "file" in fields:
-        raise ValueError("this is no checkpoint")
-    was = fields.get("was")
-    return Checkpoint(
-        sequence=integer(fields.get("sequence"), "sequence", 1),
-        timestamp=text_in(fields, "timestamp"),
-        boot=text_in(fields, "boot"),
-        store=matching(fields.get("store"), "store", _STORE),
-        previous=matching(fields.get("previous"), "previous", _HEX),
-        heads=tuple(_head(head) for head in listed(fields.get("heads"), "heads")),
-        was=None if was is None else matching(was, "was", _HEX),
-        line=line,
-    )
-
-
-def _record(fields: Mapping[str, Any], line: str) -> Record:
-    note = fields.get("note")
-    parents = listed(fields.get("parents"), "parents")
-    if not isinstance(note, dict) or not all(isinstance(parent, str) for parent in parents):
-        raise ValueError("note is no object, or parents are not all texts")
-    base, retired, late_of = fields.get("base"), fields.get("retired"), fields.get("late_of")
-    size = integer(fields.get("size"), "size", 0)
-    if size > MAX_DATA:
-        raise ValueError(f"size {size:,} is over the limit of {MAX_DATA:,}")
-    revision = matching(fields.get("revision"), "revision", _REVISION)
-    texts: dict[str, Any] = {name: text_in(fields, name) for name in _TEXTS}
-    return Record(
-        **texts,
-        file=_file(fields, revision),
-        revision=revision,
-        parents=tuple(parents),
-        note=note,
-        retired=None if retired is None else _retired(retired),
-        late_of=None if late_of is None else integer(late_of, "late_of", 1),
-        publishes=flag_in(fields, "publishes", default=True),
-        brought=flag_in(fields, "brought", default=False),
-        sequence=integer(fields.get("sequence"), "sequence", 1),
-        base=None if base is None else matching(base, "base", DIGEST),
-        head=matching(fields.get("head"), "head", DIGEST),
-        size=size,
-        previous=matching(fields.get("previous"), "previous", _HEX),
-        line=line,
-        was=_tombstone(fields.get("was")),
-    )
-
-
-def _file(fields: Mapping[str, Any], revision: str) -> str:
-    """The name that a record goes by: that of a file, or of the branch that its revision is."""
-    name = text_in(fields, "file")
-    if "/" not in name:
-        return matching(name, "file", _FILE)
-    matching(name, "file", _BRANCH)
-    if not name.endswith(f"/{revision}") or flag_in(fields, "publishes", default=True):
-        raise ValueError("a branch has the name of another, or goes into the file")
-    return name
-
-
-def _change(fields: Mapping[str, Any], record: Record) -> ByteChange:
+    fields = _object_of(payload)
+    said = {name: _typed(fields.get(name), name, kind) for name, kind in _ALWAYS.items()}
+    for name, (kind, left_out) in _SOMETIMES.items():
+        said[name] = _typed(fields[name], name, kind) if name in fields else left_out
+    if said["size"] > MAX_DATA:
+        raise MalformedError(f"size {said['size']:,} is over the limit of {MAX_DATA:,}")
+    said["parents"] = tuple(_typed(parent, "parents", str) for parent in said["parents"])
+    if said["retired"] is not None:
+        said["retired"] = Retired(*_each(said["retired"], size=int, mtime=int, digest=str))
+    if said["was"] is not None:
+        said["was"] = Tombstone(*_each(said["was"], line=str, digest=str))
+    record = Record(**said, line=line)
+    is_named = _BRANCH.fullmatch(record.file) if record.is_branch else _FILE.fullmatch(record.file)
+    if not is_named or (record.is_branch and (record.publishes or not record.file.endswith(f"/{record.revision}"))):
+        raise MalformedError("this is the name of no file, or a branch has the name of another, or goes into the file")
     if ("splice" in fields) == ("whole" in fields):
-        raise ValueError("a record holds either a splice or a whole")
+        raise MalformedError("a record holds either a splice or a whole")
     if "whole" in fields:
-        return WholeText(bytes_of(fields["whole"], "whole"), record.size)
-    offset, removed, inserted = listed(fields["splice"], "splice", 3)
-    return Splice(integer(offset, "splice", 0), integer(removed, "splice", 0), bytes_of(inserted, "splice"))
+        return record, WholeText(_bytes_of(fields["whole"]), record.size)
+    offset, removed, inserted = _each(fields["splice"], offset=int, removed=int, inserted=str)
+    return record, Splice(offset, removed, _bytes_of(inserted))
 
 
-def _head(fields: object) -> Head:
-    if not isinstance(fields, dict) or not isinstance(fields.get("record"), dict):
-        raise ValueError("a head is not an object with a record")  # noqa: TRY004 - a fault like any other
-    record = _record(fields["record"], matching(fields.get("line"), "line", _HEX))
-    whole = WholeText(bytes_of(fields.get("whole"), "whole"), record.size)
-    return Head(record, integer(fields.get("highest"), "highest", 0), whole)
+def decode_header(payload: bytes) -> Header:
+    """The header of a payload. Raises ``MalformedError``."""
+    fields = _object_of(payload)
+    if fields.get("version") != VERSION:
+        raise MalformedError(f"version {fields.get('version')!r}; this catmem reads version {VERSION}")
+    heads = _typed(fields.get("heads"), "heads", dict)
+    if not all(_FILE.fullmatch(name) or _BRANCH.fullmatch(name) for name in heads):
+        raise MalformedError("heads name what is no file")
+    return Header(
+        sequence=_typed(fields.get("sequence"), "sequence", int),
+        store=_typed(fields.get("store"), "store", str),
+        previous=_typed(fields.get("previous"), "previous", str),
+        heads={name: Pointer(*_each(said, sequence=int, revision=str)) for name, said in heads.items()},
+    )
 
 
-def _retired(value: object) -> Retired:
-    size, mtime, digest = listed(value, "retired", 3)
-    return Retired(integer(size, "retired", 0), integer(mtime, "retired"), matching(digest, "retired", DIGEST))
+def _object_of(payload: bytes) -> dict[str, Any]:
+    """The JSON object that the bytes are."""
+    try:
+        value = json.loads(payload.decode("utf-8"), parse_constant=_refuse)
+        # Half a surrogate pair can be read, but never written again. (A backslash before "ud" in a text looks alike.)
+        if b"\\ud" in payload or b"\\uD" in payload:
+            canonical_json(value)
+    except (ValueError, RecursionError) as error:
+        raise MalformedError("not JSON in UTF-8, or nested too deep") from error
+    return _typed(value, "a line", dict)  # type: ignore[no-any-return]
 
 
-def _tombstone(value: object) -> Tombstone | None:
-    if value is None:
-        return None
-    line, head = listed(value, "was", 2)
-    return Tombstone(matching(line, "was", _HEX), matching(head, "was", DIGEST))
+def _refuse(text: str) -> None:
+    raise ValueError(f"{text} is no JSON")
+
+
+def _typed(value: object, name: str, kind: type) -> Any:  # noqa: ANN401 - a value of this kind
+    """The value, if it is of this very kind (true is no number), and what its name asks for."""
+    pattern, least = _PATTERNS.get(name), _LEAST.get(name)
+    if (
+        type(value) is not kind
+        or (pattern is not None and not pattern.fullmatch(str(value)))
+        or (isinstance(value, int) and least is not None and value < least)
+    ):
+        raise MalformedError(f"{name} is not as it must be")
+    return value
+
+
+def _each(values: object, **kinds: type) -> list[Any]:
+    """The values of a list that has one of each kind, by their names."""
+    if not isinstance(values, list) or len(values) != len(kinds):
+        raise MalformedError(f"not a list of {', '.join(kinds)}")
+    return [_typed(value, name, kind) for value, (name, kind) in zip(values, kinds.items(), strict=True)]
+
+
+def _bytes_of(text: object) -> bytes:
+    try:
+        return b64decode(_typed(text, "bytes", str), validate=True)
+    except ValueError as error:
+        raise MalformedError("bytes are not in base64") from error

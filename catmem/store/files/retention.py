@@ -7,12 +7,9 @@ stopped processes left, journals that were moved aside, and broken ends of lines
 from __future__ import annotations
 
 import errno
-import json
 import os
 import re
 import stat
-import zlib
-from base64 import b64decode
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -22,12 +19,13 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
+from catmem.store.changes import Splice
 from catmem.store.contract import SIDECAR, Erased, Erasure, Kept, KeptKind, Left, Redact
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
-from catmem.store.files.journal_disk import MAX_SEGMENT
 from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, WATCHED, leased
-from catmem.store.files.segments import Segment
+from catmem.store.files.records import decode
+from catmem.store.files.segments import MAX_SEGMENT, Segment, payloads
 from catmem.store.files.system import FOLDER, System, new_file, opened, read_file, read_whole, store_errors
 
 KEPT = 10
@@ -125,14 +123,6 @@ _ASIDE = re.compile(r"damaged-.+|journal\.new")
 _SEGMENT = re.compile(r"[0-9]{12}\.log")
 _TORN = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
 _OWN = {"lock", "published"}
-_PART = 64
-
-# What a line of the journal says, however broken the line is. Its keys are sorted: a file is named before its bytes.
-_SAID = re.compile(
-    rb'"file":(?P<file>"(?:[^"\\\x1e\n]|\\.)*")'
-    rb'|"whole":"(?P<whole>[A-Za-z0-9+/]*)'
-    rb'|"splice":\[\d+,\d+,"(?P<splice>[A-Za-z0-9+/]*)'
-)
 
 
 class _Drawer(NamedTuple):
@@ -218,58 +208,23 @@ def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, fil
         yield from _journal_texts(path, data, "aside", whole=whole)
     else:
         yield Kept(path, data, kind, file, whole)
-        if part == "journal":
-            yield from _said(path, data, kind)
 
 
 def _journal_texts(path: Path, data: bytes, kind: KeptKind, *, whole: bool) -> Iterator[Kept]:
-    """Every revision in a segment; where it is damaged, every text that a line of it still shows."""
+    """Every revision in a segment; where it is damaged, every text that its good lines hold."""
     try:
-        segment = Segment.read(path.name, path, data)
-        for file in segment.files():
-            yield Kept(path, segment.data_before(file), kind, file.partition("/")[0])
-        for record, content in segment.contents():
-            yield Kept(path, content, kind, record.owner)
+        segment = Segment.read(path, data)
+        yield from [Kept(path, content, kind, record.owner) for record, content in segment.contents()]
         whole = whole and not segment.torn
     except DamagedError:
         whole = False
+        for payload in payloads(data):
+            with suppress(ValueError):
+                record, change = decode(payload, "")
+                text = change.inserted if isinstance(change, Splice) else change.unpack()
+                yield Kept(path, text, kind, record.owner)
     if not whole:
         yield Kept(path, b"", kind, None, whole=False)
-        for line in data.split(b"\x1e"):
-            yield from _said(path, line, kind)
-
-
-def _said(path: Path, line: bytes, kind: KeptKind) -> Iterator[Kept]:
-    file: str | None = None
-    for match in _SAID.finditer(line):
-        if match["file"] is not None:
-            try:
-                file = str(json.loads(match["file"])).partition("/")[0]
-            except ValueError:
-                file = None
-        elif match["whole"] is not None:
-            yield Kept(path, _unpacked(_decoded(match["whole"])), kind, file)
-        else:
-            yield Kept(path, _decoded(match["splice"]), kind, file)
-
-
-def _decoded(text: bytes) -> bytes:
-    """What the beginning of a base64 text says."""
-    if len(text) % 4 == 1:
-        text = text[:-1]
-    return b64decode(text + b"=" * (-len(text) % 4))
-
-
-def _unpacked(packed: bytes) -> bytes:
-    """As much as can be unpacked of packed bytes that may be cut or damaged."""
-    unpacking = zlib.decompressobj()
-    parts: list[bytes] = []
-    for start in range(0, len(packed), _PART):
-        try:
-            parts.append(unpacking.decompress(packed[start : start + _PART]))
-        except zlib.error:
-            break
-    return b"".join(parts)
 
 
 SUPERSEDED_FOR = timedelta(days=1)

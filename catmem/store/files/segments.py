@@ -1,4 +1,4 @@
-r"""The lines of the journal: how one is framed and made, and how a buffer of them is walked.
+r"""The segments of a journal: how a line is framed, what a segment holds, and how segments lie in their folder.
 
 A line is ``RS``, the length of its payload and the payload's CRC as eight hex digits each, the payload, and a line
 feed: ``\x1e00000002 9e3779b9 {}\n``. A payload holds neither ``RS`` nor a line feed (canonical JSON escapes both), so
@@ -10,26 +10,38 @@ It only finds a write that was cut short; what proves that nothing was changed i
 
 from __future__ import annotations
 
+import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from stat import S_ISREG
+from typing import Any, NamedTuple, TypeAlias
 from zlib import crc32
 
+from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import DamagedError
-from catmem.store.changes import ByteChange, Splice, WholeText
+from catmem.errors import DamagedError, TooLargeError
+from catmem.store.changes import ByteChange, Splice, WholeText, change, splice, whole
+from catmem.store.contract import is_branch, revision_number
 from catmem.store.files.records import (
-    Checkpoint,
-    Head,
+    MAX_DATA,
+    Header,
     MalformedError,
+    Pointer,
     Record,
+    RecordDraft,
+    Tombstone,
     decode,
-    decode_checkpoint,
+    decode_header,
+    encode,
+    encode_header,
     recorded_name,
 )
+from catmem.store.files.system import System, opened, write_whole
 
 START = b"\x1e"
 END = b"\n"
@@ -44,6 +56,7 @@ class JournalLine(NamedTuple):
     start: int
     end: int
     payload: bytes
+    digest: str
 
 
 class Walk(NamedTuple):
@@ -57,23 +70,11 @@ class Walk(NamedTuple):
     resume: int | None
     size: int
 
-    @property
-    def cut(self) -> bool:
-        """Whether the last bytes are no good line, and nothing good follows: a write that was cut short."""
-        return self.end < self.size and self.resume is None
 
-    @property
-    def damaged(self) -> bool:
-        """Whether bytes that are no good line stand before a good one."""
-        return self.resume is not None
-
-
-def frame(payload: bytes) -> bytes:
-    """The line of a payload. Raises ``ValueError`` for one that is too long or holds what frames a line."""
+def frame(payload: bytes, of: str) -> bytes:
+    """The line of canonical JSON; ``of`` says in the error what is too large. Raises ``TooLargeError``."""
     if len(payload) > MAX_PAYLOAD:
-        raise ValueError(f"a payload of {len(payload):,} bytes is over the limit of {MAX_PAYLOAD:,}")
-    if START in payload or END in payload:
-        raise ValueError("a payload holds no record separator and no line feed")
+        raise TooLargeError("record in the journal", len(payload), MAX_PAYLOAD, path=of)
     return b"\x1e%08x %08x %b\n" % (len(payload), crc32(payload), payload)
 
 
@@ -88,6 +89,15 @@ def walk(buffer: bytes, start: int = 0) -> Walk:
     return Walk(lines, position, resume, len(buffer))
 
 
+def payloads(buffer: bytes) -> Iterator[bytes]:
+    """Those of all good lines, whatever stands between them."""
+    position: int | None = 0
+    while position is not None:
+        found = walk(buffer, position)
+        yield from (line.payload for line in found.lines)
+        position = found.resume
+
+
 def _line_at(buffer: bytes, position: int) -> JournalLine | None:
     match = _HEADER.match(buffer, position)
     if match is None:
@@ -100,7 +110,7 @@ def _line_at(buffer: bytes, position: int) -> JournalLine | None:
     # Without a separator inside, the last one before a line feed is the only place where its line can begin.
     if crc32(payload) != int(match[2], 16) or START in payload:
         return None
-    return JournalLine(position, end + 1, payload)
+    return JournalLine(position, end + 1, payload, sha256(buffer[position : end + 1]).hexdigest())
 
 
 def _next_good(buffer: bytes, position: int) -> int | None:
@@ -110,6 +120,10 @@ def _next_good(buffer: bytes, position: int) -> int | None:
             return begin
         position = end + 1
     return None
+
+
+WHOLE_EVERY = 32
+"""A file stands whole in a segment as its first record there, and at least once in so many."""
 
 
 class Step(NamedTuple):
@@ -122,164 +136,138 @@ class Step(NamedTuple):
 class Segment:
     """The good lines of one segment. ``end`` is where they end in the file.
 
-    ``torn`` tells that the file had more, a line that is cut short or not written yet.
+    ``torn`` tells that the file had more, a line that is cut short or not written yet. ``heads`` point to the newest
+    record of each file, here or before, and to each branch that no revision came from. ``starts`` counts the bytes of
+    the header and of the first record of each file.
     """
 
-    def __init__(self, name: str, path: Path, checkpoint: Checkpoint, size: int) -> None:
-        """A segment that has only its checkpoint, a line of ``size`` bytes."""
-        self.name = name
+    def __init__(self, path: Path, header: Header, line: bytes) -> None:
+        """A segment that has only its header, as ``line``."""
+        self.name = path.name
         self.path = path
-        self.checkpoint = checkpoint
-        self.checkpoint_size = size
-        self.end = size
+        self.header = header
+        self.first_link = sha256(line).hexdigest()
+        self.starts = self.end = len(line)
         self.torn = False
         self.steps: list[Step] = []
+        self.heads = dict(header.heads)
         self._places: dict[str, list[int]] = {}
-        self._before = {head.record.file: head for head in checkpoint.heads}
 
     @classmethod
-    def read(cls, name: str, path: Path, data: bytes) -> Segment:
+    def begin(cls, folder: Path, before: Segment | None, store: str) -> tuple[Segment, bytes]:
+        """The segment after ``before``, or the first one of a ``store``, without records; and its header's line."""
+        if before is None:
+            header = Header(1, store, chain_start(store))
+        else:
+            header = Header(before.sequence + 1, before.header.store, before.link, dict(before.heads))
+        line = frame(encode_header(header), "header")
+        return cls(folder / segment_name(header.sequence), header, line), line
+
+    @classmethod
+    def read(cls, path: Path, data: bytes) -> Segment:
         """The segment that a file holds. Raises ``DamagedError``."""
-        checkpoint, size = checkpoint_of(path, data, walk(data))
-        if name != segment_name(checkpoint.sequence):
-            raise damaged(path, f"the segment begins with record {checkpoint.sequence}, and its name says another")
-        segment = cls(name, path, checkpoint, size)
-        segment.take(data, size)
+        first = _line_at(data, 0)
+        if first is None:
+            raise damaged(path, "the segment does not begin with a good header")
+        try:
+            header = decode_header(first.payload)
+        except MalformedError as error:
+            raise damaged(path, f"the header: {error}") from error
+        if path.name != segment_name(header.sequence):
+            raise damaged(path, f"the segment begins with record {header.sequence}, and its name says another")
+        segment = cls(path, header, data[: first.end])
+        segment.take(data, first.end)
         return segment
 
     def take(self, data: bytes, start: int = 0) -> None:
         """Add the lines of ``data`` from ``start`` on. Raises ``DamagedError``; the segment is of no use then."""
-        end = self.end - start
         found = walk(data, start)
         for line in found.lines:
             try:
-                record, change = decode(line.payload, line_digest(data, line))
+                step = Step(*decode(line.payload, line.digest))
             except MalformedError as error:
                 raise damaged(self.path, f"the record after {self.sequence}: {error}") from error
-            if record.sequence != self.sequence + 1:
-                raise damaged(self.path, f"record {record.sequence} follows record {self.sequence}")
-            if record.previous != self.link:
-                raise damaged(self.path, f"record {record.sequence} breaks the chain")
-            self.add(record, change)
-        end += found.end
-        if found.damaged:
-            raise damaged(self.path, f"bytes {end} and following are damaged, and good records follow")
-        self.end = end
-        self.torn = found.cut
+            if step.record.sequence != self.sequence + 1:
+                raise damaged(self.path, f"record {step.record.sequence} follows record {self.sequence}")
+            if step.record.previous != self.link:
+                raise damaged(self.path, f"record {step.record.sequence} breaks the chain")
+            self.add(step, line.end - line.start)
+        if found.resume is not None:
+            raise damaged(self.path, f"bytes {self.end} and following are damaged, and good records follow")
+        self.torn = found.end < found.size
 
-    def add(self, record: Record, change: ByteChange, size: int = 0) -> None:
+    def add(self, step: Step, size: int) -> None:
         """Add the next record, whose line has ``size`` bytes."""
+        record = step.record
+        for parent in record.parents:
+            if is_branch(parent):
+                self.heads.pop(recorded_name(record.owner, parent), None)
+        self.heads[record.file] = Pointer(record.sequence, record.revision)
+        if record.file not in self._places:
+            self.starts += size
         self._places.setdefault(record.file, []).append(len(self.steps))
-        self.steps.append(Step(record, change))
+        self.steps.append(step)
         self.end += size
+
+    def next(self, draft: RecordDraft, old: bytes, data: bytes, system: System, moment: str = "") -> tuple[Step, bytes]:
+        """The next record, which makes ``data`` of ``old``, and its line. Raises ``TooLargeError``."""
+        # `moment` is when it was made, where that is not now.
+        if len(data) > MAX_DATA:
+            raise TooLargeError("file", len(data), MAX_DATA, path=draft.file)
+        record = Record(
+            **{name: getattr(draft, name) for name in RecordDraft.__slots__},
+            sequence=self.sequence + 1,
+            timestamp=moment or clock.timestamp(system.now()),
+            head=bytes_digest(data),
+            size=len(data),
+            boot=system.boot(),
+            previous=self.link,
+            line="",
+        )
+        own = self._places.get(draft.file, [])[1 - WHOLE_EVERY :]
+        near = any(isinstance(self.steps[place].change, WholeText) for place in own)
+        return _lined(record, change(old, data) if near else whole(data))
 
     @property
     def sequence(self) -> int:
         """The sequence of the last record, here or before."""
-        return self.steps[-1].record.sequence if self.steps else self.checkpoint.sequence - 1
+        return self.header.sequence + len(self.steps) - 1
 
     @property
     def link(self) -> str:
         """The digest that the next line names as its ``previous``."""
-        return self.steps[-1].record.link if self.steps else self.checkpoint.link
+        return self.steps[-1].record.link if self.steps else self.first_link
 
-    @property
-    def last(self) -> Record | None:
-        """The newest record, here or before."""
-        if self.steps:
-            return self.steps[-1].record
-        return max((head.record for head in self.checkpoint.heads), key=lambda record: record.sequence, default=None)
+    def record(self, sequence: int) -> Record | None:
+        """The record with this sequence, if it is here."""
+        place = sequence - self.header.sequence
+        return self.steps[place].record if 0 <= place < len(self.steps) else None
 
-    def link_at(self, sequence: int) -> str | None:
-        """The link of the record with this sequence, if it is here."""
-        place = self._place(sequence)
-        return None if place is None else self.steps[place].record.link
-
-    def files(self) -> list[str]:
-        """Every file and branch that has a record, here or before."""
-        return sorted(self._before.keys() | self._places.keys())
-
-    def carried(self) -> list[str]:
-        """The files and branches that the next checkpoint is to have: all but the branches that a revision came from.
-
-        Those were merged, or another branch goes on from them: they are history like any old revision.
-        """
-        records = [step.record for step in self.steps]
-        followed = {recorded_name(record.owner, parent) for record in records for parent in record.parents}
-        return [name for name in self.files() if "/" not in name or name not in followed]
-
-    def before(self, file: str) -> Head | None:
-        """The head of a file as the checkpoint has it."""
-        return self._before.get(file)
-
-    def data_before(self, file: str) -> bytes:
-        """The bytes of a file as the checkpoint has them, empty if it has none. Raises ``DamagedError``."""
-        before = self._before.get(file)
-        return b"" if before is None else self._unpacked(before)
-
-    def head(self, file: str) -> Record | None:
-        """The newest record of a file, here or before."""
-        places = self._places.get(file)
-        if places:
-            return self.steps[places[-1]].record
-        before = self._before.get(file)
-        return before.record if before else None
-
-    def highest(self, file: str) -> int:
-        """The highest number of a revision of the file, here or before."""
-        before = self._before.get(file)
-        numbers = (self.steps[place].record.number for place in self._places.get(file, ()))
-        return max(numbers, default=0) if before is None else max(before.highest, *numbers, 0)
-
-    def since_whole(self, file: str) -> int | None:
-        """How many records of the file stand after its last whole; ``None`` if there is no whole."""
-        places = self._places.get(file, [])
-        for count, place in enumerate(reversed(places)):
-            if not isinstance(self.steps[place].change, Splice):
-                return count
-        return len(places) if file in self._before else None
-
-    def packed(self, file: str) -> WholeText | None:
-        """The bytes of a file's head as they stand packed here already; ``None`` if they do not."""
-        for place in reversed(self._places.get(file, ())):
-            change = self.steps[place].change
-            if isinstance(change, WholeText):
-                return change
-            if change.removed or change.inserted:
-                return None
-        before = self._before.get(file)
-        return before.whole if before else None
+    def number_before(self, file: str) -> int:
+        """The number of a file's newest revision before this segment."""
+        return revision_number(self.header.heads[file].revision) if file in self.header.heads else 0
 
     def find(self, file: str, revision: str) -> Record | None:
         """The first record of a revision in this segment."""
-        for place in self._places.get(file, ()):
-            if self.steps[place].record.revision == revision:
-                return self.steps[place].record
-        return None
+        records = (self.steps[place].record for place in self._places.get(file, ()))
+        return next((record for record in records if record.revision == revision), None)
 
     def operation(self, agent: str, op_id: str, file: str | None) -> Record | None:
         """The first record of an agent's operation in this segment."""
-        records = (step.record for step in self.steps if step.record.op_id == op_id)
-        made = (record for record in records if record.agent == agent)
+        made = (record for record, _ in self.steps if (record.op_id, record.agent) == (op_id, agent))
         return next((record for record in made if file is None or record.owner == file), None)
 
-    def data(self, sequence: int) -> bytes | None:
-        """The bytes that the record with this sequence made; ``None`` if it is neither here nor a head before."""
-        place = self._place(sequence)
-        if place is None:
-            for head in self.checkpoint.heads:
-                if head.record.sequence == sequence:
-                    return self._unpacked(head)
-            return None
-        record = self.steps[place].record
+    def data(self, sequence: int) -> bytes:
+        """The bytes that a record here made."""
+        record = self.steps[sequence - self.header.sequence].record
         places = self._places[record.file]
-        last = bisect_left(places, place)
+        last = bisect_left(places, sequence - self.header.sequence)
         first = last
-        while first >= 0 and isinstance(self.steps[places[first]].change, Splice):
+        while first > 0 and isinstance(self.steps[places[first]].change, Splice):
             first -= 1
-        data = self.data_before(record.file) if first < 0 else b""
-        for step in (self.steps[place] for place in places[max(first, 0) : last + 1]):
-            data = self._changed(data, step)
+        data = b""
+        for place in places[first : last + 1]:
+            data = self._changed(data, self.steps[place])
         return self._checked(data, record)
 
     def contents(self) -> Iterator[tuple[Record, bytes]]:
@@ -287,16 +275,10 @@ class Segment:
         now: dict[str, bytes] = {}
         for step in tuple(self.steps):
             file = step.record.file
-            before = now[file] if file in now else self.data_before(file)
-            now[file] = self._checked(self._changed(before, step), step.record)
+            if file not in now and isinstance(step.change, Splice):
+                raise damaged(self.path, f"record {step.record.sequence} changes bytes that are not here")
+            now[file] = self._checked(self._changed(now.get(file, b""), step), step.record)
             yield step.record, now[file]
-
-    def _unpacked(self, head: Head) -> bytes:
-        try:
-            data = head.whole.unpack()
-        except ValueError as error:
-            raise damaged(self.path, f"the checkpoint's {head.record.file}: {error}") from error
-        return self._checked(data, head.record)
 
     def _changed(self, data: bytes, step: Step) -> bytes:
         try:
@@ -309,20 +291,15 @@ class Segment:
             raise damaged(self.path, f"the bytes of record {record.sequence} are not what its digest says")
         return data
 
-    def _place(self, sequence: int) -> int | None:
-        place = sequence - self.checkpoint.sequence
-        return place if 0 <= place < len(self.steps) else None
+
+def _lined(record: Record, made: ByteChange) -> tuple[Step, bytes]:
+    line = frame(encode(record, made), record.file)
+    return Step(replace(record, line=sha256(line).hexdigest()), made), line
 
 
-def checkpoint_of(path: Path, data: bytes, found: Walk) -> tuple[Checkpoint, int]:
-    """The checkpoint with which the bytes of a segment begin, and where it ends. Raises ``DamagedError``."""
-    if not found.lines:
-        raise damaged(path, "the segment does not begin with a good checkpoint")
-    first = found.lines[0]
-    try:
-        return decode_checkpoint(first.payload, line_digest(data, first)), first.end
-    except MalformedError as error:
-        raise damaged(path, f"the checkpoint: {error}") from error
+def chain_start(store: str) -> str:
+    """What the first line of a journal names as the line before it."""
+    return sha256(store.encode()).hexdigest()
 
 
 def segment_name(sequence: int) -> str:
@@ -330,11 +307,132 @@ def segment_name(sequence: int) -> str:
     return f"{sequence:012}.log"
 
 
-def line_digest(data: bytes, line: JournalLine) -> str:
-    """The SHA-256 of a whole line."""
-    return sha256(data[line.start : line.end]).hexdigest()
-
-
 def damaged(path: Path, message: str) -> DamagedError:
     """The error for a segment that is not as it was written."""
     return DamagedError(message, path=path, hint="Run catmem fsck; nothing is written until then.")
+
+
+# --- what an erasure leaves of a segment ---
+
+RedactFile: TypeAlias = Callable[[str, bytes], bytes]
+"""``redact(file, data)`` gives the bytes as they are to be; the same bytes where nothing is to be erased.
+
+For a branch it is asked with the name of its file.
+"""
+
+RedactNoteOf: TypeAlias = Callable[[str, Mapping[str, Any], bytes], Mapping[str, Any]]
+"""``redact_note(file, note, data)`` gives the note of a revision as it is to be, by its bytes as they were."""
+
+
+def erased(segment: Segment, redact: RedactFile, redact_note: RedactNoteOf) -> tuple[bytes | None, int]:
+    """The segment as it is to be, ``None`` if that is how it is; and how many records say something else then."""
+    lines = [frame(encode_header(segment.header), "header")]
+    is_same, count = True, 0
+    old: dict[str, bytes] = {}
+    new: dict[str, bytes] = {}
+    for (record, made), (_, data) in zip(tuple(segment.steps), segment.contents(), strict=True):
+        file = record.file
+        after, note = redact(record.owner, data), redact_note(record.owner, record.note, data)
+        count += after != data or note != record.note
+        if after != data or new.get(file) != old.get(file):
+            made = whole(after) if isinstance(made, WholeText) else splice(new[file], after)  # noqa: PLW2901
+        rewritten = replace(record, note=note, head=bytes_digest(after), size=len(after))
+        step, line = _lined(rewritten, made)
+        if step.record.line != record.line:
+            is_same = False
+            _, line = _lined(replace(rewritten, was=Tombstone(record.link, record.origin)), made)
+        lines.append(line)
+        old[file], new[file] = data, after
+    return None if is_same else b"".join(lines), count
+
+
+# --- segments on the disk ---
+
+MAX_SEGMENT = 1024 * 1024 * 1024
+"""Bytes of one segment; a larger file is none that this module wrote."""
+
+_SEGMENT = re.compile(r"[0-9]{12}\.log")
+_LEFTOVER = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+
+
+class SegmentFolder(NamedTuple):
+    """The folder of a journal: ``descriptor`` is open, ``where`` its path, for messages."""
+
+    system: System
+    descriptor: int
+    where: Path
+
+    def names(self) -> list[str]:
+        """The names of the segments, the oldest first."""
+        return [name for name in self.system.names(self.descriptor) if _SEGMENT.fullmatch(name)]
+
+    def leftovers(self) -> list[str]:
+        """Ends of lines that a repair kept, and segments that were never finished."""
+        return [name for name in self.system.names(self.descriptor) if _LEFTOVER.fullmatch(name)]
+
+    def status(self, name: str) -> os.stat_result | None:
+        """What stands under the name; ``None`` for nothing."""
+        try:
+            return self.system.look(name, folder=self.descriptor)
+        except FileNotFoundError:
+            return None
+
+    def open(self, name: str, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
+        """A descriptor of a segment. Raises ``FileNotFoundError``, and ``DamagedError`` for what is none."""
+        descriptor = self.system.open(name, flags | os.O_NONBLOCK, folder=self.descriptor)
+        status = self.system.status(descriptor)
+        if not S_ISREG(status.st_mode):
+            self.system.close(descriptor)
+            raise damaged(self.where / name, "this is no regular file")
+        return descriptor, status
+
+    def read(self, name: str, descriptor: int, start: int, size: int) -> bytes:
+        """The bytes of an open segment from ``start`` up to ``size``, or to its end if that comes first."""
+        if size > MAX_SEGMENT:
+            raise damaged(self.where / name, f"the segment has {size:,} bytes, over {MAX_SEGMENT:,}")
+        parts = []
+        while start < size and (part := self.system.read_at(descriptor, size - start, start)):
+            parts.append(part)
+            start += len(part)
+        return b"".join(parts)
+
+    def segment(self, name: str) -> tuple[Segment, os.stat_result]:
+        """A segment as it is on the disk. Raises ``FileNotFoundError`` and ``DamagedError``."""
+        descriptor, status = self.open(name)
+        try:
+            return Segment.read(self.where / name, self.read(name, descriptor, 0, status.st_size)), status
+        finally:
+            self.system.close(descriptor)
+
+    def put(self, name: str, data: bytes) -> None:
+        """Put a segment in place, new or over the old one: whole and durable, or not at all."""
+        unfinished = f"{name}.new"
+        self.remove(unfinished)
+        with opened(self.system, unfinished, self.descriptor, _NEW) as descriptor:
+            try:
+                write_whole(self.system, descriptor, data)
+                self.system.fsync(descriptor)
+            except OSError:
+                # The first error is the one to tell; what cannot be removed now is removed before the next attempt.
+                with suppress(OSError):
+                    self.system.unlink(unfinished, folder=self.descriptor)
+                raise
+        self.system.rename(unfinished, name, old_folder=self.descriptor, new_folder=self.descriptor)
+        self.settle()
+
+    def keep(self, name: str, data: bytes) -> None:
+        """Keep bytes in a file of its own, durably."""
+        with opened(self.system, name, self.descriptor, _NEW) as descriptor:
+            write_whole(self.system, descriptor, data)
+            self.system.fsync(descriptor)
+        self.settle()
+
+    def remove(self, name: str) -> None:
+        """Remove a name, if it is there."""
+        with suppress(FileNotFoundError):
+            self.system.unlink(name, folder=self.descriptor)
+
+    def settle(self) -> None:
+        """Have the disk keep the names."""
+        self.system.fsync(self.descriptor)

@@ -369,7 +369,6 @@ entities:
         ("unfinished", "CM905"),
         ("leftover", "CM905"),
         ("late_write", "CM905"),
-        ("half_brought", "CM905"),
         ("open_sidecar", "CM906"),
         ("unread_file", "CM907"),
         ("unknown_entity", "CM907"),

@@ -1,14 +1,12 @@
-"""A history from another store becomes a file and its journal: whole, or to be gone on with."""
+"""A history from another store becomes a file and its journal: whole or not at all."""
 
 import pytest
 
 from catmem.errors import StoreError
 from catmem.store.contract import EXTERNAL, Change
-from catmem.store.files import folder as folder_module
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
-from catmem.store.files.journal import Journal
-from catmem.store.files.journal_disk import JournalFolder
+from catmem.store.files.segments import SegmentFolder
 from tests.merges import merge_appended
 from tests.store.memory import InMemoryStore
 
@@ -27,15 +25,6 @@ def store(file):
     )
     yield opened
     opened.close()
-
-
-@pytest.fixture
-def small_segments(monkeypatch):
-    class Small(Journal):
-        def __init__(self, system, folder, where):
-            super().__init__(system, folder, where, segment_records=4)
-
-    monkeypatch.setattr(folder_module, "Journal", Small)
 
 
 @pytest.fixture
@@ -84,45 +73,30 @@ def test_what_an_outsiders_record_says_is_still_to_be_done_is_not_done_here(stor
     assert file.read_bytes() == b"three\n"
 
 
-class TestAStopWhileSegmentsGetTheirNames:
-    """The one moment in which a part of a history can stay."""
+@pytest.mark.parametrize("call", ["put", "settle"])
+def test_a_stop_leaves_all_or_nothing_and_the_next_write_puts_the_file_in_place(store, source, file, monkeypatch, call):
+    def stopped(*_):
+        raise KeyboardInterrupt
 
-    @pytest.fixture(autouse=True)
-    def stopped(self, store, source, small_segments, monkeypatch):
-        named = []
-
-        def unstage(folder, name):
-            if len(named) == 1:
-                raise KeyboardInterrupt
-            named.append(name)
-            return really(folder, name)
-
-        really = JournalFolder.unstage
-        monkeypatch.setattr(JournalFolder, "unstage", unstage)
+    with monkeypatch.context() as patched:
+        patched.setattr(SegmentFolder, call, stopped)
         with pytest.raises(KeyboardInterrupt):
             store.bring(ENTITY, source.replay(ENTITY))
-        monkeypatch.setattr(JournalFolder, "unstage", really)
-        store.close()
-
-    def test_is_told_by_fsck(self, store, file):
-        (fault,) = store.verify()
-        assert (fault.code, fault.path, fault.damage) == ("half_brought", str(file), True)
-        assert names(store) == ALL[:4]
-        assert not file.exists()
-
-    def test_is_gone_on_from_by_the_same_history(self, store, source, file):
+    store.close()
+    assert names(store) == ([] if call == "put" else ALL)
+    assert not file.exists()
+    if call == "put":
         assert store.bring(ENTITY, source.replay(ENTITY)) == len(ALL)
-        assert (names(store), file.read_bytes(), store.verify()) == (ALL, b"9\n", [])
+    else:
+        assert ("unfinished", False) in [(fault.code, fault.damage) for fault in store.verify()]
+    assert store.commit(ENTITY, "9", lambda current: current.data + b"10\n", Change()).revision == "10"
+    assert file.read_bytes() == b"9\n10\n"
+    assert [fault for fault in store.verify() if fault.damage] == []
 
-    def test_is_not_gone_on_from_by_another_history(self, store):
-        other = InMemoryStore()
-        other.commit(ENTITY, None, lambda _: b"other\n", Change())
-        with pytest.raises(StoreError) as caught:
-            store.bring(ENTITY, other.replay(ENTITY))
-        assert caught.value.code == "not_empty"
-        assert names(store) == ALL[:4]
 
-    def test_leaves_an_entity_that_can_be_written_to(self, store, file):
-        assert store.commit(ENTITY, None, lambda _: b"new\n", Change()).revision == "5"
-        assert file.read_bytes() == b"new\n"
-        assert [fault for fault in store.verify() if fault.damage] == []
+def test_a_history_is_not_brought_over_another(store, source):
+    store.commit(ENTITY, None, lambda _: b"other\n", Change())
+    with pytest.raises(StoreError) as caught:
+        store.bring(ENTITY, source.replay(ENTITY))
+    assert caught.value.code == "not_empty"
+    assert names(store) == ["1"]

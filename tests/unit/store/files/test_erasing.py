@@ -70,18 +70,6 @@ def test_what_is_kept_is_told_by_the_file_that_it_is_of(store, home, side):
     assert {data for _, data in texts(store, "stray")} == {b"- more\n", b"3", b"5"}
 
 
-@pytest.mark.parametrize("cut", range(1, 40, 7))
-def test_a_torn_line_shows_what_it_has(store, side, cut):
-    (segment,) = (side / "journal").glob("*.log")
-    lines = segment.read_bytes().split(b"\x1e")
-    (line,) = [line for line in lines if b'"revision":"2"' in line and b'"USER.md"' in line]
-    packed = line.index(b'"splice"')
-    segment.with_name(f"{segment.name}.tail-1").write_bytes(b"\x1e" + line[: packed + cut])
-    shown = {data for file, data in texts(store, "torn") if file == "USER.md"}
-    assert all(SECRET.startswith(data) for data in shown)
-    assert cut < 36 or SECRET in shown
-
-
 def test_a_damaged_line_keeps_nobody_from_seeing_the_others(store, side):
     (segment,) = (side / "journal").glob("*.log")
     data = segment.read_bytes().replace(b'"revision":"1"', b'"revision":"7"', 1)

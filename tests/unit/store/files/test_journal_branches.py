@@ -1,4 +1,4 @@
-"""Branches in the journal: rows of their own beside the file's, carried by the checkpoints until they are merged."""
+"""Branches in the journal: rows of their own beside the file's, pointed to by the headers until they are merged."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def tips(journal, file="USER.md"):
     return [record.revision for record in journal.tips(file)]
 
 
-def test_checkpoints_carry_a_branch_until_it_is_merged(tmp_path):
+def test_headers_point_to_a_branch_until_it_is_merged(tmp_path):
     with journal_in(tmp_path, **SMALL) as journal:
         fill(journal, 2)
         record = branch(journal, b"mine\n")

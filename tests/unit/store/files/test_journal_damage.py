@@ -169,9 +169,8 @@ def test_a_journal_without_its_first_segment_has_a_gap(tmp_path):
         first = journal.find("USER.md", "1")
     segments(tmp_path)[0].unlink()
     assert codes(tmp_path) == ["journal_damaged"]
-    with journal_in(tmp_path) as journal:
-        with pytest.raises(DamagedError):
-            journal.data(first)
+    with journal_in(tmp_path) as journal, pytest.raises(DamagedError):
+        journal.data(first)
 
 
 def rechained(lines, change):

@@ -30,26 +30,32 @@ from catmem.store.files.records import Record
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
 from catmem.store.files.segments import SegmentFolder
-from catmem.store.files.system import FOLDER, System, lines_of, opened, read_file, store_errors
+from catmem.store.files.system import FOLDER, System, lines_of, new_file, opened, read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 
-_LEASES = (
-    "a write sees whether a program has the file open for writing, and makes it wait",
-    (
-        "two equal reads 20 ms apart stand in for leases: each write takes 20 ms longer, a writer that pauses longer "
-        "in the middle of a file is taken for done, and files taken out of their place are never removed"
+_FEATURES = {
+    "locks": ("writers of catmem wait for each other", "writers cannot wait for each other: nothing is written here"),
+    "fsync": (
+        "a write is on the disk before it is acknowledged",
+        "the disk confirms nothing: a power cut may lose writes",
     ),
-)
-_EXCHANGE = (
-    "the new file and the old one change places in one step, so no file is ever replaced unseen",
-    (
-        "a link and a rename stand in for the exchange: a file that a program renames into the place between the two "
-        "is replaced unseen (docs/stores.md says how often)"
+    "leases": (
+        "a write sees whether a program has the file open for writing, and makes it wait",
+        (
+            "two equal reads 20 ms apart stand in for leases: each write takes 20 ms longer, a writer that pauses longer "
+            "in the middle of a file is taken for done, and files taken out of their place are never removed"
+        ),
     ),
-)
-_LOCKS = ("writers of catmem wait for each other", "writers cannot wait for each other: nothing is written here")
-_SYNCS = ("a write is on the disk before it is acknowledged", "the disk confirms nothing: a power cut may lose writes")
-_XATTRS = ("extended attributes of a file are kept", "extended attributes of a file are not kept")
+    "exchange": (
+        "the new file and the old one change places in one step, so no file is ever replaced unseen",
+        (
+            "a link and a rename stand in for the exchange: a file that a program renames into the place between the two "
+            "is replaced unseen (docs/stores.md says how often)"
+        ),
+    ),
+    "xattrs": ("extended attributes of a file are kept", "extended attributes of a file are not kept"),
+}
+"""What the store makes use of: what it means where it is there, and where it is not."""
 
 
 def report(system: System, places: Sequence[Place], records: int | None) -> FolderReport:
@@ -72,75 +78,35 @@ def report(system: System, places: Sequence[Place], records: int | None) -> Fold
 def examine(system: System, folder: Path) -> list[Feature]:
     """Try each feature in ``folder``, in a folder of its own that is removed again. Raises ``StoreError``."""
     with store_errors(folder), TemporaryDirectory(prefix=".catmem-doctor-", dir=folder) as trial:
-        descriptor = os.open(trial, FOLDER | os.O_CLOEXEC)
+        where = os.open(trial, FOLDER | os.O_CLOEXEC)
         try:
-            return _tried(system, descriptor)
+            for name in ("one", "two"):
+                new_file(system, name, where, b"", mode=0o600, sync=lambda _: None)
+            there = dict(_tried(system, where))
         finally:
-            system.close(descriptor)
+            system.close(where)
+    wanted = system.features()
+    there = {name: is_there and getattr(wanted, name, True) for name, is_there in there.items()}
+    return [Feature(name, there[name], means if there[name] else lacks) for name, (means, lacks) in _FEATURES.items()]
 
 
-def _tried(system: System, folder: int) -> list[Feature]:
-    switched = system.features()
-    trials: list[tuple[str, tuple[str, str], Callable[[System, int], None], bool]] = [
-        ("locks", _LOCKS, _try_lock, True),
-        ("fsync", _SYNCS, _try_sync, True),
-        ("leases", _LEASES, _try_lease, switched.leases),
-        ("exchange", _EXCHANGE, _try_exchange, switched.exchange),
-        ("xattrs", _XATTRS, _try_attributes, switched.xattrs),
-    ]
-    found = []
-    for name, (means, lacks), trial, wanted in trials:
-        there = wanted and _works(trial, system, folder)
-        found.append(Feature(name, there, means if there else lacks))
-    return found
+def _tried(system: System, where: int) -> Iterator[tuple[str, bool]]:
+    with opened(system, "one", where, os.O_RDWR) as written:
+        yield "locks", _works(lambda: system.lock(written))
+        yield "fsync", _works(lambda: (system.fsync(written), system.fsync(where)))
+        yield "xattrs", _works(lambda: system.set_attribute(written, "user.catmem", b"1"))
+    with opened(system, "one", where) as read:
+        yield "leases", _works(lambda: system.lease(read) and system.lease_stands(read))
+    yield "exchange", _works(lambda: system.exchange("one", "two", old_folder=where, new_folder=where))
 
 
-def _works(trial: Callable[[System, int], None], system: System, folder: int) -> bool:
+def _works(trial: Callable[[], object]) -> bool:
     try:
-        trial(system, folder)
+        return trial() is not False
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
             raise
         return False
-    return True
-
-
-_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL
-
-
-def _try_lock(system: System, folder: int) -> None:
-    with opened(system, "lock", folder, _NEW) as descriptor:
-        if not system.lock(descriptor):
-            raise OSError(errno.ENOLCK, "the lock of a new file is not free")
-        system.unlock(descriptor)
-
-
-def _try_sync(system: System, folder: int) -> None:
-    with opened(system, "sync", folder, _NEW) as descriptor:
-        system.write_at(descriptor, b"x", 0)
-        system.fsync(descriptor)
-        system.fsync(folder)
-
-
-def _try_lease(system: System, folder: int) -> None:
-    with opened(system, "lease", folder, _NEW):
-        pass
-    with opened(system, "lease", folder) as descriptor:
-        if not system.lease(descriptor) or not system.lease_stands(descriptor):
-            raise OSError(errno.EAGAIN, "the lease of a new file is not granted")
-        system.give_back(descriptor)
-
-
-def _try_exchange(system: System, folder: int) -> None:
-    for name in ("one", "two"):
-        with opened(system, name, folder, _NEW):
-            pass
-    system.exchange("one", "two", old_folder=folder, new_folder=folder)
-
-
-def _try_attributes(system: System, folder: int) -> None:
-    with opened(system, "attributes", folder, _NEW) as descriptor:
-        system.set_attribute(descriptor, "user.catmem", b"1")
 
 
 def file_system(folder: Path) -> str:

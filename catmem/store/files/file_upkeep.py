@@ -93,11 +93,16 @@ def examine(system: System, folder: Path) -> list[Feature]:
 def _tried(system: System, where: int) -> Iterator[tuple[str, bool]]:
     with opened(system, "one", where, os.O_RDWR) as written:
         yield "locks", _works(lambda: system.lock(written))
-        yield "fsync", _works(lambda: (system.fsync(written), system.fsync(where)))
+        yield "fsync", _works(lambda: _sync_both(system, written, where))
         yield "xattrs", _works(lambda: system.set_attribute(written, "user.catmem", b"1"))
     with opened(system, "one", where) as read:
         yield "leases", _works(lambda: system.lease(read) and system.lease_stands(read))
     yield "exchange", _works(lambda: system.exchange("one", "two", old_folder=where, new_folder=where))
+
+
+def _sync_both(system: System, file: int, folder: int) -> None:
+    system.fsync(file)
+    system.fsync(folder)
 
 
 def _works(trial: Callable[[], object]) -> bool:

@@ -381,11 +381,15 @@ class SegmentFolder(NamedTuple):
     def open(self, name: str, flags: int = os.O_RDONLY) -> tuple[int, os.stat_result]:
         """A descriptor of a segment. Raises ``FileNotFoundError``, and ``DamagedError`` for what is none."""
         descriptor = self.system.open(name, flags | os.O_NONBLOCK, folder=self.descriptor)
-        status = self.system.status(descriptor)
-        if not S_ISREG(status.st_mode):
+        try:
+            status = self.system.status(descriptor)
+            if S_ISREG(status.st_mode):
+                return descriptor, status
+        except BaseException:
             self.system.close(descriptor)
-            raise damaged(self.where / name, "this is no regular file")
-        return descriptor, status
+            raise
+        self.system.close(descriptor)
+        raise damaged(self.where / name, "this is no regular file")
 
     def read(self, name: str, descriptor: int, start: int, size: int) -> bytes:
         """The bytes of an open segment from ``start`` up to ``size``, or to its end if that comes first."""

@@ -42,15 +42,15 @@ _FEATURES = {
     "leases": (
         "a write sees whether a program has the file open for writing, and makes it wait",
         (
-            "two equal reads 20 ms apart stand in for leases: each write takes 20 ms longer, a writer that pauses longer "
-            "in the middle of a file is taken for done, and files taken out of their place are never removed"
+            "two equal reads 20 ms apart stand in for leases: each write takes 20 ms longer, a writer that pauses "
+            "longer in the middle of a file is taken for done, and files taken out of their place are never removed"
         ),
     ),
     "exchange": (
         "the new file and the old one change places in one step, so no file is ever replaced unseen",
         (
-            "a link and a rename stand in for the exchange: a file that a program renames into the place between the two "
-            "is replaced unseen (docs/stores.md says how often)"
+            "a link and a rename stand in for the exchange: a file that a program renames into the place between the "
+            "two is replaced unseen (docs/stores.md says how often)"
         ),
     ),
     "xattrs": ("extended attributes of a file are kept", "extended attributes of a file are not kept"),

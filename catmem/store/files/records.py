@@ -126,7 +126,7 @@ class Pointer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class SegmentHeader:
     """The first line of a segment. ``sequence`` is that of the record after it; it has none of its own.
 
     ``heads`` point to the newest record of each file before it, and to each branch that no revision came from.
@@ -188,9 +188,9 @@ def encode(record: Record, change: ByteChange) -> bytes:
     return canonical_json(fields)
 
 
-def encode_header(header: Header) -> bytes:
+def encode_header(header: SegmentHeader) -> bytes:
     """The payload of a header."""
-    fields = {name: getattr(header, name) for name in Header.__slots__}
+    fields = {name: getattr(header, name) for name in SegmentHeader.__slots__}
     return canonical_json({**fields, "version": VERSION})
 
 
@@ -219,7 +219,7 @@ def decode(payload: bytes, line: str) -> tuple[Record, ByteChange]:
     return record, Splice(offset, removed, _bytes_of(inserted))
 
 
-def decode_header(payload: bytes) -> Header:
+def decode_header(payload: bytes) -> SegmentHeader:
     """The header of a payload. Raises ``MalformedError``."""
     fields = _object_of(payload)
     if fields.get("version") != VERSION:
@@ -227,7 +227,7 @@ def decode_header(payload: bytes) -> Header:
     heads = _typed(fields.get("heads"), "heads", dict)
     if not all(_FILE.fullmatch(name) or _BRANCH.fullmatch(name) for name in heads):
         raise MalformedError("heads name what is no file")
-    return Header(
+    return SegmentHeader(
         sequence=_typed(fields.get("sequence"), "sequence", int),
         store=_typed(fields.get("store"), "store", str),
         previous=_typed(fields.get("previous"), "previous", str),

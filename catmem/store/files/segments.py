@@ -29,11 +29,11 @@ from catmem.store.changes import ByteChange, Splice, WholeText, change, splice, 
 from catmem.store.contract import is_branch, revision_number
 from catmem.store.files.records import (
     MAX_DATA,
-    Header,
     MalformedError,
     Pointer,
     Record,
     RecordDraft,
+    SegmentHeader,
     Tombstone,
     decode,
     decode_header,
@@ -141,7 +141,7 @@ class Segment:
     the header and of the first record of each file.
     """
 
-    def __init__(self, path: Path, header: Header, line: bytes) -> None:
+    def __init__(self, path: Path, header: SegmentHeader, line: bytes) -> None:
         """A segment that has only its header, as ``line``."""
         self.name = path.name
         self.path = path
@@ -157,9 +157,9 @@ class Segment:
     def begin(cls, folder: Path, before: Segment | None, store: str) -> tuple[Segment, bytes]:
         """The segment after ``before``, or the first one of a ``store``, without records; and its header's line."""
         if before is None:
-            header = Header(1, store, chain_start(store))
+            header = SegmentHeader(1, store, chain_start(store))
         else:
-            header = Header(before.sequence + 1, before.header.store, before.link, dict(before.heads))
+            header = SegmentHeader(before.sequence + 1, before.header.store, before.link, dict(before.heads))
         line = frame(encode_header(header), "header")
         return cls(folder / segment_name(header.sequence), header, line), line
 

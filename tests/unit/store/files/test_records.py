@@ -8,11 +8,11 @@ from catmem.digest import bytes_digest
 from catmem.store.changes import Splice, WholeText, whole
 from catmem.store.files.records import (
     MAX_DATA,
-    Header,
     MalformedError,
     Pointer,
     Record,
     Retired,
+    SegmentHeader,
     Tombstone,
     decode,
     decode_header,
@@ -47,7 +47,7 @@ FULL = replace(
     publishes=False,
     was=Tombstone(OTHER, DIGEST),
 )
-HEADER = Header(sequence=13, store="0123456789abcdef" * 2, previous=HEX, heads={"USER.md": Pointer(12, "8")})
+HEADER = SegmentHeader(sequence=13, store="0123456789abcdef" * 2, previous=HEX, heads={"USER.md": Pointer(12, "8")})
 CHANGE = Splice(2, 1, b"\x00\xff")
 
 

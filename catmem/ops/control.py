@@ -542,7 +542,7 @@ def envelope(
     """
     from catmem.config.access import Rights
     from catmem.envelopes.agents import profile_of
-    from catmem.envelopes.builder import make_envelope
+    from catmem.envelopes.papers import make_envelope
     from catmem.workspace.history import entity_of
     from catmem.writing.written import on_adoption
 

@@ -15,7 +15,7 @@ from catmem.store.contract import Revision, revision_number
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile
-    from catmem.envelopes.builder import WriteBase
+    from catmem.envelopes.papers import WriteBase
     from catmem.model.document import Entry
     from catmem.staleness.freshness import Freshness
     from catmem.writing.written import Written
@@ -243,8 +243,7 @@ def submit(
 
 def _submitted(call: Call, wire: Wire, *, confirm: bool) -> "Written":
     from catmem.config.json_schema import shown
-    from catmem.envelopes.builder import is_plain, plain_envelope
-    from catmem.envelopes.papers import Sender, submit, submit_read
+    from catmem.envelopes.papers import Sender, is_plain, plain_envelope, submit, submit_read
 
     sender = None if call.actor is None else Sender(str(call.agent), call.actor)
     made: Callable[..., Written]
@@ -277,7 +276,7 @@ def _submitted(call: Call, wire: Wire, *, confirm: bool) -> "Written":
 
 def _base(fields: Mapping[str, Any], wire: Wire) -> "WriteBase | None":
     """What a plain write is made on. Raises ``RequestError``: 428 where nothing says it, 400 where two things do."""
-    from catmem.envelopes.builder import FIELDS, base_named
+    from catmem.envelopes.papers import FIELDS, base_named
 
     if wire.match is None:
         if base_named(fields) is None and all(name in fields for name in FIELDS[:2]):

@@ -24,7 +24,7 @@ from catmem.jsonable import jsonable
 from catmem.registry import at, bad_plugin, registry
 
 if TYPE_CHECKING:
-    from catmem.envelopes.builder import WriteBase
+    from catmem.envelopes.papers import WriteBase
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession
 

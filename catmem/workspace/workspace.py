@@ -19,8 +19,7 @@ from catmem.writing.request import Operation
 
 if TYPE_CHECKING:
     from catmem.entities.contents import EntityContent
-    from catmem.envelopes.builder import Sending
-    from catmem.envelopes.papers import Sender
+    from catmem.envelopes.papers import Sender, Sending
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import HowDecided as Precedence
     from catmem.merging.merging import HowMerged, JoinedAll, MergePlan
@@ -277,11 +276,11 @@ class Workspace(Root):
         declares, its text or JSON value. ``Sending`` lists what may be given by keyword. Raises ``EnvelopeError`` for
         what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
         """
-        from catmem.envelopes.builder import make_envelope
+        from catmem.envelopes.papers import make_envelope
         from catmem.workspace.history import entity_of
 
         entity = entity_of(self, name) if ":" in str(name) else f"{self.profile(name).name}/{known_target(target)}"
-        return make_envelope(self, entity, content, **how).envelope
+        return make_envelope(self, entity, content, **how)[0]
 
     # --- branches --------------------------------------------------------------------------------------------------
 

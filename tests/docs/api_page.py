@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import catmem
 from catmem.config.access import View
-from catmem.envelopes.builder import Sending
+from catmem.envelopes.papers import Sending
 from catmem.merging.merging import MergePlan
 from catmem.search.search import Narrowing, SearchHit
 from catmem.seeding.plan import SeedPlan

@@ -20,8 +20,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from catmem.config.json_schema import shown
-from catmem.envelopes.builder import WriteBase, plain_envelope
-from catmem.envelopes.papers import submit_read
+from catmem.envelopes.papers import WriteBase, plain_envelope, submit_read
 from catmem.errors import (
     CatmemError,
     DriftError,

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from catmem import __version__
-from catmem.envelopes.builder import FIELDS
+from catmem.envelopes.papers import FIELDS
 from catmem.ops.shared import ENTITY
 from catmem.resources import api_forms, schema
 from catmem.server.api.routes import Endpoint, endpoints, routes_of

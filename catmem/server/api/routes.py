@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from catmem.config.json_schema import faults_by
 from catmem.config.yamlfile import key_text
-from catmem.envelopes.builder import WriteBase, is_plain
+from catmem.envelopes.papers import WriteBase, is_plain
 from catmem.envelopes.parsing import fields_in, json_of
 from catmem.envelopes.tokens import Caller, caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError

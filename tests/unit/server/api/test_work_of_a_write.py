@@ -8,7 +8,7 @@ import pytest
 
 from catmem import Workspace
 from catmem.config import profile
-from catmem.envelopes import builder, papers, parsing
+from catmem.envelopes import papers, parsing
 from catmem.jsonable import jsonable
 from catmem.model import document
 from catmem.plugins.sql.database import Database
@@ -44,8 +44,7 @@ def counted(monkeypatch):
     count(profile, "_profile_files", "profiles listed")
     count(parsing, "_refuse_deep", "envelopes read")
     count(papers, "envelope_of", "envelopes checked")
-    count(builder, "envelope_of", "envelopes checked")
-    count(builder, "read_envelope", "envelopes made")
+    count(papers, "read_envelope", "envelopes made")
     for name in ("_execute", "text", "commit"):
         count(Link, name, "statements")
     count(Database, "_borrowed", "connections borrowed")

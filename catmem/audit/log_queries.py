@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -144,30 +144,6 @@ def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
 # --- counting ------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
-    """The names that are counted each for itself: what the configuration bounds, since a caller may give any text."""
-
-    entities: frozenset[str]
-    agents: frozenset[str]
-
-    @classmethod
-    def of(cls, workspace: Root) -> Names:
-        """Those of a root as it is now: its profiles and their entities, the agents that it names, and a person."""
-        config = workspace.config
-        return cls(frozenset(named_entities(config)), frozenset((PERSON, *agents_of(config))))
-
-    def bound(self, line: AuditLine) -> AuditLine:
-        """A line with no name and no code in it but known ones."""
-        codes = [code if code in REASONS else OTHER for code in line.reasons]
-        return line._replace(
-            entity_id=line.entity_id if line.entity_id in self.entities else OTHER,
-            agent=line.agent if line.agent in self.agents else OTHER,
-            status=line.status if line.status in STATUSES else OTHER,
-            reason=",".join(codes) or None,
-        )
-
-
 class LogCounts:
     """What the audit log tells from the first look on: ``counts`` never go down. For several threads; close it."""
 
@@ -180,12 +156,14 @@ class LogCounts:
         self._begun = False
         self.counts = Counts()
         self.damaged = 0
-        self.names = Names(frozenset(), frozenset((PERSON,)))
+        self._entities: Collection[str] = ()
+        self._agents: Collection[str] = ()
 
     def catch_up(self) -> None:
         """Count what was added to the log since the last time; the first time nothing is counted."""
         with self._lock:
-            self.names = Names.of(self.workspace)
+            config = self.workspace.config
+            self._entities, self._agents = {*named_entities(config)}, {PERSON, *agents_of(config)}
             with _readable(self._log):
                 if not self._begun:
                     self._reader.skip()
@@ -194,7 +172,17 @@ class LogCounts:
                     if isinstance(each, Damage):
                         self.damaged += 1
                     else:
-                        self.counts.add(self.names.bound(each))
+                        self.counts.add(self._bounded(each))
+
+    def _bounded(self, line: AuditLine) -> AuditLine:
+        """A line with no name and no code in it but those that the configuration bounds: a caller may give any."""
+        codes = [code if code in REASONS else OTHER for code in line.reasons]
+        return line._replace(
+            entity_id=line.entity_id if line.entity_id in self._entities else OTHER,
+            agent=line.agent if line.agent in self._agents else OTHER,
+            status=line.status if line.status in STATUSES else OTHER,
+            reason=",".join(codes) or None,
+        )
 
     def close(self) -> None:
         """Let go of the log."""
@@ -229,22 +217,6 @@ _LONGEST_SECONDS = 1e6
 """What is longer, or no number (a line of a log may say anything), tells of no operation."""
 
 
-class Latencies:
-    """How long operations took: ``groups[n]`` of them ``BOUNDS[n]`` seconds at most; the last group has no bound."""
-
-    def __init__(self) -> None:
-        """None yet."""
-        self.groups = [0] * (len(BOUNDS) + 1)
-        self.number = 0
-        self.seconds = 0.0
-
-    def add(self, seconds: float) -> None:
-        """Count one more."""
-        self.groups[bisect_left(BOUNDS, seconds)] += 1
-        self.number += 1
-        self.seconds += seconds
-
-
 class Counts:
     """The numbers behind ``mem_write_total`` and its kin. Safe to use from several threads."""
 
@@ -259,7 +231,9 @@ class Counts:
         self.prevented: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.heads: dict[str, int] = {}
-        self.latencies = Latencies()
+        self.groups = [0] * (len(BOUNDS) + 1)
+        """How many operations took ``BOUNDS[n]`` seconds at most; the last group has no bound."""
+        self.seconds = 0.0
 
     @classmethod
     def of(cls, lines: Iterable[AuditLine]) -> Counts:
@@ -289,7 +263,8 @@ class Counts:
             if line.head_rev is not None and (entity in self.heads or len(self.heads) < _MOST):
                 self.heads[entity] = line.head_rev
             if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
-                self.latencies.add(line.seconds)
+                self.groups[bisect_left(BOUNDS, line.seconds)] += 1
+                self.seconds += line.seconds
 
     def copy(self) -> Counts:
         """The counts as they are at one moment."""
@@ -315,7 +290,7 @@ class Counts:
                     for (entity, reason), number in sorted(self.conflicts.items())
                 ],
                 **{name: dict(sorted(each.items())) for name, each in of.items()},
-                "latency": {"operations": self.latencies.number, "seconds": round(self.latencies.seconds, 6)},
+                "latency": {"operations": sum(self.groups), "seconds": round(self.seconds, 6)},
             }
 
 
@@ -346,42 +321,16 @@ class RolloutState:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """Operations of one kind, counted; one with several codes counts under each."""
-
-    operations: int
-    reasons: Counter[str]
-    agents: Counter[str]
-    entities: Counter[str]
-
-    @classmethod
-    def of(cls, lines: Iterable[AuditLine]) -> Tally:
-        """The numbers of some lines."""
-        found = list(lines)
-        return cls(
-            len(found),
-            Counter(reason for line in found for reason in line.reasons),
-            Counter(line.agent for line in found),
-            Counter(line.entity_id for line in found),
-        )
-
-    def __json__(self) -> dict[str, Any]:
-        """The numbers as JSON-ready data, in the order of names."""
-        named = {"by_reason": self.reasons, "by_agent": self.agents, "by_entity": self.entities}
-        return {"operations": self.operations, **{name: dict(sorted(each.items())) for name, each in named.items()}}
-
-
-@dataclass(frozen=True, slots=True)
 class RolloutReport:
-    """What became of refusals, by the audit log."""
+    """What became of refusals, by the audit log: operations, and how many by code, agent and entity."""
 
     state: RolloutState
     since: str | None
     writes: int
-    shadowed: Tally
-    bypassed: Tally
-    refused: Tally
-    always: Tally
+    shadowed: Mapping[str, Any]
+    bypassed: Mapping[str, Any]
+    refused: Mapping[str, Any]
+    always: Mapping[str, Any]
     damaged: tuple[Damage, ...]
     __json__ = "mode=state.mode canary=state.canary since writes shadowed bypassed refused always damaged"
 
@@ -404,9 +353,14 @@ def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutRepor
         state=rollout_state(workspace),
         since=writes[0].ts if writes else None,
         writes=len(writes),
-        shadowed=Tally.of(line for line in writes if line.status == "shadowed"),
-        bypassed=Tally.of(line for line in writes if line.status == "bypassed"),
-        refused=Tally.of(line for line in refused if line.reason in SOFT),
-        always=Tally.of(line for line in refused if line.reason not in SOFT),
+        shadowed=_tally(line for line in writes if line.status == "shadowed"),
+        bypassed=_tally(line for line in writes if line.status == "bypassed"),
+        refused=_tally(line for line in refused if line.reason in SOFT),
+        always=_tally(line for line in refused if line.reason not in SOFT),
         damaged=audit.damaged,
     )
+
+
+def _tally(lines: Iterable[AuditLine]) -> dict[str, Any]:
+    said = jsonable(Counts.of(lines))
+    return {key: said[key] for key in ("operations", "by_reason", "by_agent", "by_entity")}

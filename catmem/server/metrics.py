@@ -106,12 +106,11 @@ class Families(Collector):
         yield _counter("mem_branch", "Writes kept as a branch beside the head.", ("entity",), branches.items())
         said = "Writes on an older text that overwrote nothing."
         yield _counter("mem_overwrites_prevented", said, ("entity",), prevented.items())
-        latencies = counted.latencies
         yield HistogramMetricFamily(
             "mem_write_latency_seconds",
             "How long attempts to write took.",
-            buckets=list(zip((*map(str, BOUNDS), "+Inf"), accumulate(latencies.groups), strict=True)),
-            sum_value=latencies.seconds,
+            buckets=list(zip((*map(str, BOUNDS), "+Inf"), accumulate(counted.groups), strict=True)),
+            sum_value=counted.seconds,
         )
         yield GaugeMetricFamily(
             "mem_audit_readable", "1 if the audit log was read to its end.", value=int(self._meter.readable)

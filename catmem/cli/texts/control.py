@@ -119,9 +119,8 @@ def _tallies(found: RolloutReport) -> Iterator[str]:
         "refused in any mode": found.always,
     }
     for title, tally in parts.items():
-        said = jsonable(tally)
-        rows = _counted({kind: said[key] for kind, key in _KINDS.items() if key in said})
-        yield f"\n{title}: {tally.operations:,}\n{columns(('', *row) for row in rows)}"
+        rows = _counted({kind: tally[key] for kind, key in _KINDS.items() if key in tally})
+        yield f"\n{title}: {tally['operations']:,}\n{columns(('', *row) for row in rows)}"
 
 
 def _switched(value: Switched, _: Call) -> None:

@@ -29,7 +29,7 @@ from pathlib import Path
 logging.disable()
 import tools.memory_tool as hermes
 from catmem.plugins.hermes import memory_store as ours
-from catmem.plugins.hermes.store_scan import GuardedFiles
+from catmem.plugins.hermes.memory_store import GuardedFiles
 
 home, rounds, entries = Path(sys.argv[1]), int(sys.argv[2]), json.load(sys.stdin)
 cold, files = 20, {"ours": GuardedFiles(), "full": GuardedFiles(durable=True)}

@@ -14,8 +14,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from catmem.plugins.hermes.provider import TOOL_NAME
+from catmem.plugins.hermes.setup import PLUGIN as HERMES_MODULE
+
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = "packages/plugin"
+HERMES = "packages/hermes"
 _AGENT_PLUGINS = "https://agent-plugins.org/schemas/1.0.0"
 _REGISTRY = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 _SECTION = re.compile(r"^## (.+)$|^- \[([^\]]+)\]\(([^)]+\.md)\)(?:: (.+))?$", re.MULTILINE)
@@ -111,6 +115,15 @@ def files(root: Path = ROOT) -> dict[str, str]:
     mark = f"mcp-name: io.github.{said['owner']}/catmem"
     return {
         **texts,
+        f"{HERMES}/__init__.py": f'"""{said["hermes"]["description"]}"""\n\n{HERMES_MODULE}',
+        f"{HERMES}/plugin.yaml": _HERMES_MANIFEST.format(version=version, owner=said["owner"], **said["hermes"]),
+        f"{HERMES}-catalog.yaml": _HERMES_CATALOG.format(
+            version=version,
+            owner=said["owner"],
+            docs=f"{repository}/blob/main/docs/hermes.md",
+            **said["hermes"],
+            tool=TOOL_NAME,
+        ),
         f"{PLUGIN}/skills/catmem/SKILL.md": f"---\nname: catmem\ndescription: {said['skill']}\n---\n\n{said['how']}",
         "packages/catmem_mcp/pyproject.toml": _DISTRIBUTION.format(version=version, description=said["description"]),
         "packages/catmem_mcp/README.md": f"# catmem-mcp\n\n{said['starts']}\n<!-- {mark} -->\n",
@@ -139,6 +152,31 @@ catmem-mcp = "catmem_mcp:main"
 
 [tool.hatch.build.targets.wheel]
 only-include = ["catmem_mcp.py"]
+"""
+_HERMES_MANIFEST = """\
+name: catmem
+version: "{version}"
+description: {description}
+author: {owner}
+kind: exclusive
+requires_hermes: "{requires}"
+requires_env: []
+pip_dependencies: ["catmem=={version}"]
+"""
+_HERMES_CATALOG = """\
+name: catmem
+repo: https://github.com/{owner}/catmem-hermes
+sha: "{sha}"
+subdir: ""
+title: catmem
+description: {description}
+maintainer: {owner}
+tier: community
+category: memory
+requires_hermes: "{requires}"
+docs_url: {docs}
+version: "{version}"
+capabilities: {{provides_tools: [{tool}], provides_hooks: [], provides_middleware: [], requires_env: []}}
 """
 _STARTER = '''\
 """``catmem-mcp`` is ``catmem mcp``: a registry names a command by its distribution alone."""

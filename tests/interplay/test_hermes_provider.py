@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.plugins.hermes.setup_homes import home_at, read_config
+from catmem.plugins.hermes.homes import home_at, read_config
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interplay.model_stub import MODEL, ModelStub, system_prompt, tool_names

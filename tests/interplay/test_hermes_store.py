@@ -256,7 +256,7 @@ def test_hermes_makes_and_uses_it_until_it_is_taken_out_again(python, tmp_path):
 import json
 import tools.memory_tool as tool
 from catmem.plugins.hermes.memory_store import MemoryStore
-from catmem.plugins.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes.memory_store import use_catmem_store
 theirs = tool.MemoryStore
 undo = use_catmem_store()
 use_catmem_store()
@@ -298,7 +298,7 @@ def test_hermes_own_editor_of_entries_keeps_headers(python, tmp_path):
     file.write_text("## Facts\nLyon.\n§\nAcme.\n\n## Rules\nBe brief.\n", encoding="utf-8")
     script = """
 import json
-from catmem.plugins.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes.memory_store import use_catmem_store
 use_catmem_store()
 import agent.learning_mutations as editor
 path, entries = editor._memories_dir() / "MEMORY.md", None

@@ -521,7 +521,7 @@ hermes status --home .
 hermes status --home . -p neo
 hermes status neo --home . --all
 hermes install --home . --dry-run
-hermes install --home . -p neo --as neo --keep-tool --any-version --yes
+hermes install --home . -p neo --as neo --keep-tool --yes
 hermes install --home . --all --yes
 hermes sync default --all --home . --dry-run --as-of 2026-11-21
 hermes sync default neo --home .

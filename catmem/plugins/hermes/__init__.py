@@ -15,4 +15,4 @@ def register(registry: Registry) -> None:
         said="Put catmem into Hermes Agent, or write slices into its files.",
         is_first=True,
     )
-    registry.add_root("hermes", "catmem.plugins.hermes.setup_root:make_root")
+    registry.add_root("hermes", "catmem.plugins.hermes.homes:make_root")

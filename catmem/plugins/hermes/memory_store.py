@@ -1,53 +1,269 @@
-"""A store in the place of Hermes Agent's own: ``MemoryStore`` with its constructor, attributes, answers and words.
+"""A store in the place of Hermes Agent 0.19's own: ``MemoryStore`` with its constructor, attributes, answers and words.
 
 ::
 
     Hermes's memory tool ── add, replace, remove, apply_batch ──> MemoryStore ── store_text    entries of any file
-                                                                      └──────── store_files   guarded, with a history
+                                                                      └──────── GuardedFiles  guarded, with a history
 
-What differs is what used to hurt: docs/hermes-store.md has the list. ``store_switch`` puts it in place.
+What differs is what used to hurt: docs/hermes-store.md has the list. The module is a plugin of Hermes Agent's, too (the
+entry point ``hermes_agent.plugins``): ``hermes plugins enable catmem-store`` puts the store in place.
+
+Parts of Hermes Agent are looked up at each call: it changes its home while it runs, and its tests put other functions
+in the place of these. The threat scan, its findings and its messages are Hermes's.
 """
 
 from __future__ import annotations
 
+import importlib
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from catmem.errors import CatmemError, NotUtf8Error, RefusedError, StoreError
-from catmem.plugins.hermes import store_answers as answers
-from catmem.plugins.hermes.store_answers import Answer
-from catmem.plugins.hermes.store_scan import (
-    GuardedFiles,
-    first_threat,
-    memory_dir,
-    memory_tool,
-    unreadable,
-    without_threats,
-)
+from catmem.config.config import NO_ROOT
+from catmem.errors import BusyError, CatmemError, ConfigError, NotUtf8Error, RefusedError, StoreError, UnreadableError
+from catmem.files import read_bounded, take_lock
+from catmem.names import HERMES_FOLDER
 from catmem.plugins.hermes.store_text import (
     DELIMITER,
+    Answer,
     FileText,
     HermesDraft,
     Refusal,
+    add_over_limit,
     aligned,
     apply,
+    batch_over_limit,
     clean,
+    drift,
     encoded,
+    failure,
     fields_of,
+    full,
+    given_up,
+    kept_text,
     one_match,
+    percent,
     read_text,
+    refused,
+    replace_over_limit,
     said,
     size_of,
+    success,
 )
-from catmem.text import unmerged_warnings
+from catmem.resources import install_command
+from catmem.store.contract import SIDECAR, Change
+from catmem.store.files.file_store import LOCK_TIMEOUT, FileStore
+from catmem.store.files.folder import Place
+from catmem.text import DEFAULT_LIMITS, unmerged_warnings
+from catmem.workspace.stores import merge_files
 
 logger = logging.getLogger(__name__)
 
+RELEASE = "0.19."
+"""How the releases begin whose store this one can stand in for."""
+AGENT = "hermes"
+"""The agent on the record of what Hermes's tool wrote."""
+
+
+def use_catmem_store() -> Callable[[], None]:
+    """Have Hermes Agent make catmem's ``MemoryStore`` from now on; gives the function that undoes it.
+
+    Stores that exist already stay what they are. Calling it again changes nothing. Raises ``ConfigError``:
+    ``no_hermes`` outside of Hermes Agent, ``unknown_hermes`` for a release whose store is another than the one that
+    this class is for; nothing is changed then.
+    """
+    module = hermes_module("tools.memory_tool")
+    theirs = getattr(module, "MemoryStore", None)
+    if theirs is MemoryStore:
+        return lambda: None
+    release = getattr(hermes_module("hermes_cli"), "__version__", "unknown")
+    if not str(release).startswith(RELEASE):
+        raise ConfigError(
+            f"the store is for Hermes Agent {RELEASE}x, and this one is {release}",
+            code="unknown_hermes",
+            hint="Hermes Agent's own store stays in use. In this release use the memory provider ('catmem hermes "
+            "install') and slices ('catmem hermes sync'); both leave Hermes Agent's own code as it is.",
+        )
+    module.MemoryStore = MemoryStore
+
+    def undo() -> None:
+        if module.MemoryStore is MemoryStore:
+            module.MemoryStore = theirs
+
+    return undo
+
+
+def register(_: Any) -> None:  # noqa: ANN401 - whatever Hermes Agent passes
+    """Put the store in place: what Hermes Agent calls when it loads the plugin ``catmem-store``."""
+    use_catmem_store()
+
+
+def hermes_module(name: str) -> Any:  # noqa: ANN401 - a module of Hermes's
+    """A module of the installed Hermes Agent. Raises ``ConfigError`` (``no_hermes``)."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ConfigError(
+            f"this Python has no {error.name or name}, so there is no Hermes Agent to work for",
+            code="no_hermes",
+            hint=f"Install catmem into the Python of Hermes Agent: {install_command(python='PYTHON')}",
+        ) from error
+
+
+def memory_dir() -> Path:
+    """The folder of the memory files, as Hermes says at this moment. Raises ``ConfigError`` (``no_hermes``)."""
+    return Path(hermes_module("tools.memory_tool").get_memory_dir())
+
+
+# --- the guarded way to the files: catmem's file store, under Hermes's own lock --------------------------------------
+
+
+class GuardedFiles:
+    """Memory files by their path. Safe to use from several threads and processes; one for a process is enough."""
+
+    def __init__(self, *, durable: bool = False) -> None:
+        """``durable``: have the disk confirm each file and its name too, not the journal alone."""
+        self.store = FileStore(
+            lambda entity: _place(Path(entity)),
+            merge=partial(merge_files, NO_ROOT),
+            durable=durable,
+        )
+        self._settled: set[Path] = set()
+
+    def read(self, path: Path) -> bytes:
+        """The bytes of a file; none for a missing one. Raises ``UnreadableError`` and ``TooLargeError``."""
+        self._settle(path)
+        try:
+            return read_bounded(path, DEFAULT_LIMITS.file_bytes)
+        except UnreadableError as error:
+            if error.code != "missing":
+                raise
+            return b""
+
+    def write(self, path: Path, update: Callable[[bytes], bytes], note: dict[str, object]) -> bytes:
+        """Write what ``update`` makes of the file, and give what is there then; see ``Store.commit``.
+
+        ``note`` is kept with the revision, and is read after the update. Raises ``RefusedError`` and ``StoreError``.
+        """
+        change = Change(agent=AGENT, note=note)
+        with self._hermes_lock(path):
+            written = self.store.commit(str(path), None, lambda current: update(current.data), change)
+        if written.adopted not in {None, "1"}:  # the first is the file as it was found
+            said = "%s was changed by another program; what it held is revision %s ('catmem log %s')"
+            logger.warning(said, path.name, written.adopted, path)
+        return written.data
+
+    def backup(self, path: Path) -> str:
+        """Keep a copy of the file beside it, one for each content, and say where. Raises ``StoreError``."""
+        with self._hermes_lock(path):
+            return str(self.store.backup(str(path)))
+
+    def close(self) -> None:
+        """Close what is open; the next call opens it again."""
+        self.store.close()
+        self._settled.clear()
+
+    def _settle(self, path: Path) -> None:
+        """Before the first read: finish what a stopped machine left half done, if the store was ever at work here."""
+        if path in self._settled:
+            return
+        self._settled.add(path)
+        if not os.path.lexists(_place(path).path.parent / SIDECAR):
+            return
+        try:
+            self.write(path, lambda data: data, {})
+        except CatmemError as error:
+            logger.warning("%s is read as it is: %s", path.name, error)
+
+    def _hermes_lock(self, path: Path) -> AbstractContextManager[None]:
+        """Hermes's lock, where the store does not take it by itself."""
+        if path.is_symlink():
+            return _held(path.with_name(f"{path.name}.lock"))  # the store locks beside the file that the link leads to
+        if not os.path.isdir(path.parent):  # noqa: PTH112 - before every write
+            path.parent.mkdir(parents=True, exist_ok=True)
+        if path.parent.name != HERMES_FOLDER:
+            # The store takes the lock of any folder where there is one.
+            _lock_file(path.with_name(f"{path.name}.lock"))
+        return nullcontext()
+
+
+def _place(path: Path) -> Place:
+    """Where the file is: a link to a file stays a link, and the file that it leads to is written."""
+    real = Path(os.path.realpath(path)) if path.is_symlink() else path
+    return Place(real.parent, (), real.name)
+
+
+def _lock_file(path: Path) -> None:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[None]:
+    """Hold the lock at ``path``. Raises ``BusyError`` if another process holds it too long."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        try:
+            take_lock(descriptor, LOCK_TIMEOUT)
+        except BlockingIOError as error:
+            message, hint = "another process holds the lock", "Nothing was written. Try again."
+            raise BusyError(message, code="locked", path=path, hint=hint) from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
 FILES = GuardedFiles()
 """The files of every store in this process."""
+
+
+# --- Hermes's threat scan --------------------------------------------------------------------------------------------
+
+
+def first_threat(content: str) -> str | None:
+    """Hermes's message for the first threat in a text to store; ``None`` if there is none."""
+    message: str | None = hermes_module("tools.memory_tool")._scan_memory_content(content)  # noqa: SLF001 - the store's own scan
+    return message
+
+
+def without_threats(pieces: Sequence[tuple[str, ...]], filename: str) -> list[str]:
+    """The pieces of a prompt (headers and entry), each with a placeholder in the place of what holds a threat.
+
+    Parts are looked at one by one, and then as they stand together.
+    """
+    threats, shown = hermes_module("tools.threat_patterns"), []
+    for parts in pieces:
+        kept = "\n".join(_looked_at(part, threats, filename) for part in parts)
+        shown.append(_looked_at(kept, threats, filename) if len(parts) > 1 else kept)
+    return shown
+
+
+def unreadable(filename: str, error: CatmemError) -> str:
+    """What stands in the prompt for a file that cannot be read: it must not pass for empty."""
+    return (
+        f"[UNREADABLE: {filename} cannot be read ({error.message}). Nothing of it is in this prompt, and it is "
+        f"not empty; memory calls on it are refused until it is mended.]"
+    )
+
+
+def _looked_at(text: str, threats: Any, filename: str) -> str:  # noqa: ANN401 - Hermes's module
+    """The text, or Hermes's placeholder for it."""
+    findings: Sequence[str] = threats.scan_for_threats(text, scope="strict")
+    if not findings:
+        return text
+    logger.warning("Memory entry from %s blocked at load time: %s", filename, ", ".join(findings))
+    return (
+        f"[BLOCKED: {filename} entry contained threat pattern(s): "
+        f"{', '.join(findings)}. Removed from system prompt; "
+        f"use memory(action=remove) "
+        f"to delete the original.]"
+    )
+
+
+# --- the store -------------------------------------------------------------------------------------------------------
 
 
 _Plan = HermesDraft | Refusal | str | None
@@ -153,10 +369,10 @@ class MemoryStore:
         """Append an entry; refused if it is over the limit."""
         content = clean(content)
         if not content:
-            return answers.failure("Content cannot be empty.")
+            return failure("Content cannot be empty.")
         refusal = _unfit(content)
         if refusal:
-            return answers.failure(refusal)
+            return failure(refusal)
 
         def plan(file: FileText) -> _Plan:
             if content in file.entries:
@@ -166,7 +382,7 @@ class MemoryStore:
             return draft
 
         def over(size: int, _: int) -> str:
-            return answers.add_over_limit(content, size, self._char_limit(target))
+            return add_over_limit(content, size, self._char_limit(target))
 
         return self._write(target, "add", plan, over, "Entry added.")
 
@@ -174,17 +390,17 @@ class MemoryStore:
         """Put another text in the place of the entry that holds ``old_text``."""
         old_text, new_content = clean(old_text), clean(new_content)
         if not old_text:
-            return answers.failure("old_text cannot be empty.")
+            return failure("old_text cannot be empty.")
         if not new_content:
-            return answers.failure("new_content cannot be empty. Use 'remove' to delete entries.")
+            return failure("new_content cannot be empty. Use 'remove' to delete entries.")
         refusal = _unfit(new_content)
         if refusal:
-            return answers.failure(refusal)
+            return failure(refusal)
         change = partial(HermesDraft.replace, text=new_content, old_text=old_text)
         plan = _of_match(old_text, "replace", self._shown[target], change)
 
         def over(_: int, new_size: int) -> str:
-            return answers.replace_over_limit(new_size, self._char_limit(target))
+            return replace_over_limit(new_size, self._char_limit(target))
 
         return self._write(target, "replace", plan, over, "Entry replaced.")
 
@@ -192,7 +408,7 @@ class MemoryStore:
         """Take out the entry that holds ``old_text``."""
         old_text = clean(old_text)
         if not old_text:
-            return answers.failure("old_text cannot be empty.")
+            return failure("old_text cannot be empty.")
         change = partial(HermesDraft.remove, old_text=old_text)
         plan = _of_match(old_text, "remove", self._shown[target], change)
         return self._write(target, "remove", plan, None, "Entry removed.")
@@ -200,13 +416,13 @@ class MemoryStore:
     def apply_batch(self, target: str, operations: Sequence[Mapping[str, Any] | None]) -> Answer:
         """Make several changes, all or none; the limit holds for what they come to."""
         if not operations:
-            return answers.failure("operations list is empty.")
+            return failure("operations list is empty.")
         for number, operation in enumerate(operations, start=1):
             fields = fields_of(operation)
             if fields.get("action") in {"add", "replace"} and fields.get("content"):
                 refusal = _unfit(fields["content"])
                 if refusal:
-                    return answers.failure(f"Operation {number}: {refusal}")
+                    return failure(f"Operation {number}: {refusal}")
 
         def plan(file: FileText) -> _Plan:
             draft = file.draft(self._shown[target])
@@ -214,11 +430,11 @@ class MemoryStore:
                 problem = apply(draft, fields_of(operation), number)
                 if problem is not None:
                     said = f"{problem} No operations were applied (batch is all-or-nothing)."
-                    return Refusal(answers.full(said, file.entries, file.size, self._char_limit(target)))
+                    return Refusal(full(said, file.entries, file.size, self._char_limit(target)))
             return draft
 
         def over(_: int, new_size: int) -> str:
-            return answers.batch_over_limit(len(operations), new_size, self._char_limit(target))
+            return batch_over_limit(len(operations), new_size, self._char_limit(target))
 
         return self._write(target, "batch", plan, over, f"Applied {len(operations)} operation(s).")
 
@@ -249,7 +465,7 @@ class MemoryStore:
             draft, after = found, written.written(found)
             if over is not None and after.size > limit:
                 size = written.size
-                found = Refusal(answers.full(over(size, after.size), written.entries, size, limit))
+                found = Refusal(full(over(size, after.size), written.entries, size, limit))
                 return data
             note["actions"] = said(written, draft)
             found, written, data_written, made = message, after, encoded(after, written, data), draft
@@ -261,11 +477,11 @@ class MemoryStore:
             # Adding rewrites nothing, so what others put there does not matter to it.
             backup = None if action == "add" else self._reload_target(target)
             if backup is not None:
-                return answers.drift(path, backup)
+                return drift(path, backup)
             found_after = FILES.write(path, update, note)
         except CatmemError as error:
             kept = error.drift_backup if isinstance(error, RefusedError) else None
-            return answers.refused(path, error, _backup(path) if isinstance(error, NotUtf8Error) else kept)
+            return refused(path, error, _backup(path) if isinstance(error, NotUtf8Error) else kept)
         if found_after != data_written:
             written = self._read(target, found_after)  # another writer's text was joined at the very moment
         self._take(target, written)
@@ -275,19 +491,19 @@ class MemoryStore:
         shown.update(made.fresh, answer.get("current_entries", ()))
         warnings = list(unmerged_warnings(path.name, written.text))
         for text in without_threats([(text,) for text in made.kept], path.name) if made.kept else ():
-            warnings.append(answers.kept(text))
+            warnings.append(kept_text(text))
             logger.warning("%s: %s", path.name, warnings[-1])
         return {**answer, "warning": " ".join(warnings)} if warnings else answer
 
     def _answer(self, target: str, found: _Plan) -> Answer:
         if found is None:
             path = self._path_for(target)
-            return answers.drift(path, _backup(path))
+            return drift(path, _backup(path))
         if isinstance(found, Refusal):
             return self._consolidation_failure(found.answer) if found.counted else found.answer
         self._consolidation_failures = 0
         entries = self._entries_for(target)
-        return answers.success(target, str(found), len(entries), self._char_count(target), self._char_limit(target))
+        return success(target, str(found), len(entries), self._char_count(target), self._char_limit(target))
 
     # --- a turn ------------------------------------------------------------------------------------------------------
 
@@ -300,7 +516,7 @@ class MemoryStore:
         self._consolidation_failures += 1
         if self._consolidation_failures <= self._MAX_CONSOLIDATION_FAILURES_PER_TURN:
             return response
-        return answers.given_up(self._consolidation_failures)
+        return given_up(self._consolidation_failures)
 
     # --- what Hermes reaches into ------------------------------------------------------------------------------------
 
@@ -354,9 +570,9 @@ class MemoryStore:
             return ""
         limit = self._char_limit(target)
         content = DELIMITER.join(entries)
-        title = memory_tool().MEMORY_BLOCK_HEADERS["user" if target == "user" else "memory"]
+        title = hermes_module("tools.memory_tool").MEMORY_BLOCK_HEADERS["user" if target == "user" else "memory"]
         line = "═" * 46
-        usage = f"{answers.percent(len(content), limit)}% — {len(content):,}/{limit:,} chars"
+        usage = f"{percent(len(content), limit)}% — {len(content):,}/{limit:,} chars"
         return f"{line}\n{title} [{usage}]\n{line}\n{content}"
 
 

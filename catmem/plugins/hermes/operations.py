@@ -3,20 +3,39 @@
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from shlex import quote
 from typing import Annotated, Any
 
+from catmem.config.config import CONFIG_NAME, find_root
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.seeding import ReplaceCloned, settled, settlements
 from catmem.ops.shared import AsOf, DryRun, Interactive
 from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
-from catmem.plugins.hermes.setup import SetupStep
-from catmem.plugins.hermes.setup_homes import HermesSettings, Home
-from catmem.seeding.plan import SeedRequest
+from catmem.plugins.hermes.homes import (
+    HermesSettings,
+    Home,
+    all_homes,
+    chosen_homes,
+    find_home,
+    read_settings,
+)
+from catmem.plugins.hermes.setup import (
+    SetupStep,
+    apply_step,
+    hermes_python,
+    installed,
+    plan_install,
+    plan_uninstall,
+    refuse_no_catmem,
+    statuses,
+)
+from catmem.plugins.hermes.sync import hermes_profiles, plan_sync
+from catmem.resources import install_command
+from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.workspace.workspace import Workspace
 
 _FINDINGS = 1
@@ -42,7 +61,7 @@ family(
 class Applied:
     """A step that was done."""
 
-    step: "SetupStep"
+    step: SetupStep
 
 
 @operation(
@@ -65,7 +84,6 @@ def install(
     keep_tool: Annotated[
         bool, P("Leave Hermes Agent's own memory tool on. It shows the whole USER.md in the prompt then, unfiltered.")
     ] = False,
-    any_version: Annotated[bool, P("Go on with a config.yaml that is newer than what was tried.")] = False,
     yes: _Yes = False,
     dry_run: DryRun = False,
 ) -> Outcome:
@@ -75,11 +93,6 @@ def install(
     Agent's homes if it has a catmem.yaml, else the one that this folder lies in. A second run changes nothing, and
     uninstall undoes it. If 'hermes' on the PATH names a Python that cannot import catmem, nothing is changed.
     """
-    from catmem.plugins.hermes.setup import plan_install
-    from catmem.plugins.hermes.setup_homes import chosen_homes, find_home
-    from catmem.plugins.hermes.setup_status import hermes_python, refuse_no_catmem
-    from catmem.resources import install_command
-
     _refuse_mixed(profile, name, everybody=everybody)
     refuse_no_catmem()
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
@@ -88,7 +101,7 @@ def install(
     for each in chosen:
         settings = _settings(workspace, each, name or each.name)
         folder = workspace.path(settings.profile, "user").parent
-        steps.append(plan_install(each, settings, folder, keep_tool=keep_tool, any_version=any_version))
+        steps.append(plan_install(each, settings, folder, keep_tool=keep_tool))
     done = _carried_out(call, steps, yes=yes, dry_run=dry_run)
     if call.for_program or dry_run or done.status or not any(step.changes for step in steps):
         return done
@@ -117,9 +130,6 @@ def uninstall(
 
     config.yaml gets back the bytes it had; if it was changed since, only the keys that install had set go back.
     """
-    from catmem.plugins.hermes.setup import installed, plan_uninstall
-    from catmem.plugins.hermes.setup_homes import chosen_homes, find_home
-
     _refuse_mixed(profile, None, everybody=everybody)
     chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     with_catmem = [each for each in chosen if installed(each)]
@@ -129,9 +139,6 @@ def uninstall(
 @operation("hermes status", examples=("catmem hermes status", "catmem hermes status --all --format json"), rooted=False)
 def status(call: Call, *, home: _Home = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
-    from catmem.plugins.hermes.setup_homes import chosen_homes, find_home
-    from catmem.plugins.hermes.setup_status import statuses
-
     del call
     _refuse_mixed(profile, None, everybody=everybody)
     found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
@@ -175,9 +182,6 @@ def sync(
     layout. What Hermes Agent wrote there since stays, and is in the history from then on. Nothing else of Hermes Agent
     changes, and it needs no provider.
     """
-    from catmem.plugins.hermes.setup_homes import all_homes, find_home
-    from catmem.plugins.hermes.sync import plan_sync
-
     settling = settlements(resolve)
     if everybody == bool(names) or (source is None and not everybody):
         raise UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
@@ -212,11 +216,8 @@ def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> 
         raise UsageError("With --all each profile is the one of its own name: leave --as out.")
 
 
-def _workspace(call: Call, home: "Home") -> "Workspace":
+def _workspace(call: Call, home: Home) -> Workspace:
     """The root that was named, else that of Hermes Agent's own folder, else the one that the working folder lies in."""
-    from catmem.config.config import CONFIG_NAME, find_root
-    from catmem.workspace.workspace import Workspace
-
     root = call.named_root
     if root is not None:
         workspace = Workspace.open(root, search=False)
@@ -230,7 +231,7 @@ def _workspace(call: Call, home: "Home") -> "Workspace":
     return Workspace.open(".")
 
 
-def _no_root(folder: str, home: "Home | None" = None) -> ConfigError:
+def _no_root(folder: str, home: Home | None = None) -> ConfigError:
     over = "" if home is None else f" {quote(shown_path(home.root))}"
     return ConfigError(
         "there is no catmem.yaml here",
@@ -240,9 +241,7 @@ def _no_root(folder: str, home: "Home | None" = None) -> ConfigError:
     )
 
 
-def _settings(workspace: "Workspace", home: "Home", name: str) -> "HermesSettings":
-    from catmem.plugins.hermes.setup_homes import HermesSettings, read_settings
-
+def _settings(workspace: Workspace, home: Home, name: str) -> HermesSettings:
     try:
         workspace.profile(name)
     except CatmemError as error:
@@ -250,20 +249,15 @@ def _settings(workspace: "Workspace", home: "Home", name: str) -> "HermesSetting
             said = f"Say which profile of this root it is: --profile {home.name} --as NAME"
             error.hint = f"{error.hint or ''} {said}".strip()
         raise
-    new = HermesSettings(workspace.root, name)
     try:
-        old = read_settings(home) or new
+        read_settings(home)  # what is wrong with the old ones is said, and they stay
     except ConfigError as error:
-        if error.code != "hermes_copied":
+        if error.code != "hermes_copied":  # a copy of another home becomes one of its own
             raise
-        old = new  # a copy of another home becomes one of its own
-    return replace(old, root=workspace.root, profile=name, written=True)
+    return HermesSettings(workspace.root, name)
 
 
-def _sources(workspace: "Workspace", homes: "Sequence[Home]") -> list[str]:
-    from catmem.plugins.hermes.sync import hermes_profiles
-    from catmem.seeding.plan import seed_order
-
+def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     found = hermes_profiles(workspace, homes)
     order = seed_order(workspace)
     sources = [source for source, names in order.sources if any(name in found for name in names)]
@@ -276,10 +270,8 @@ def _sources(workspace: "Workspace", homes: "Sequence[Home]") -> list[str]:
     return sources
 
 
-def _carried_out(call: Call, steps: "Sequence[SetupStep]", *, yes: bool, dry_run: bool) -> Outcome:
+def _carried_out(call: Call, steps: Sequence[SetupStep], *, yes: bool, dry_run: bool) -> Outcome:
     """Show what would be done, ask, and do it."""
-    from catmem.plugins.hermes.setup import apply_step
-
     changing = [step for step in steps if step.changes]
     if call.for_program and not (yes or dry_run):
         raise UsageError("--format json asks nothing: give --yes or --dry-run.")
@@ -296,16 +288,4 @@ def _carried_out(call: Call, steps: "Sequence[SetupStep]", *, yes: bool, dry_run
     for step in () if dry_run else changing:
         apply_step(step)
         call.show(Applied(step))
-    return Outcome(None, {"dry_run": dry_run, "homes": [_step_dict(step) for step in steps]})
-
-
-def _step_dict(step: "SetupStep") -> dict[str, Any]:
-    return {
-        "name": step.home.name,
-        "home": str(step.home.path),
-        "changes": step.changes,
-        "config_changes": step.before != step.after,
-        "writes": [str(path) for path in step.writes],
-        "removes": [str(path) for path in step.removes],
-        "notes": list(step.notes),
-    }
+    return Outcome(None, {"dry_run": dry_run, "homes": [jsonable(step) for step in steps]})

@@ -5,8 +5,12 @@
     Hermes Agent ── system_prompt_block() ──> Workspace.prompt   built once, the same bytes for a whole conversation
                  ── handle_tool_call() ─────> memory_tool        within the rights of the profile
 
-``plugin`` makes it a class of Hermes Agent's. It works without: nothing in here imports Hermes Agent but to ask for the
-home.
+Hermes Agent calls ``register``, from the plugin in its home or by the entry point ``hermes_agent.memory_providers``.
+``Provider`` works without Hermes Agent, of which only ``made_for_hermes`` and the question for the home import a part.
+
+Releases differ in what they call. Each method is there for all; what only later ones know (``unavailable_reason``,
+``recall_status``, ``identity_signature``, the author of a turn, what an entry was before) earlier ones never ask for.
+The provider starts no thread, so no thread of it can lose the home and the secrets that belong to a context.
 """
 
 from __future__ import annotations
@@ -21,10 +25,11 @@ from typing import Any
 
 from catmem import clock
 from catmem.config.config import CONFIG_NAME
+from catmem.digest import content_digest
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.model.document import parse
 from catmem.names import TARGETS
-from catmem.plugins.hermes.setup_homes import (
+from catmem.plugins.hermes.homes import (
     HermesConfig,
     HermesSettings,
     Home,
@@ -32,13 +37,14 @@ from catmem.plugins.hermes.setup_homes import (
     parse_settings,
     read_config,
     read_settings,
+    usual_home,
     write_settings,
 )
-from catmem.prompt.prompt import Prompt, build_prompt
+from catmem.prompt.prompt import build_prompt
 from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
-from catmem.writing.drift_guard import ToolSession, shown_by_prompt
+from catmem.writing.drift_guard import ToolSession, shown_by_prompt, words_of_entry
 
 TOOL_NAME = "catmem_memory"
 
@@ -55,8 +61,26 @@ _LOOKING = ("list", "search", "prompt", "proposals")
 log = logging.getLogger("catmem.plugins.hermes")
 
 
+def register(ctx: Any) -> None:  # noqa: ANN401 - whatever Hermes Agent passes
+    """Hand the memory provider to Hermes Agent."""
+    ctx.register_memory_provider(made_for_hermes())
+
+
+def made_for_hermes() -> Provider:
+    """A provider that Hermes Agent takes for one of its own. Raises ``ImportError`` outside of Hermes Agent."""
+    from agent.memory_provider import MemoryProvider  # type: ignore[import-not-found]
+
+    class CatmemProvider(Provider, MemoryProvider):  # type: ignore[misc]
+        """``Provider``, of the class that Hermes Agent asks for."""
+
+    return CatmemProvider()
+
+
 class Provider:
     """One agent's memory. Hermes Agent makes one for each agent, and calls it from several threads."""
+
+    pre_compress_checkpoint_api_version = 1
+    """Nothing has to be saved before a conversation is shortened: a write is on the disk before it is answered."""
 
     def __init__(self) -> None:
         """Nothing is read before ``is_available`` or ``initialize``."""
@@ -79,13 +103,27 @@ class Provider:
 
     def is_available(self) -> bool:
         """Whether a root and a profile are set and can be read; if not, the log says why."""
+        reason = self.unavailable_reason()
+        if reason:
+            log.warning("catmem is not available: %s", reason)
+        return not reason
+
+    def unavailable_reason(self) -> str:
+        """Why the memory cannot be read, and what to do; empty if it can."""
         try:
             settings, workspace = _opened(_current_home())
             workspace.profile(settings.profile)
         except CatmemError as error:
-            log.warning("catmem is not available: %s. %s", error, error.hint or "")
-            return False
-        return True
+            return f"{error}. {error.hint or ''}".strip()
+        return ""
+
+    def identity_signature(self) -> str:
+        """Whose memory it is: another root or profile has another signature; empty where none is set."""
+        try:
+            settings = read_settings(self._home or _current_home())
+        except CatmemError:
+            return ""
+        return "" if settings is None else content_digest([str(settings.root), settings.profile])
 
     def initialize(self, session_id: str, **kwargs: object) -> None:
         """Open the root. What is wrong with it is logged, and every call from then on says so."""
@@ -125,12 +163,9 @@ class Provider:
     def get_status_config(self, provider_config: Any) -> dict[str, Any]:  # noqa: ANN401 - from Hermes Agent's config
         """What ``hermes memory status`` shows."""
         del provider_config
-        try:
-            settings, workspace = _opened(_current_home())
-            workspace.profile(settings.profile)
-        except CatmemError as error:
-            return {"problem": f"{error}. {error.hint or ''}".strip()}
-        return {"root": str(settings.root), "profile": settings.profile}
+        reason = self.unavailable_reason()
+        settings = None if reason else read_settings(_current_home())
+        return {"problem": reason} if settings is None else {"root": str(settings.root), "profile": settings.profile}
 
     def backup_paths(self) -> list[str]:
         """What ``hermes backup`` is to take along: configuration, profiles and this profile's memory, with history.
@@ -169,7 +204,9 @@ class Provider:
         documents = {name: each for name, each in memory.documents.items() if name not in self._shown_by_hermes}
         prompt = build_prompt(documents, memory.profile, as_of=clock.today(), config=workspace.config)
         self._session.learn(shown_by_prompt(prompt, documents))
-        return _text_of(prompt)
+        for warning in prompt.warnings:
+            log.warning(warning)
+        return prompt.text
 
     def prefetch(self, query: str, *, session_id: str = "") -> str:
         """Nothing: what the profile may know is in the system prompt, and search is a tool."""
@@ -181,12 +218,11 @@ class Provider:
         del turn_number, message, kwargs
         self._session.new_turn()
 
-    def on_pre_compress(self, messages: list[dict[str, Any]]) -> str:
-        """Before Hermes Agent shortens the conversation and builds its prompt anew."""
-        del messages
-        if self._settings is not None and self._settings.refresh_after_compression:
-            self._frozen = None
-        return ""
+    def recall_status(self) -> None:
+        """No turn brings in memory of its own, so there is nothing to tell the user of it."""
+
+    def sync_turn(self, user_content: str, assistant_content: str, **kwargs: object) -> None:
+        """A turn leaves nothing in memory, whoever spoke: what is worth keeping the agent writes with its tool."""
 
     def on_session_switch(self, new_session_id: str, *, reset: bool = False, **kwargs: object) -> None:
         """Another session id; only with ``reset`` another conversation, which gets a prompt of its own."""
@@ -219,17 +255,22 @@ class Provider:
         try:
             settings, workspace = self._at_hand()
             # Read anew: '/memory approval on' may come at any time.
-            config = None if self._home is None else read_config(self._home)
-            self._session.proposes = config is not None and config.write_approval
+            self._session.proposes = self._home is not None and read_config(self._home).write_approval
             return memory_tool(workspace, settings.profile, args, session=self._session)
         except CatmemError as error:
             return _refusal(error.message, error.code, "Do not try again; tell the user.")
 
     def on_memory_write(self, action: str, target: str, content: str, metadata: dict[str, Any] | None = None) -> None:
-        """The agent wrote with Hermes Agent's own tool: it knows what it wrote, if that is in the same file."""
-        del action, target, metadata
+        """The agent wrote with Hermes Agent's own tool: it knows what it wrote, if that is in the same file.
+
+        It knows the entry that was there before, too, which later releases name: the tool's answer showed it.
+        """
+        del action, target
+        before = (metadata or {}).get("previous_content")
         with self._turn:
-            self._session.wrote(parse(content, ()).entries)
+            self._session.wrote(parse(content or "", ()).entries)
+            if isinstance(before, str):
+                self._session.learn(words_of_entry(each) for each in parse(before, ()).entries)
 
     def shutdown(self) -> None:
         """Close the store."""
@@ -247,9 +288,8 @@ class Provider:
         return self._settings, self._workspace
 
 
-def shown_by_hermes(home: Home, config: HermesConfig | None, workspace: Workspace, profile: str) -> tuple[str, ...]:
+def shown_by_hermes(home: Home, config: HermesConfig, workspace: Workspace, profile: str) -> tuple[str, ...]:
     """The targets whose whole file Hermes Agent itself puts into the prompt, and that catmem reads from that file."""
-    config = config or HermesConfig("", {}, {})
     ours = {target: workspace.path(profile, target) for target in TARGETS}
     return tuple(
         target
@@ -271,16 +311,7 @@ def unfiltered(workspace: Workspace, profile: str, shown: Iterable[str]) -> list
     ]
 
 
-def _text_of(prompt: Prompt) -> str:
-    """The text of a prompt; the log has what a person should know of it."""
-    for warning in prompt.warnings:
-        log.warning(warning)
-    return prompt.text
-
-
 def _opened(home: Home) -> tuple[HermesSettings, Workspace]:
-    from catmem.workspace.workspace import Workspace
-
     settings = read_settings(home)
     if settings is None:
         raise ConfigError(
@@ -301,7 +332,7 @@ def _current_home() -> Home:
         from hermes_constants import get_hermes_home  # type: ignore[import-not-found]
 
         return home_at(get_hermes_home())
-    return home_at(os.environ.get("HERMES_HOME", "").strip() or os.path.expanduser("~/.hermes"))  # noqa: PTH111
+    return usual_home()
 
 
 def _refusal(error: str, reason: str, remediation: str) -> dict[str, Any]:

@@ -1,54 +1,63 @@
-"""Put the memory provider into homes of Hermes Agent, take it out again, and say how it stands.
+"""Put the memory provider into homes of Hermes Agent, take it out again, and say how it stands in each.
 
 ::
 
-    plan_install ── Step (the files to write, the text of config.yaml) ── apply_step
-    plan_uninstall ┘                     shown first
+    plan_install ── SetupStep (the files to write, the text of config.yaml) ── apply_step
+    plan_uninstall ┘                          shown first
 
-What ``install`` did is on record in the plugin's folder, with a copy of ``config.yaml`` as it was: ``uninstall`` puts
-back those bytes, or, where the file changed since, the keys alone.
+``config.yaml`` as it was lies beside the plugin: ``uninstall`` puts back those bytes, or, where the file changed since,
+the keys alone.
 """
 
 from __future__ import annotations
 
-import json
 import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from catmem.digest import bytes_digest
-from catmem.errors import ConfigError
+import yaml
+
+from catmem.config.profile import profile_names
+from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors, read_bounded, replace_file, rewrite_file
 from catmem.names import FILE_NAMES
-from catmem.plugins.hermes.setup_config import with_memory
-from catmem.plugins.hermes.setup_homes import (
+from catmem.plugins.hermes.homes import (
+    SIZE,
     HermesConfig,
     HermesSettings,
     Home,
+    parse_config,
     read_config,
+    read_settings,
     refuse_link,
-    refuse_other_version,
-    settings_path,
 )
+from catmem.plugins.hermes.provider import shown_by_hermes, unfiltered
+from catmem.plugins.hermes.sync import unshared
+from catmem.resources import install_command
 from catmem.text import DEFAULT_LIMITS
+from catmem.workspace.workspace import Workspace
+from catmem.writing.written import on_unshared
 
 FOLDER = "plugins/catmem"
 MARK = "Written by 'catmem hermes install'; 'catmem hermes uninstall' removes it."
+BACKUP, OLD_SETTINGS = "config.yaml.before", "catmem.json.before"
 
 # Hermes Agent looks for the word register_memory_provider in the first 8,192 characters.
-_INIT = f'''"""catmem as the memory provider of Hermes Agent.
-
-{MARK}
-"""
-
+PLUGIN = '''\
 import logging
 import sys
 
 try:
-    from catmem.plugins.hermes import plugin as _plugin
+    from catmem.plugins.hermes import provider as _provider
 except ImportError as error:
-    logging.getLogger("catmem.plugins.hermes").error(
+    logging.getLogger("catmem.plugins.hermes").critical(
         "The memory provider catmem is switched on, and the Python of Hermes Agent cannot import it (%s). This "
         "conversation has no memory of catmem. 'catmem hermes status' has the command that installs it for %s",
         error,
@@ -57,9 +66,9 @@ except ImportError as error:
     raise
 
 
-def register(ctx):
+def register(ctx: object) -> None:
     """Called by Hermes Agent, which takes what goes to ctx.register_memory_provider()."""
-    _plugin.register(ctx)
+    _provider.register(ctx)
 '''
 
 _MANIFEST = f"""\
@@ -70,35 +79,34 @@ description: Categorized memory, each profile its own categories (catmem)
 kind: exclusive
 """
 
-FILES = {"__init__.py": _INIT, "plugin.yaml": _MANIFEST}
+FILES = {
+    "plugin.yaml": _MANIFEST,
+    "__init__.py": f'"""catmem as the memory provider of Hermes Agent.\n\n{MARK}\n"""\n\n{PLUGIN}',
+}
 """The texts of the plugin by name, in the folder ``FOLDER`` of a home.
 
-They stay the same over versions of catmem: what they do is ``catmem.plugins.hermes.plugin``, in the installed package.
+They stay the same over versions of catmem: what they do is ``catmem.plugins.hermes.provider``, in the installed
+package.
 """
 
-RECORD = "before.json"
-BACKUP = "config.yaml.before"
-_SIZE = 1 << 20
-_RECORD_VERSION = 1
-
-KEEP_TOOL = {"memory_enabled": "false", "user_profile_enabled": "true", "provider": "catmem"}
+KEEP_TOOL = {"memory_enabled": False, "user_profile_enabled": True, "provider": "catmem"}
 """What ``memory`` in ``config.yaml`` says from then on, if Hermes Agent's own memory tool is to go on."""
-SWITCH_OVER = {"memory_enabled": "false", "user_profile_enabled": "false", "provider": "catmem"}
+SWITCH_OVER = {"memory_enabled": False, "user_profile_enabled": False, "provider": "catmem"}
 """The same if all memory in the prompt is to come from catmem, filtered."""
+_USUAL = {"memory_enabled": True, "user_profile_enabled": True, "provider": ""}
 
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
     """What is to be done in one home: files to write, files to remove, and ``config.yaml`` before and after.
 
-    ``folders`` are those to remove where they are left empty. ``notes`` are for the person who decides.
+    ``notes`` are for the person who decides.
     """
 
     home: Home
     done: str
     writes: dict[Path, bytes] = field(default_factory=dict)
     removes: tuple[Path, ...] = ()
-    folders: tuple[Path, ...] = ()
     before: str = ""
     after: str = ""
     notes: tuple[str, ...] = ()
@@ -108,62 +116,50 @@ class SetupStep:
         """Whether there is anything to do."""
         return bool(self.writes or self.removes) or self.before != self.after
 
+    def __json__(self) -> dict[str, Any]:
+        return {
+            "name": self.home.name,
+            "home": str(self.home.path),
+            "changes": self.changes,
+            "config_changes": self.before != self.after,
+            "writes": [str(path) for path in self.writes],
+            "removes": [str(path) for path in self.removes],
+            "notes": list(self.notes),
+        }
+
 
 def plan_install(
-    home: Home,
-    settings: HermesSettings,
-    folder: Path | None = None,
-    *,
-    keep_tool: bool = False,
-    any_version: bool = False,
+    home: Home, settings: HermesSettings, folder: Path | None = None, *, keep_tool: bool = False
 ) -> SetupStep:
     """What would put the provider into a home. Nothing is written.
 
     ``folder`` is where the profile keeps its files, if that is not where Hermes Agent does. With ``keep_tool`` Hermes
     Agent's own memory tool goes on, and so does its showing the whole ``USER.md``.
-    Raises ``ConfigError`` (``hermes_no_config``, ``hermes_config``, ``hermes_version``, ``hermes_by_hand``,
-    ``hermes_in_the_way``) and ``UnreadableError``, among others for settings that are a link (``symlink``).
+    Raises ``ConfigError`` (``hermes_no_config``, ``hermes_config``, ``hermes_by_hand``, ``hermes_in_the_way``) and
+    ``UnreadableError``, among others for settings that are a link (``symlink``).
     """
-    config = read_config(home)
-    if config is None:
+    config, backup = read_config(home), home.path / FOLDER / BACKUP
+    if config.text is None:
         raise ConfigError(
             "this home of Hermes Agent has no config.yaml",
             code="hermes_no_config",
             path=home.config,
             hint="Nothing was changed. Set Hermes Agent up first ('hermes setup'), then run this again.",
         )
-    if not any_version:
-        refuse_other_version(home, config)
-    record, now = _read_record(home), bytes_digest(config.text.encode())
-    _refuse_other_plugin(home, now if record is None else record["backup"])
+    _refuse_other_plugin(home)
     refuse_link(home)
-    wanted = KEEP_TOOL if keep_tool else SWITCH_OVER
-    after, was = with_memory(config.text, wanted, home.config)
-    writes: dict[Path, bytes] = {home.path / FOLDER / name: text.encode() for name, text in FILES.items()}
-    writes[settings_path(home)] = settings.to_text(home).encode()
-    if record is None:
-        record = {
-            "version": _RECORD_VERSION,
-            "had_plugins": (home.path / "plugins").is_dir(),
-            "settings": _text(settings_path(home)),
-            "backup": now,
-        }
-        writes[home.path / FOLDER / BACKUP] = config.text.encode()
-    if now == record["backup"]:
-        record["memory"] = was
-        record["had_section"] = "memory" in config.data
-        record["digest"] = now
-    elif now != record["digest"]:
-        record = _changed_since(record, config, was)
-    if record["digest"] is not None:
-        record["digest"] = bytes_digest(after.encode())
-    record["set"] = wanted
-    writes[home.path / FOLDER / RECORD] = (json.dumps(record, indent=2) + "\n").encode()
+    after = with_memory(config.text, KEEP_TOOL if keep_tool else SWITCH_OVER, home.config)
+    writes = {home.path / FOLDER / name: text.encode() for name, text in FILES.items()}
+    writes[home.settings] = settings.to_text(home).encode()
+    if config.provider != "catmem" or not os.path.lexists(backup):
+        writes[backup] = config.text.encode()
+        if os.path.lexists(home.settings):
+            writes[backup.with_name(OLD_SETTINGS)] = read_bounded(home.settings, SIZE)
     writes = {path: data for path, data in writes.items() if not _holds(path, data)}
     notes = _notes_on_files(home, folder or home.memories, keep_tool=keep_tool)
     if config.provider and config.provider != "catmem":
         notes.append(f"the memory provider {config.provider} is switched off; uninstall switches it on again")
-    return SetupStep(home, "installed", writes, before=config.text, after=after, notes=tuple(notes))
+    return SetupStep(home, "installed", writes, (), config.text, after, tuple(notes))
 
 
 def plan_uninstall(home: Home) -> SetupStep:
@@ -173,37 +169,37 @@ def plan_uninstall(home: Home) -> SetupStep:
     ``UnreadableError``.
     """
     folder, config = home.path / FOLDER, read_config(home)
-    record = _read_record(home)
-    if record is None:
+    if not installed(home):
         raise ConfigError(
             "catmem is not installed in this home of Hermes Agent",
             code="hermes_not_installed",
             path=home.path,
             hint="Nothing was changed. 'catmem hermes status --all' shows where it is.",
         )
-    _refuse_other_plugin(home, record["backup"])
+    _refuse_other_plugin(home)
     refuse_link(home)
-    ours = {folder / name for name in (*FILES, RECORD, BACKUP)} | {settings_path(home)}
-    ours |= set((folder / "__pycache__").glob("*.pyc"))
-    folders = [folder / "__pycache__", folder]
-    folders += [] if record["had_plugins"] else [folder.parent]
-    before, notes = "" if config is None else config.text, []
-    after = before
-    if config is not None:
-        if bytes_digest(before.encode()) == record["digest"] and os.path.lexists(folder / BACKUP):
-            after = read_bounded(folder / BACKUP, _SIZE).decode()
-        else:
-            still = {key for key, said in record["set"].items() if _says(config.memory.get(key), said)}
-            was = {key: old for key, old in record["memory"].items() if key in still}
-            after, _ = with_memory(before, was, home.config, keeps_section=record["had_section"])
-            notes.append("config.yaml changed since: only what catmem had set there goes back to what it was")
-    writes: dict[Path, bytes] = {}
-    if record["settings"] is not None:
-        ours.discard(settings_path(home))
-        writes = {settings_path(home): record["settings"].encode()}
-    # The record goes last: without it the rest could not be recognised.
-    removes = sorted((path for path in ours if os.path.lexists(path)), key=lambda path: (path.name == RECORD, path))
-    return SetupStep(home, "uninstalled", writes, tuple(removes), tuple(folders), before, after, tuple(notes))
+    old = folder / OLD_SETTINGS
+    writes = {home.settings: read_bounded(old, SIZE)} if os.path.lexists(old) else {}
+    # What tells the plugin from others goes last.
+    ours = [folder / BACKUP, old, *(folder / "__pycache__").glob("*.pyc"), *(folder / name for name in FILES)]
+    removes = tuple(path for path in [*([] if writes else [home.settings]), *ours] if os.path.lexists(path))
+    before, notes = config.text or "", tuple[str, ...]()
+    after = before if config.text is None else _as_it_was(home, config)
+    if after != before and after != _text(folder / BACKUP):
+        notes = ("config.yaml changed since: only what catmem had set there goes back to what it was",)
+    return SetupStep(home, "uninstalled", writes, removes, before, after, notes)
+
+
+def _as_it_was(home: Home, config: HermesConfig) -> str:
+    """The text of ``config.yaml`` before the install; where it changed since, with the keys alone set back."""
+    text, kept = config.text or "", _text(home.path / FOLDER / BACKUP)
+    with suppress(ConfigError):
+        if kept is not None and text in {with_memory(kept, each, home.config) for each in (SWITCH_OVER, KEEP_TOOL)}:
+            return kept
+    old = (parse_config(kept, home.config).get("memory") or {}) if kept is not None else {}
+    before = {**_USUAL, **old} if old.get("provider") != "catmem" else _USUAL
+    ours = [key for key in _USUAL if config.memory.get(key) in (SWITCH_OVER[key], KEEP_TOOL[key])]
+    return with_memory(text, {key: before[key] for key in ours}, home.config)
 
 
 def apply_step(step: SetupStep) -> None:
@@ -211,12 +207,8 @@ def apply_step(step: SetupStep) -> None:
 
     The provider is whole before ``config.yaml`` names it, and no longer named before it goes.
     """
-    with os_errors(
-        "cannot be written",
-        path=step.home.path,
-        hint="Check the rights of the folder and the space on the disk, then run it again: it goes on.",
-        named=True,
-    ):
+    hint = "Check the rights of the folder and the space on the disk, then run it again: it goes on."
+    with os_errors("cannot be written", path=step.home.path, hint=hint, named=True):
         for path, data in step.writes.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             replace_file(path, data)  # the copy of a configuration may hold secrets, so no other user reads it
@@ -224,15 +216,14 @@ def apply_step(step: SetupStep) -> None:
             rewrite_file(step.home.config, step.before.encode(), step.after.encode())
         for path in step.removes:
             path.unlink(missing_ok=True)
-        for folder in step.folders:
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
+    for name in (f"{FOLDER}/__pycache__", FOLDER, "plugins") if step.removes else ():
+        with suppress(OSError):  # it holds something else
+            (step.home.path / name).rmdir()
 
 
 def installed(home: Home) -> bool:
     """Whether the plugin of catmem is in a home, whatever ``config.yaml`` says."""
-    path = home.path / FOLDER / "__init__.py"
-    return os.path.lexists(path) and MARK in read_bounded(path, _SIZE).decode(errors="replace")
+    return MARK in (_text(home.path / FOLDER / "__init__.py") or "")
 
 
 def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
@@ -248,67 +239,208 @@ def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
     return [f"{' and '.join(left)} in {home.memories} will not be shown any more: catmem reads {folder}"]
 
 
-def _changed_since(record: dict[str, Any], config: HermesConfig, was: dict[str, str | None]) -> dict[str, Any]:
-    """The record where a person edited ``config.yaml`` since it was made.
-
-    The bytes of the backup are not to come back, and a key that was set since goes back to that.
-    """
-    since = {key: old for key, old in was.items() if not _says(config.memory.get(key), record["set"].get(key))}
-    had_section = record["had_section"] and "memory" in config.data
-    return {**record, "memory": {**record["memory"], **since}, "had_section": had_section, "digest": None}
-
-
-def _refuse_other_plugin(home: Home, backup: str) -> None:
-    """Refuse files that catmem would write over or remove and did not write; ``backup`` is the digest of its copy."""
+def _refuse_other_plugin(home: Home) -> None:
+    """Refuse files that catmem would write over or remove and did not write."""
     folder = home.path / FOLDER
-    if folder.is_symlink():
-        raise _in_the_way(folder)
-    for name in FILES:
-        path = folder / name
-        if os.path.lexists(path) and MARK not in read_bounded(path, _SIZE).decode(errors="replace"):
-            raise _in_the_way(path)
-    path = folder / BACKUP
-    if os.path.lexists(path) and bytes_digest(read_bounded(path, _SIZE)) != backup:
-        raise _in_the_way(path)
-
-
-def _in_the_way(path: Path) -> ConfigError:
-    return ConfigError(
-        "is in the way: the plugin called catmem goes there, and catmem did not write this",
-        code="hermes_in_the_way",
-        path=path,
-        hint="Nothing was changed. Move it away first.",
-    )
-
-
-def _read_record(home: Home) -> dict[str, Any] | None:
-    path = home.path / FOLDER / RECORD
-    if not os.path.lexists(path):
-        return None
-    try:
-        record = json.loads(read_bounded(path, _SIZE))
-        whole = record["version"] == _RECORD_VERSION and isinstance(record["memory"], dict)
-        whole = whole and {"had_section", "had_plugins", "settings", "set", "digest", "backup"} <= set(record)
-    except (ValueError, KeyError, TypeError):
-        whole = False
-    if not whole:
+    others = [folder / name for name in FILES if MARK not in (_text(folder / name) or MARK)]
+    for path in [folder] if folder.is_symlink() else others:
         raise ConfigError(
-            "the record of what was installed is not whole",
-            code="hermes_record",
+            "is in the way: the plugin called catmem goes there, and catmem did not write this",
+            code="hermes_in_the_way",
             path=path,
-            hint=f"Nothing was changed. {BACKUP} beside it is config.yaml as it was; put that back by hand and remove "
-            "the folder.",
+            hint="Nothing was changed. Move it away first.",
         )
-    return dict(record)
 
 
 def _holds(path: Path, data: bytes) -> bool:
-    return os.path.lexists(path) and path.is_file() and read_bounded(path, _SIZE) == data
+    return path.is_file() and read_bounded(path, SIZE) == data
 
 
 def _text(path: Path) -> str | None:
-    return read_bounded(path, _SIZE).decode() if os.path.lexists(path) else None
+    return read_bounded(path, SIZE).decode(errors="replace") if os.path.lexists(path) else None
 
 
-def _says(value: object, said: str) -> bool:
-    return value == {"true": True, "false": False}.get(said, said)
+# --- three keys of config.yaml ---------------------------------------------------------------------------------------
+
+_HEAD = re.compile(r"memory:(?:[ \t]+(?:\{\}|null))?([ \t]*(?:#.*)?)")
+
+
+def with_memory(text: str, values: Mapping[str, object], path: Path) -> str:
+    """The text with these keys of ``memory`` set: comments, order and quotes of all else in it stay.
+
+    The file belongs to a person, so the edit counts only if the file then says what it said before, and these. Raises
+    ``ConfigError``: ``hermes_config`` for what is no configuration, ``hermes_by_hand`` where more would change.
+    """
+    said = parse_config(text, path)
+    wanted = {**said, "memory": {**(said.get("memory") or {}), **values}}
+    if said == wanted:
+        return text
+    scalars = {key: yaml.safe_dump([value], default_flow_style=True).strip()[1:-1] for key, value in values.items()}
+    end_of_line = "\r" if "\r\n" in text else ""
+    rows = text.removesuffix("\n").split("\n") if text else []
+    rows += [] if "memory" in said else [f"memory:{end_of_line}"]
+    head = next((number for number, row in enumerate(rows) if _HEAD.fullmatch(row.rstrip("\r"))), None)
+    if head is not None:
+        rows[head] = _HEAD.sub(r"memory:\1", rows[head])
+        rows[head + 1 :] = _with_keys(rows[head + 1 :], scalars, end_of_line)
+    made = "\n".join(rows) + "\n"
+    if _parsed(made) != wanted:
+        by_hand = ", ".join(f"{key}: {scalar}" for key, scalar in scalars.items())
+        raise ConfigError(
+            "the section memory is written in a way that catmem does not edit",
+            code="hermes_by_hand",
+            path=path,
+            key="memory",
+            hint=f"Nothing was changed. Say there by hand: memory: {{{by_hand}}}",
+        )
+    return made
+
+
+def _with_keys(rows: list[str], scalars: Mapping[str, str], end_of_line: str) -> list[str]:
+    """The rows below ``memory:`` with these keys in it: a key that is there keeps its place and its comment."""
+    end = next((number for number, row in enumerate(rows) if row.strip() and row[0] not in " \t#"), len(rows))
+    keys = [row for row in rows[:end] if row.strip() and not row.lstrip().startswith("#")]
+    indent = keys[0][: len(keys[0]) - len(keys[0].lstrip())] if keys else "  "
+    new: list[str] = []
+    made = "\n".join(rows[:end])
+    for key, scalar in scalars.items():
+        line = re.compile(rf"^({indent}{key}:)(?:[ \t]+[^\s#][^\n\r#]*?)?(?=[ \t]*(?:#[^\n\r]*)?\r?$)", re.MULTILINE)
+        made, found = line.subn(rf"\1 {scalar}", made)
+        new += [] if found else [f"{indent}{key}: {scalar}{end_of_line}"]
+    return [*new, *(made.split("\n") if end else []), *rows[end:]]
+
+
+def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever the text holds
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, ValueError):
+        return None
+
+
+# --- how catmem stands in each home ----------------------------------------------------------------------------------
+
+_FIRST_LINE = 4096
+_SECONDS = 30
+_TRY = "import catmem.plugins.hermes.provider"
+
+
+@dataclass(frozen=True, slots=True)
+class HomeStatus:
+    """One home. ``provider`` is the one that its ``config.yaml`` names; ``own_tool`` is Hermes Agent's memory tool.
+
+    ``shown_by_hermes`` are the targets whose whole file Hermes Agent shows itself, so that catmem leaves them out.
+    ``loads`` says whether the Python of Hermes Agent can import catmem; ``None``: that Python is not known here.
+    ``problems`` say what keeps the provider from working, or its filter from holding.
+    """
+
+    name: str
+    home: str
+    installed: bool
+    provider: str
+    root: str | None = None
+    profile: str | None = None
+    own_tool: bool = True
+    shown_by_hermes: tuple[str, ...] = ()
+    loads: bool | None = None
+    problems: tuple[str, ...] = ()
+    __json__ = "name home installed active loads provider root profile own_tool shown_by_hermes problems"
+
+    @property
+    def active(self) -> bool:
+        """Whether the plugin is here and the configuration names it."""
+        return self.installed and self.provider == "catmem"
+
+
+def statuses(homes: Iterable[Home]) -> list[HomeStatus]:
+    """How catmem stands in each of these homes. Raises nothing for what is wrong in one of them: its row says so."""
+    python = hermes_python()
+    loads = None if python is None else can_import(python)
+    return [_status(home, python, loads=loads) for home in homes]
+
+
+def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatus:
+    problems: list[str] = []
+    is_there, config = False, HermesConfig()
+    try:
+        is_there = installed(home)
+        config = read_config(home)
+    except CatmemError as error:
+        problems.append(str(error))
+    active = config.provider == "catmem"
+    if active and not is_there:
+        problems.append("config.yaml names catmem, and its plugin is not here: run 'catmem hermes install'")
+    if active and python is not None and loads is False:
+        problems.append(
+            "Hermes Agent cannot load it: its Python cannot import catmem. Install it with: "
+            f"{install_command(python=str(python))}"
+        )
+    root = profile = None
+    twice: tuple[str, ...] = ()
+    own_tool = config.shows("user") or config.shows("memory")
+    try:
+        settings = read_settings(home)
+        if settings is None:
+            problems += ["no root is set: run 'catmem hermes install'"] if is_there or active else []
+        else:
+            workspace = Workspace.open(settings.root, search=False)
+            if is_there or active:
+                root, profile = str(settings.root), settings.profile
+                workspace.prompt(settings.profile)
+                twice = shown_by_hermes(home, config, workspace, settings.profile)
+                problems += unfiltered(workspace, settings.profile, twice if active else ())
+            if own_tool and settings.profile in profile_names(workspace.config.profiles_dir):
+                problems += map(on_unshared, unshared(workspace, settings.profile))
+    except CatmemError as error:
+        problems.append(str(error))
+    return HomeStatus(
+        name=home.name,
+        home=str(home.path),
+        installed=is_there,
+        provider=config.provider,
+        root=root,
+        profile=profile,
+        own_tool=own_tool,
+        shown_by_hermes=twice,
+        loads=loads if is_there or active else None,
+        problems=tuple(problems),
+    )
+
+
+def refuse_no_catmem() -> None:
+    """Raise ``ConfigError`` (``hermes_import``) if the Python of Hermes Agent is known and cannot import catmem."""
+    python = hermes_python()
+    if python is not None and can_import(python) is False:
+        raise ConfigError(
+            "the Python of Hermes Agent cannot import catmem, so its agents would have no memory",
+            code="hermes_import",
+            path=python,
+            hint=f"Nothing was changed. Install catmem there first: {install_command(python=str(python))}",
+        )
+
+
+def hermes_python() -> Path | None:
+    """The interpreter that the ``hermes`` command names in its first line; ``None`` where that cannot be known."""
+    found = shutil.which("hermes")
+    if found is None:
+        return None
+    try:
+        with Path(found).open("rb") as stream:
+            line = stream.readline(_FIRST_LINE)
+    except OSError:
+        return None  # nothing is known of it then, and that is what is said
+    python = Path(line.removeprefix(b"#!").decode(errors="replace").strip())
+    is_python = line.startswith(b"#!") and python.is_absolute() and python.name.startswith("python")
+    return python if is_python and python.is_file() else None
+
+
+def can_import(python: Path) -> bool | None:
+    """Whether an interpreter can import the provider; ``None`` if it does not answer."""
+    with tempfile.TemporaryDirectory() as empty:
+        # In a folder of its own: the working folder would count as a place to import from.
+        try:
+            done = subprocess.run(  # noqa: S603 - the interpreter that the user's own hermes command names
+                [str(python), "-c", _TRY], cwd=empty, capture_output=True, timeout=_SECONDS, check=False
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+    return done.returncode == 0

@@ -16,7 +16,7 @@ from catmem.config.profile import limit_of
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.model.layout import in_shared, is_shared
 from catmem.names import TARGETS
-from catmem.plugins.hermes.setup_homes import HermesConfig, Home, read_config
+from catmem.plugins.hermes.homes import Home, read_config
 from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.seeding.slices import CLONED_HINT, FilePlan, Resolve
@@ -104,7 +104,7 @@ def _for_hermes(workspace: Workspace, plan: FilePlan, home: Home, as_of: date) -
     after = in_shared(workspace.parse(plan.after))
     name, _, target = plan.target.partition("/")
     profile = workspace.profile(name)
-    limits = [(read_config(home) or HermesConfig("", {}, {})).limit(target)]
+    limits = [read_config(home).limit(target)]
     own = limit_of(profile, target, workspace.config)
     limit = min(limits if own is None else [*limits, own])
     if size_of(after) > max(limit, size_of(plan.before)):

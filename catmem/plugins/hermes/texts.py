@@ -8,8 +8,7 @@ from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
 from catmem.cli.texts.files import plan_diff, plan_line, show_seed
 from catmem.ops.table import Call
 from catmem.plugins.hermes.operations import Applied
-from catmem.plugins.hermes.setup import SetupStep
-from catmem.plugins.hermes.setup_status import HomeStatus
+from catmem.plugins.hermes.setup import HomeStatus, SetupStep
 from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import FilePlan
 

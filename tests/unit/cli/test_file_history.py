@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from catmem.plugins.hermes.store_scan import GuardedFiles
+from catmem.plugins.hermes.memory_store import GuardedFiles
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run
 

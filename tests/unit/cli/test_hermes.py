@@ -134,7 +134,7 @@ def test_wrong_input_changes_nothing_and_says_what_to_do(rooted, tmp_path, argum
 
 @pytest.mark.parametrize(
     ("config", "code"),
-    [(None, "hermes_no_config"), ("memory: [", "hermes_config"), ("_config_version: 99\n", "hermes_version")],
+    [(None, "hermes_no_config"), ("memory: [", "hermes_config"), ("memory: {provider: mem0}\n", "hermes_by_hand")],
 )
 def test_a_home_that_is_not_understood_stops_all_of_them(rooted, config, code):
     path = rooted / "profiles" / "coder" / "config.yaml"

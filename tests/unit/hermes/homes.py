@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from catmem.plugins.hermes.setup_homes import Home, all_homes, home_at
+from catmem.plugins.hermes.homes import Home, all_homes, home_at
 from tests.golden.case import put
 
 CONFIG = """\

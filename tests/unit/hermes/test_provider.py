@@ -8,25 +8,14 @@ import pytest
 from catmem.model.document import parse
 from catmem.model.layout import is_shared
 from catmem.plugins.hermes.provider import TOOL_NAME, Provider
-from catmem.plugins.hermes.setup_root import make_root_over
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.unit.hermes.homes import make_homes
-
-OFF = "memory: {provider: catmem, memory_enabled: false, user_profile_enabled: false}\n"
-USER = "## Tastes\nTea, not coffee.\n§\n## Payroll\nCANARY-USER\n"
-PROFILE = "user_memory_categories: [tastes]\nmemory_categories: [tools]\nwritable_categories: [tastes]\n"
+from tests.unit.hermes.conftest import OFF, PROFILE, USER
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    homes = make_homes(tmp_path, "coder", config=OFF)
-    make_root_over(homes["default"])
-    put(tmp_path / "catmem-profiles" / "coder.yaml", PROFILE)
-    put(homes["coder"].memories / "USER.md", USER)
-    put(homes["coder"].memories / "MEMORY.md", "## Tools\nUses vim.\n§\n## Payroll\nCANARY-MEMORY\n")
-    monkeypatch.setenv("HERMES_HOME", str(homes["coder"].path))
-    return homes["coder"]
+def home(provider_home):
+    return provider_home
 
 
 @pytest.fixture
@@ -57,28 +46,12 @@ def test_the_block_stays_whatever_is_written_until_another_conversation_begins(p
     before = provider.system_prompt_block()
     assert call(provider, action="add", content="Green tea.", category="tastes")["success"]
     put(home.memories / "MEMORY.md", "## Tools\nUses emacs.\n")
-    provider.on_pre_compress([])
     provider.on_session_switch("two", parent_session_id="one", reset=False, reason="compression")
     assert provider.system_prompt_block() == before
     provider.on_session_switch("three", reset=True, reason="new_session")
     after = provider.system_prompt_block()
     assert "Green tea." in after
     assert "emacs" in after
-
-
-def test_a_home_may_say_that_compression_brings_what_is_new(home):
-    put(
-        home.path / "catmem.json",
-        json.dumps({"version": 1, "root": "../..", "profile": "coder", "refresh_after_compression": True}),
-    )
-    provider = Provider()
-    provider.initialize("one", hermes_home=str(home.path))
-    before = provider.system_prompt_block()
-    put(home.memories / "MEMORY.md", "## Tools\nUses emacs.\n")
-    assert provider.system_prompt_block() == before
-    provider.on_pre_compress([])
-    assert "emacs" in provider.system_prompt_block()
-    provider.shutdown()
 
 
 def test_what_hermes_shows_itself_is_not_shown_twice(home, caplog):

@@ -7,10 +7,8 @@ import pytest
 from catmem.errors import CatmemError
 from catmem.model.document import parse
 from catmem.model.layout import formatted
-from catmem.plugins.hermes.setup import apply_step, installed, plan_install, plan_uninstall
-from catmem.plugins.hermes.setup_homes import HermesSettings, read_config, read_settings, write_settings
-from catmem.plugins.hermes.setup_root import make_root_over
-from catmem.plugins.hermes.setup_status import statuses
+from catmem.plugins.hermes.homes import HermesSettings, make_root_over, read_config, read_settings, write_settings
+from catmem.plugins.hermes.setup import apply_step, installed, plan_install, plan_uninstall, statuses
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 
@@ -64,7 +62,24 @@ def test_what_somebody_changed_in_the_configuration_since_stays(home):
     step = plan_uninstall(home)
     apply_step(step)
     assert step.notes
-    assert home.config.read_text(encoding="utf-8") == CONFIG.replace("model: small", "model: large   # better")
+    usual = "memory:\n  memory_enabled: true\n  user_profile_enabled: true\n"
+    assert home.config.read_text(encoding="utf-8") == text.replace(
+        "memory:\n  memory_enabled: false\n  user_profile_enabled: false\n", usual
+    ).replace("provider: catmem", "provider: ''")
+    assert not installed(home)
+
+
+def test_a_key_that_somebody_set_since_stays(home):
+    put(home.config, CONFIG.replace("provider: ''", "provider: mem0"))
+    install(home)
+    put(home.config, home.config.read_text(encoding="utf-8").replace("memory_enabled: false", "memory_enabled: 7"))
+    apply_step(plan_uninstall(home))
+    assert read_config(home).memory == {
+        "memory_enabled": 7,
+        "user_profile_enabled": True,
+        "user_char_limit": 1375,
+        "provider": "mem0",
+    }
 
 
 @pytest.mark.parametrize(
@@ -92,24 +107,22 @@ def test_a_plugin_of_that_name_by_somebody_else_is_left_alone(home):
     assert caught.value.code == "hermes_not_installed"
 
 
-@pytest.mark.parametrize("name", ["plugin.yaml", "config.yaml.before"])
-def test_a_file_by_somebody_else_in_the_folder_of_the_plugin_is_left_alone(home, name):
-    path = home.path / "plugins" / "catmem" / name
+def test_a_file_by_somebody_else_in_the_folder_of_the_plugin_is_left_alone(home):
+    path = home.path / "plugins" / "catmem" / "plugin.yaml"
     put(path, "name: mine\n")
-    before = snapshot(home.path)
     with pytest.raises(CatmemError) as caught:
         plan_install(home, settings(home))
     assert (caught.value.code, caught.value.path) == ("hermes_in_the_way", str(path))
     path.unlink()
     install(home)
-    put(path, before[str(path.relative_to(home.path))].decode())
+    put(path, "name: mine\n")
     for plan in (plan_uninstall, lambda home: plan_install(home, settings(home))):
         with pytest.raises(CatmemError) as caught:
             plan(home)
         assert (caught.value.code, caught.value.path) == ("hermes_in_the_way", str(path))
 
 
-@pytest.mark.parametrize("gone", ["before.json", "plugin.yaml", "__init__.py"])
+@pytest.mark.parametrize("gone", ["config.yaml.before", "plugin.yaml", "__init__.py"])
 def test_an_install_that_broke_off_is_taken_up_again(home, gone):
     install(home)
     put(home.config, CONFIG)
@@ -221,7 +234,6 @@ def test_the_status_says_what_is_wrong(homes, spoil):
         '{"version": 1, "root": "", "profile": "neo"}',
         '{"version": 1, "root": ".", "profile": "../neo"}',
         '{"version": 1, "root": ".", "profile": "neo", "rot": 1}',
-        '{"version": 1, "root": ".", "profile": "neo", "refresh_after_compression": "no"}',
         "\xff",
     ],
 )

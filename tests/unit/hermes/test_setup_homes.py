@@ -3,7 +3,7 @@
 import pytest
 
 from catmem.errors import CatmemError
-from catmem.plugins.hermes.setup_homes import find_home, read_config
+from catmem.plugins.hermes.homes import find_home, read_config
 from tests.unit.hermes.homes import make_homes
 
 

@@ -6,10 +6,8 @@ import os
 import pytest
 
 from catmem.errors import BusyError, ConfigError
-from catmem.plugins.hermes import store_scan
-from catmem.plugins.hermes.memory_store import MemoryStore
-from catmem.plugins.hermes.store_scan import GuardedFiles
-from catmem.plugins.hermes.store_switch import use_catmem_store
+from catmem.plugins.hermes import memory_store
+from catmem.plugins.hermes.memory_store import GuardedFiles, MemoryStore, use_catmem_store
 
 
 @pytest.fixture
@@ -67,7 +65,7 @@ def test_a_link_stays_a_link_and_both_locks_are_held(files, path, tmp_path, monk
     assert held == [True]
     assert path.is_symlink()
     assert real.read_bytes() == b"one two"
-    monkeypatch.setattr(store_scan, "LOCK_TIMEOUT", 0.05)
+    monkeypatch.setattr(memory_store, "LOCK_TIMEOUT", 0.05)
     with (path.parent / "MEMORY.md.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with pytest.raises(BusyError):

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
+from catmem.plugins.hermes.homes import make_root_over, read_config
 from catmem.plugins.hermes.provider import TOOL_NAME, Provider
-from catmem.plugins.hermes.setup_homes import read_config
-from catmem.plugins.hermes.setup_root import make_root_over
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes
 

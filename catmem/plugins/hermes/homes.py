@@ -1,4 +1,4 @@
-"""The homes of Hermes Agent on this machine: what their ``config.yaml`` says of memory, and ``catmem.json`` in them.
+"""The homes of Hermes Agent on this machine: their ``config.yaml``, ``catmem.json`` in them, and a root over them all.
 
 ``~/.hermes`` is the home of the profile ``default``, ``~/.hermes/profiles/<name>`` that of every other. Nothing here
 needs Hermes Agent to be installed.
@@ -15,37 +15,32 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 
 from catmem.config.config import CONFIG_NAME, expand_user
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS
-from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.names import is_name
 from catmem.text import decode
+from catmem.workspace.init import NewRoot
+
+DEFAULT = "default"
+SIZE = 1 << 20
+"""Bytes of a file of Hermes Agent's, or of the plugin in it."""
 
 _CONFIG = "config.yaml"
-DEFAULT = "default"
-KNOWN_VERSION = 33
-"""The newest ``_config_version`` that was tried: that of hermes-agent 0.19.0."""
-
 _PROFILES = "profiles"
-_SIGNS = (_CONFIG, "memories")
-_SIZE = 1 << 20
-FILE_NAME = "catmem.json"
-VERSION = 1
-_SETTINGS_SIZE = 1 << 16
-_REFRESH = "refresh_after_compression"
-_KEYS = {"version", "for", "root", "profile", _REFRESH}
+_VERSION = 1
+_KEYS = {"version", "for", "root", "profile"}
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(NamedTuple):
     """The home of one profile of Hermes Agent. ``root`` is the folder of all of them."""
 
     name: str
@@ -62,14 +57,18 @@ class Home:
         """Its ``config.yaml``, whether it exists or not."""
         return self.path / _CONFIG
 
+    @property
+    def settings(self) -> Path:
+        """Its ``catmem.json``, whether it exists or not."""
+        return self.path / "catmem.json"
+
 
 @dataclass(frozen=True, slots=True)
 class HermesConfig:
-    """What a ``config.yaml`` says: the ``text`` of the file, the ``data`` in it, and its section ``memory``."""
+    """What a ``config.yaml`` says: its section ``memory``, and the text of the file; ``None`` for no file."""
 
-    text: str
-    data: dict[str, Any]
-    memory: dict[str, Any]
+    text: str | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
 
     @property
     def provider(self) -> str:
@@ -107,14 +106,18 @@ def home_at(path: str | Path) -> Home:
     return Home(DEFAULT, folder, folder)
 
 
-def find_home(named: str | None = None, *, option: str = "--home DIR") -> Home:
-    """The home in the folder ``named``; else that of ``HERMES_HOME``; else ``~/.hermes``.
+def usual_home() -> Home:
+    """The home of ``HERMES_HOME``, else ``~/.hermes``; it need not exist."""
+    return home_at(expand_user(os.environ.get("HERMES_HOME", "").strip() or "~/.hermes"))
 
-    ``option`` is how a person names the folder, for the hint of an error.
+
+def find_home(named: str | None = None, *, option: str = "--home DIR") -> Home:
+    """The home in the folder ``named``; else the usual one. ``option`` is how a person names the folder.
+
     Raises ``UnreadableError`` (``missing``) if there is no such folder, and ``ConfigError`` (``not_hermes``) for a
     folder that is not a home of Hermes Agent.
     """
-    home = home_at(expand_user(named or os.environ.get("HERMES_HOME", "").strip() or "~/.hermes"))
+    home = home_at(expand_user(named)) if named else usual_home()
     if not home.path.is_dir():
         raise UnreadableError(
             "there is no home of Hermes Agent here",
@@ -122,7 +125,7 @@ def find_home(named: str | None = None, *, option: str = "--home DIR") -> Home:
             path=home.path,
             hint=f"Name it with {option}, or set HERMES_HOME; Hermes Agent makes it when it first runs.",
         )
-    if not any(os.path.lexists(home.path / sign) for sign in _SIGNS):
+    if not (os.path.lexists(home.config) or os.path.lexists(home.memories)):
         raise ConfigError(
             "this is no home of Hermes Agent: it has neither config.yaml nor memories",
             code="not_hermes",
@@ -162,24 +165,23 @@ def chosen_homes(home: Home, name: str | None, *, everybody: bool) -> list[Home]
     return [homes[name]]
 
 
-def read_config(home: Home) -> HermesConfig | None:
-    """What the ``config.yaml`` of a home says; ``None`` if there is none.
+def read_config(home: Home) -> HermesConfig:
+    """What the ``config.yaml`` of a home says; nothing where there is none.
 
     Raises ``UnreadableError``, and ``ConfigError`` (``hermes_config``) for one that Hermes Agent cannot read either.
     """
     if not os.path.lexists(home.config):
-        return None
+        return HermesConfig()
     try:
         # A person may keep the file elsewhere, with a link in its place.
-        text = decode(read_bounded(home.config, _SIZE))
+        text = decode(read_bounded(home.config, SIZE))
     except UnreadableError as error:
         error.path = str(home.config)
         raise
-    data = parse_config(text, home.config)
-    memory = data.get("memory")
+    memory = parse_config(text, home.config).get("memory")
     if memory is not None and not isinstance(memory, dict):
         raise _broken(home.config, "memory is no mapping")
-    return HermesConfig(text, data, memory or {})
+    return HermesConfig(text, memory or {})
 
 
 def parse_config(text: str, path: Path) -> dict[str, Any]:
@@ -197,20 +199,6 @@ def parse_config(text: str, path: Path) -> dict[str, Any]:
     return data
 
 
-def refuse_other_version(home: Home, config: HermesConfig) -> None:
-    """Raise ``ConfigError`` (``hermes_version``) for a configuration that is newer than what was tried."""
-    version = config.data.get("_config_version", 0)
-    if isinstance(version, bool) or not isinstance(version, int) or version > KNOWN_VERSION:
-        raise ConfigError(
-            f"the configuration is of version {shown(str(version))}, and this catmem knows those up to {KNOWN_VERSION}",
-            code="hermes_version",
-            path=home.config,
-            key="_config_version",
-            hint="Nothing was changed. A newer catmem may know it; --any-version goes on all the same, and shows what "
-            "would change first.",
-        )
-
-
 def _broken(path: Path, why: str, line: int | None = None) -> ConfigError:
     return ConfigError(
         f"Hermes Agent's configuration cannot be read: {why}",
@@ -221,30 +209,19 @@ def _broken(path: Path, why: str, line: int | None = None) -> ConfigError:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class HermesSettings:
-    """What the provider reads, and how.
+# --- catmem.json: the root and the profile of a home -----------------------------------------------------------------
 
-    ``refresh_after_compression`` builds the prompt anew when Hermes Agent has shortened a conversation. ``written`` is
-    whether the file exists.
-    """
+
+class HermesSettings(NamedTuple):
+    """What the provider reads: a profile of a root."""
 
     root: Path
     profile: str
-    refresh_after_compression: bool = False
-    written: bool = True
 
     def to_text(self, home: Home) -> str:
         """The file for a home, as ``catmem hermes install`` writes it."""
-        said: dict[str, Any] = {"version": VERSION, "for": home.name, "root": str(self.root), "profile": self.profile}
-        if self.refresh_after_compression:
-            said[_REFRESH] = True
+        said = {"version": _VERSION, "for": home.name, "root": str(self.root), "profile": self.profile}
         return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
-
-
-def settings_path(home: Home) -> Path:
-    """Where the settings of a home are, whether they exist or not."""
-    return home.path / FILE_NAME
 
 
 def read_settings(home: Home) -> HermesSettings | None:
@@ -252,54 +229,53 @@ def read_settings(home: Home) -> HermesSettings | None:
 
     Raises ``UnreadableError``, and ``ConfigError`` (``hermes_settings``, ``hermes_copied``).
     """
-    path = settings_path(home)
-    if not os.path.lexists(path):
-        if os.path.lexists(home.root / CONFIG_NAME):
-            return HermesSettings(home.root, home.name, written=False)
-        return None
-    return parse_settings(read_bounded(path, _SETTINGS_SIZE), home)
+    if os.path.lexists(home.settings):
+        return parse_settings(read_bounded(home.settings, SIZE), home)
+    return HermesSettings(home.root, home.name) if os.path.lexists(home.root / CONFIG_NAME) else None
 
 
 def parse_settings(data: bytes, home: Home) -> HermesSettings:
     """The settings that the bytes of a ``catmem.json`` hold. Raises ``ConfigError``."""
-    path = settings_path(home)
     try:
         said = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise _wrong(path, "it is no JSON") from error
-    if not isinstance(said, dict):
-        raise _wrong(path, "it holds no object")
-    if said.get("version") != VERSION:
-        raise _wrong(path, f"the version is {shown(said.get('version'))}, and this catmem knows {VERSION}")
-    for key in said:
-        if key not in _KEYS:
-            raise _wrong(path, f"the key {shown(key)} is not known here")
+        raise _wrong(home, "it is no JSON") from error
+    if not isinstance(said, dict) or said.get("version") != _VERSION:
+        raise _wrong(home, f"it holds no object with the version {_VERSION}")
+    unknown = next((key for key in said if key not in _KEYS), None)
+    if unknown is not None:
+        raise _wrong(home, f"the key {shown(unknown)} is not known here")
     if said.get("for", home.name) != home.name:
         raise ConfigError(
             f"these settings are those of {shown(said['for'])}, and this is the home of {home.name}",
             code="hermes_copied",
-            path=path,
+            path=home.settings,
             hint="Was the home copied, or the profile renamed? 'catmem hermes install' sets it up for this one.",
         )
     root, profile = said.get("root"), said.get("profile")
     if not isinstance(root, str) or not root:
-        raise _wrong(path, "root names no folder")
+        raise _wrong(home, "root names no folder")
     if not isinstance(profile, str) or not is_name(profile):
-        raise _wrong(path, f"{shown(profile)} cannot be the name of a profile")
-    refresh = said.get(_REFRESH, False)
-    if not isinstance(refresh, bool):
-        raise _wrong(path, f"{_REFRESH} is neither true nor false")
-    return HermesSettings(Path(os.path.normpath(home.path / expand_user(root))), profile, refresh)
+        raise _wrong(home, f"{shown(profile)} cannot be the name of a profile")
+    return HermesSettings(Path(os.path.normpath(home.path / expand_user(root))), profile)
+
+
+def _wrong(home: Home, why: str) -> ConfigError:
+    return ConfigError(
+        f"these settings are not right: {why}",
+        code="hermes_settings",
+        path=home.settings,
+        hint="'catmem hermes install' writes them anew once the file is moved away; docs/hermes.md lists the keys.",
+    )
 
 
 def refuse_link(home: Home) -> None:
     """Raise ``UnreadableError`` (``symlink``) if the settings are a link: the file may be that of another home."""
-    path = settings_path(home)
-    if path.is_symlink():
+    if home.settings.is_symlink():
         raise UnreadableError(
             "is a symbolic link, and the settings of a home are not written through links",
             code="symlink",
-            path=path,
+            path=home.settings,
             hint="Nothing was changed. Put the file itself there, or move the link away.",
         )
 
@@ -307,15 +283,90 @@ def refuse_link(home: Home) -> None:
 def write_settings(home: Home, settings: HermesSettings) -> None:
     """Write the settings of a home, whole or not at all. Raises ``UnreadableError`` (``symlink``, ``not_writable``)."""
     refuse_link(home)
-    path = settings_path(home)
-    with os_errors("cannot be written", path=path, hint="Check the rights of the folder and the space on the disk."):
-        replace_file(path, settings.to_text(home).encode())
+    hint = "Check the rights of the folder and the space on the disk."
+    with os_errors("cannot be written", path=home.settings, hint=hint):
+        replace_file(home.settings, settings.to_text(home).encode())
 
 
-def _wrong(path: Path, why: str) -> ConfigError:
-    return ConfigError(
-        f"these settings are not right: {why}",
-        code="hermes_settings",
-        path=path,
-        hint="'catmem hermes install' writes them anew once the file is moved away; docs/hermes.md lists the keys.",
-    )
+# --- a root over the homes: ``catmem init --from-hermes`` ------------------------------------------------------------
+
+PROFILES = "catmem-profiles"
+
+_ROOT = """\
+# The root of the memory of these profiles of Hermes Agent, whose own files stay as they are.
+version: 1
+profiles: {profiles}
+# Where Hermes Agent keeps USER.md and MEMORY.md; those of its profile 'default' are in memories/.
+homes: profiles/{{name}}/memories
+limits: {{user: {user}, memory: {memory}}}   # characters, as Hermes Agent counts them
+"""
+
+_PROFILE = """\
+# The profile {name} of Hermes Agent. It sees and writes everything in its own two files, as before.
+name: {name}
+tier: {tier}
+{more}
+# Name categories here and take out include_uncategorized: then its prompt has no entry of another category, or of none.
+user_memory_categories: ["*"]
+memory_categories: ["*"]
+writable_categories: ["*"]
+include_uncategorized: true
+"""
+
+
+def make_root(named: str | None) -> tuple[NewRoot, dict[str, CatmemError]]:
+    """``make_root_over`` the home in the folder ``named``, for ``catmem init --from-hermes``."""
+    return make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
+
+
+def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
+    """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
+
+    A named profile of Hermes Agent whose configuration cannot be read is left out. Raises ``ConfigError``
+    (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the root, and
+    ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
+    """
+    limits: dict[str, dict[str, int]] = {}
+    skipped: dict[str, CatmemError] = {}
+    for name, each in all_homes(home).items():
+        try:
+            config = read_config(each)
+            limits[name] = {target: config.limit(target) for target in HERMES_LIMITS}
+        except CatmemError as error:
+            if name == DEFAULT:
+                raise
+            skipped[name] = error
+    texts = {
+        CONFIG_NAME: _ROOT.format(profiles=PROFILES, **limits[DEFAULT]),
+        **{f"{PROFILES}/{name}.yaml": _profile(name, limits) for name in limits},
+    }
+    there = [name for name in texts if os.path.lexists(home.root / name)]
+    # A profile that is there may have been edited since; the root itself has to be the one that this makes.
+    path = home.root / CONFIG_NAME
+    if CONFIG_NAME in there and not (path.is_file() and read_bounded(path, SIZE) == texts[CONFIG_NAME].encode()):
+        raise WouldOverwriteError(home.root, [CONFIG_NAME])
+    folder = home.root / PROFILES
+    if folder.is_symlink():
+        raise UnreadableError(
+            "is a symbolic link, and a new root is not written through links",
+            code="symlink",
+            path=folder,
+            hint="Nothing was written. Put a folder there, or move the link away.",
+        )
+    written = [name for name in texts if name not in there]
+    hint = "What was written before stays; running it again goes on."
+    with os_errors("cannot be written", path=home.root, hint=hint, named=True):
+        for name in written:
+            (home.root / name).parent.mkdir(exist_ok=True)
+            with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
+                stream.write(texts[name])
+    return NewRoot(home.root, tuple(written), tuple(there)), skipped
+
+
+def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:
+    if name == DEFAULT:
+        return _PROFILE.format(name=name, tier=1, more="memory_dir: memories\n")
+    more = f"# seed_from: {DEFAULT}   # then 'catmem hermes sync {DEFAULT} --all' copies what it may read from there\n"
+    if limits[name] != limits[DEFAULT]:
+        more += "limits: {{user: {user}, memory: {memory}}}\n".format(**limits[name])
+    return _PROFILE.format(name=name, tier=2, more=more)

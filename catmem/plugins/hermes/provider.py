@@ -222,7 +222,7 @@ class Provider:
         """No turn brings in memory of its own, so there is nothing to tell the user of it."""
 
     def sync_turn(self, user_content: str, assistant_content: str, **kwargs: object) -> None:
-        """A turn leaves nothing in memory, whoever spoke: what is worth keeping the agent writes with its tool."""
+        """A turn of any author leaves nothing in memory: what is worth keeping the agent writes with its tool."""
 
     def on_session_switch(self, new_session_id: str, *, reset: bool = False, **kwargs: object) -> None:
         """Another session id; only with ``reset`` another conversation, which gets a prompt of its own."""

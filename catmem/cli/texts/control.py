@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
-from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
-from catmem.audit.rollout import Bypass
 from catmem.cli.output import (
     columns,
     emit,
@@ -18,15 +16,23 @@ from catmem.cli.output import (
     shown_moment,
     shown_path,
 )
-from catmem.envelopes.agents import Key
-from catmem.envelopes.tokens import Token
 from catmem.jsonable import jsonable
-from catmem.ops.control import CredentialList, Following, Keys, NewToken, RemovedTokens, Switched, damage_notes
-from catmem.ops.table import Call
-from catmem.store.audit_log import AuditLine, Damage
-from catmem.store.envelope import Envelope
+from catmem.ops.control import damage_notes
+from catmem.store.audit_log import Damage
 from catmem.text import counted
-from catmem.writing.written import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
+    from catmem.audit.rollout import Bypass
+    from catmem.envelopes.agents import Key
+    from catmem.envelopes.tokens import Token
+    from catmem.ops.control import CredentialList, Following, Keys, NewToken, RemovedTokens, Switched
+    from catmem.ops.table import Call
+    from catmem.store.audit_log import AuditLine
+    from catmem.store.envelope import Envelope
+    from catmem.writing.written import Written
 
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""

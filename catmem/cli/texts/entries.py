@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 import click
@@ -27,27 +26,28 @@ from catmem.cli.output import (
 )
 from catmem.jsonable import jsonable
 from catmem.names import UNCATEGORIZED
-from catmem.ops.entries import Verified
-from catmem.ops.prompts import Built
-from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
-from catmem.ops.review import Decisions, ProposalList
-from catmem.ops.table import Call
-from catmem.prompt.prompt import Manifest, Prompt, Row
-from catmem.proposals.deciding import Decided
 from catmem.staleness.freshness import advice
-from catmem.staleness.review import Answered, Review
-from catmem.store.contract import who
 from catmem.text import counted, plural
-from catmem.workspace.profile_memory import ProfileMemory
-from catmem.workspace.workspace import Workspace
-from catmem.writing.request import How
-from catmem.writing.written import Written
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from catmem.ops.entries import Verified
+    from catmem.ops.prompts import Built
+    from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
+    from catmem.ops.review import Decisions, ProposalList
+    from catmem.ops.table import Call
+    from catmem.prompt.prompt import Manifest, Prompt, Row
+    from catmem.proposals.deciding import Decided
     from catmem.search.index import Snippet
     from catmem.search.search import SearchHit
+    from catmem.staleness.review import Answered, Review
     from catmem.workspace.everywhere import SharedEntry
+    from catmem.workspace.profile_memory import ProfileMemory
     from catmem.workspace.seen_entry import SeenEntry
+    from catmem.workspace.workspace import Workspace
+    from catmem.writing.request import How
+    from catmem.writing.written import Written
 
 _ENTRY_WIDTH = 72
 _DONE = {
@@ -318,6 +318,8 @@ def _proposals(value: ProposalList, _: Call) -> None:
 
 def proposal_lines(said: dict[str, Any]) -> Iterator[str]:
     """A proposal, line by line."""
+    from catmem.store.contract import who
+
     decision = said["decision"]
     maker = who(said["agent"], said.get("person"))
     yield f"{said['id']}  {said['entity']}  {maker}  {shown_moment(said['timestamp'])}, until {said['until']}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from catmem.cli.output import (
     CONFLICT_REASONS,
@@ -24,19 +24,24 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.jsonable import jsonable
-from catmem.model.version import Conflict, Reason, Version
 from catmem.names import UNCATEGORIZED
-from catmem.ops.files import Declared, ExportedSnapshot, Exports, Init
-from catmem.ops.seeding import Promotions, Seeds
-from catmem.ops.shared import ExternalChange
-from catmem.ops.table import Call
-from catmem.seeding.plan import SeedPlan
-from catmem.seeding.slices import FilePlan, State, conflict_id
+from catmem.seeding.slices import conflict_id
 from catmem.text import counted, plural
-from catmem.workspace.change_plan import ChangePlan, FileChange
-from catmem.workspace.init import NewCategory
-from catmem.workspace.migration import Migration, Proposed
-from catmem.writing.written import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from catmem.model.version import Conflict, Reason, Version
+    from catmem.ops.files import Declared, ExportedSnapshot, Exports, Init
+    from catmem.ops.seeding import Promotions, Seeds
+    from catmem.ops.shared import ExternalChange
+    from catmem.ops.table import Call
+    from catmem.seeding.plan import SeedPlan
+    from catmem.seeding.slices import FilePlan, State
+    from catmem.workspace.change_plan import ChangePlan, FileChange
+    from catmem.workspace.init import NewCategory
+    from catmem.workspace.migration import Migration, Proposed
+    from catmem.writing.written import Written
 
 
 def _init(done: Init, call: Call) -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catmem import clock
-from catmem.audit.rebuilding import Replay
 from catmem.cli.output import (
     CONFLICT_REASONS,
     TOOK_BACK,
@@ -28,20 +26,26 @@ from catmem.cli.output import (
     side_lines,
     text_diff,
 )
-from catmem.errors import EditError
 from catmem.jsonable import jsonable
-from catmem.merging.branches import Branch
-from catmem.merging.merging import JoinedAll, LeftBranch, MergePlan
-from catmem.merging.reconciling import Difference, Reconciliation
-from catmem.model.version import Conflict, Version
-from catmem.ops.branches import BranchList, Reconciled
-from catmem.ops.history import BlamedFiles, Logged, LoggedFile, RevisionDiff, Watched
-from catmem.ops.table import Call
-from catmem.staleness.lineage import Blamed
-from catmem.store.contract import DECISION, PROPOSAL, Revision
+from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted
-from catmem.workspace.change_feed import News
-from catmem.writing.written import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from catmem.audit.rebuilding import Replay
+    from catmem.errors import EditError
+    from catmem.merging.branches import Branch
+    from catmem.merging.merging import JoinedAll, LeftBranch, MergePlan
+    from catmem.merging.reconciling import Difference, Reconciliation
+    from catmem.model.version import Conflict, Version
+    from catmem.ops.branches import BranchList, Reconciled
+    from catmem.ops.history import BlamedFiles, Logged, LoggedFile, RevisionDiff, Watched
+    from catmem.ops.table import Call
+    from catmem.staleness.lineage import Blamed
+    from catmem.store.contract import Revision
+    from catmem.workspace.change_feed import News
+    from catmem.writing.written import Written
 
 _WORDS = 60
 """Characters of an entry beside what was done with it."""

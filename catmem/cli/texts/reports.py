@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
 from catmem.cli.texts.entries import LEFT_OUT
-from catmem.config.rights_table import Fleet, Orphan, Reason
 from catmem.names import FILE_NAMES
-from catmem.ops.shared import ExternalChange
-from catmem.ops.table import Call
-from catmem.prompt.sizes import Sizes, Use
 from catmem.text import counted, few
-from catmem.workspace.everywhere import Access, AccessExplanation, Measured, Stats
-from catmem.workspace.overview import NextSteps
-from catmem.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from catmem.config.rights_table import Fleet, Orphan, Reason
+    from catmem.ops.shared import ExternalChange
+    from catmem.ops.table import Call
+    from catmem.prompt.sizes import Sizes, Use
+    from catmem.workspace.everywhere import Access, AccessExplanation, Measured, Stats
+    from catmem.workspace.overview import NextSteps
+    from catmem.workspace.workspace import Workspace
 
 _WIDTH = 80
 """Characters of a line where the output is no terminal."""

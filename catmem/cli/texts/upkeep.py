@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from catmem import __version__
 from catmem.cli.output import (
@@ -21,16 +20,20 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.cli.texts.files import show_plan
-from catmem.model.document import Entry
-from catmem.ops.table import Call
-from catmem.ops.upkeep import Copied, Doctored, FixesMade, Linted, Rules, StoreInfo
 from catmem.registry import unloaded
-from catmem.store.contract import FolderReport
 from catmem.text import counted, plural
-from catmem.workspace.change_plan import ChangePlan
-from catmem.workspace.copying import CopiedEntity, StoredEntity
-from catmem.workspace.purging import PurgeReport
-from catmem.workspace.upkeep import Anchors, CheckedAnchors, FsckReport
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from catmem.model.document import Entry
+    from catmem.ops.table import Call
+    from catmem.ops.upkeep import Copied, Doctored, FixesMade, Linted, Rules, StoreInfo
+    from catmem.store.contract import FolderReport
+    from catmem.workspace.change_plan import ChangePlan
+    from catmem.workspace.copying import CopiedEntity, StoredEntity
+    from catmem.workspace.purging import PurgeReport
+    from catmem.workspace.upkeep import Anchors, CheckedAnchors, FsckReport
 
 
 def _fixed(value: FixesMade, call: Call) -> None:

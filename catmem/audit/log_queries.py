@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import AbstractContextManager, closing
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,24 +78,15 @@ def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None =
     """The wanted lines, of which the newest ``limit``. Raises ``StoreError``, and ``ConfigError`` where no root is."""
     lines: deque[AuditLine] = deque(maxlen=limit)
     damaged: list[Damage] = []
-    with _following(workspace, wanted) as new:
-        for each in new():
+    refuse_no_root(workspace.config)
+    log = audit_log(workspace)
+    with closing(AuditReader(log)) as reader, _readable(log, ": see catmem log"):
+        for each in reader.poll():
             if isinstance(each, Damage):
                 damaged.append(each)
-            else:
+            elif wanted.keeps(each):
                 lines.append(each)
     return Audit(tuple(lines), tuple(damaged))
-
-
-def follow_audit(
-    workspace: Root, wanted: Filter, limit: int, wait: Callable[[], object]
-) -> Iterator[AuditLine | Damage]:
-    """The newest ``limit`` lines, and then each that is added, for ever; ``wait`` is called when there is none."""
-    with _following(workspace, wanted) as new:
-        yield from deque(new(), maxlen=limit)
-        while True:
-            wait()
-            yield from new()
 
 
 def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
@@ -115,20 +106,6 @@ def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
         hint = f"Did you mean {near!r}?" if near else f"The operations are {', '.join(OPS)}."
         said.append(f"There is no operation {shown(wanted.op)}. {hint}")
     return said
-
-
-@contextmanager
-def _following(workspace: Root, wanted: Filter) -> Iterator[Callable[[], Iterator[AuditLine | Damage]]]:
-    """A function that gives the wanted lines which it did not give yet."""
-    refuse_no_root(workspace.config)
-    log = audit_log(workspace)
-
-    def new() -> Iterator[AuditLine | Damage]:
-        with _readable(log, ": see catmem log"):
-            yield from (each for each in reader.poll() if isinstance(each, Damage) or wanted.keeps(each))
-
-    with closing(AuditReader(log)) as reader:
-        yield new
 
 
 def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:

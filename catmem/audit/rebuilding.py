@@ -76,11 +76,11 @@ class Replay:
         return bool(self.mismatches) or any(fault.damage for fault in self.faults)
 
 
-def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: bool = False) -> Replay:
+def replay(workspace: Root, to: Path, entity: str | None = None) -> Replay:
     """Rebuild every revision from the log of revisions, and write it as ``TO/<profile>/<FILE>/<revision>.md``."""
-    # The heads are written as `TO/<profile>/<FILE>.md` too (of a declared entity `TO/<entity>/content.json`), with
-    # `heads_only` nothing else. Each is compared with what the store says of it: revision, digest and bytes, branches
-    # too; and the log is looked over, its chain included. `to` must be new or empty.
+    # The heads are written as `TO/<profile>/<FILE>.md` too (of a declared entity `TO/<entity>/content.json`). Each is
+    # compared with what the store says of it: revision, digest and bytes, branches too; and the log is looked over, its
+    # chain included. `to` must be new or empty.
     every = entities_of_each(workspace) if entity is None else None
     names = [entity_of(workspace, entity or "")] if every is None else [*every.names, *workspace.config.entities]
     revisions: list[Replayed] = []
@@ -100,7 +100,7 @@ def replay(workspace: Root, to: Path, entity: str | None = None, *, heads_only: 
             )
         for name in names:
             rebuilding = _LogRebuild(workspace, to, name)
-            revisions += rebuilding.run(heads_only=heads_only)
+            revisions += rebuilding.run()
             heads += rebuilding.heads()
             mismatches += rebuilding.mismatches
     looked_over = workspace.store.verify(None if entity is None else names[0])
@@ -124,8 +124,8 @@ class _LogRebuild:
         self.head: tuple[Revision, bytes] | None = None
         self.mismatches: list[Mismatch] = []
 
-    def run(self, *, heads_only: bool) -> Iterator[Replayed]:
-        """Write out every revision, or, with ``heads_only``, none of them; ``heads`` needs this first."""
+    def run(self) -> Iterator[Replayed]:
+        """Write out every revision; ``heads`` needs this first."""
         folder = self.path.with_suffix("")
         for revision, data in self.store.replay(self.entity):
             digest = self.digests[revision.revision] = bytes_digest(data)
@@ -133,11 +133,10 @@ class _LogRebuild:
             self.found.append(revision)
             if not revision.is_branch:
                 self.head = revision, data
-            if not heads_only:
-                folder.mkdir(parents=True, exist_ok=True)
-                path = folder / f"{revision.revision}{self.path.suffix}"
-                path.write_bytes(data)
-                yield Replayed(self.entity, revision.revision, path, digest)
+            folder.mkdir(parents=True, exist_ok=True)
+            path = folder / f"{revision.revision}{self.path.suffix}"
+            path.write_bytes(data)
+            yield Replayed(self.entity, revision.revision, path, digest)
 
     def heads(self) -> list[RebuiltHead]:
         """Write out the head, after it was compared with that of the store; none if there is no revision."""

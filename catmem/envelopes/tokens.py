@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypedDict, Unpack, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from catmem import clock
 from catmem.config.config import Config, expand_user
@@ -242,27 +242,18 @@ def read_tokens(path: Path) -> list[Token]:
     return sorted(found, key=lambda token: (token.label, token.created, token.token_id))
 
 
-class TokenFor(TypedDict, total=False):
-    """What a token is good for: the ``profile`` that its agent has to have, or for a ``person``; and its ``scope``."""
-
-    profile: str | None
-    person: bool
-    scope: Scope
-
-
-def new_token(config: Config, path: Path, label: str, **good_for: Unpack[TokenFor]) -> tuple[Token, str]:
+def new_token(
+    config: Config, path: Path, label: str, *, person: bool = False, scope: Scope = "write"
+) -> tuple[Token, str]:
     """Make a token, and give what is kept of it and the token itself, which is nowhere else.
 
-    ``label`` is an agent of the root; for a ``person``, or the ``scope`` ``metrics``, any name. ``profile`` is that of
-    the agent, if it is given. The root remembers that it wants tokens from now on. Raises ``UnknownNameError``,
-    ``ConfigError`` (``no_root``, ``bad_name``, ``other_profile``), ``UnreadableError`` (``not_writable``) and as
-    ``read_tokens``.
+    ``label`` is an agent of the root; for a ``person``, or the ``scope`` ``metrics``, any name. The root remembers that
+    it wants tokens from now on. Raises ``UnknownNameError``, ``ConfigError`` (``no_root``, ``bad_name``),
+    ``UnreadableError`` (``not_writable``) and as ``read_tokens``.
     """
     refuse_no_root(config)
     refuse_bad_agent(label, "a token")
-    scope = good_for.get("scope", "write")
-    is_bound = not good_for.get("person") and scope != "metrics"
-    bound = _bound(config, label, good_for.get("profile")) if is_bound else None
+    bound = None if person or scope == "metrics" else _bound(config, label)
     text = f"catmem_{secrets.token_hex(6)}_{secrets.token_urlsafe(_BYTES)}"
     created = clock.timestamp_in_seconds(clock.now())
     token = Token(text.split("_")[1], label, bound, scope, created, _digest(text))
@@ -285,7 +276,7 @@ def remove_tokens(path: Path, label: str, token_id: str | None = None, *, every:
     return meant
 
 
-def _bound(config: Config, agent: str, profile: str | None) -> str:
+def _bound(config: Config, agent: str) -> str:
     agents = agents_of(config)
     if agent not in agents:
         hint = suggestion(agent, sorted(agents), "agents")
@@ -293,12 +284,6 @@ def _bound(config: Config, agent: str, profile: str | None) -> str:
             f"there is no agent {shown(agent)}",
             hint=f"{hint} A name that is no profile's is given one under 'agents' in catmem.yaml; --person makes a "
             "token for a person.",
-        )
-    if profile not in {None, agents[agent]}:
-        raise ConfigError(
-            f"{agent} acts as {agents[agent]}, and not as {shown(profile or '')}",
-            code="other_profile",
-            hint="Leave --profile out, or change 'agents' in catmem.yaml.",
         )
     return agents[agent]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
 from catmem.merging.branches import Branch
@@ -71,24 +71,24 @@ def branches(
     return Outcome(BranchList(found.branches), problems=found.unreadable)
 
 
-def _agents(named: str) -> list[str]:
+def _winners(named: str) -> str | list[str]:
+    if named in {"ours", "theirs", "both"}:
+        return named
     names = [name.strip() for name in named.split(",") if name.strip()]
     if not names:
-        raise UsageError("--precedence needs the name of an agent, or several with commas between.")
+        raise UsageError(
+            "--precedence needs ours, theirs or both, or the name of an agent, or several with commas between."
+        )
     return names
 
 
-def _deciding(
-    call: Call, precedence: str | list[str] | None, words: dict[Literal["ours", "theirs", "both"], bool]
-) -> HowDecided:
-    """Who wins in conflicts, as one of the options says."""
-    sides = [word for word, given in words.items() if given]
+def _deciding(call: Call, precedence: str | list[str] | None) -> None:
+    """Raise ``UsageError`` where it is said in more than one way what becomes of conflicts."""
     asked, drops = call.values["interactive"], call.values["drop"] and call.interface == "command"
-    if (precedence is not None) + len(sides) + asked + drops > 1:
-        raise UsageError("--precedence, --ours, --theirs, --keep-both, --interactive and --drop exclude each other.")
+    if (precedence is not None) + asked + drops > 1:
+        raise UsageError("--precedence, --interactive and --drop exclude each other.")
     if asked and call.for_program:
-        raise UsageError("--interactive is for people; programs decide with --precedence, --ours or --theirs.")
-    return sides[0] if sides else precedence
+        raise UsageError("--interactive is for people; programs decide with --precedence.")
 
 
 @operation(
@@ -96,6 +96,7 @@ def _deciding(
     examples=(
         "catmem merge trinity",
         "catmem merge trinity/user 8a --dry-run",
+        "catmem merge trinity --precedence ours",
         "catmem merge trinity --precedence auditor,planner",
         "catmem merge trinity --interactive",
         "catmem merge trinity 8a --drop",
@@ -133,11 +134,11 @@ def merge(
     precedence: Annotated[
         str | list[str] | None,
         P(
-            "Of a conflict the side wins whose agent, the last that changed the entry there, stands first here; agents "
-            "that are not named come last, and of one agent's two changes the later wins.",
-            metavar="AGENT,AGENT",
-            read=_agents,
-            http="ours is the head, theirs the branch; or agents, the first before all others.",
+            "Who wins conflicts: ours, what the file says; theirs, what the branch says; both stay (of two tags, "
+            "categories or titles those of the file); or agents: the side whose agent, the last that changed the entry "
+            "there, stands first here; others come last, and of one agent's two changes the later wins.",
+            metavar="WHO",
+            read=_winners,
             form={
                 "anyOf": [
                     {"enum": ["ours", "theirs", "both"]},
@@ -146,12 +147,6 @@ def merge(
             },
         ),
     ] = None,
-    ours: Annotated[bool, P("In conflicts, what the file says wins.", at=ONLY_COMMAND)] = False,
-    theirs: Annotated[bool, P("In conflicts, what the branch says wins.", at=ONLY_COMMAND)] = False,
-    keep_both: Annotated[
-        bool,
-        P("In conflicts, keep both versions; of two tags, categories or titles that of the file.", at=ONLY_COMMAND),
-    ] = False,
     interactive: Interactive = False,
     drop: Annotated[
         bool,
@@ -182,9 +177,8 @@ def merge(
     """Merge the branches of ENTITY, or those that are named, into its file, as one revision.
 
     What was changed on one side only, or alike on both, merges by itself. Where both changed the same entry nothing is
-    written until you say who wins: --precedence, --ours, --theirs, --keep-both or --interactive. Exit status 3 if that
-    is left open. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. 'catmem branches' lists
-    what there is to merge.
+    written until you say who wins: --precedence or --interactive. Exit status 3 if that is left open. ENTITY is
+    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. 'catmem branches' lists what there is to merge.
 
     With --all in the place of ENTITY every branch of the root that merges by itself is merged, one revision a file;
     those with conflicts are left, with exit status 3.
@@ -203,7 +197,8 @@ def merge(
         raise UsageError("Give either the ENTITY whose branches are merged, or --all for those of all files.")
     if every and (drop or interactive):
         raise UsageError("--drop and --interactive are for the branches of one ENTITY, and not for --all.")
-    chosen = _deciding(call, precedence, {"ours": ours, "theirs": theirs, "both": keep_both})
+    _deciding(call, precedence)
+    chosen: HowDecided = precedence
     if drop and not branches and call.interface == "command":
         raise UsageError("Name the branches that --drop closes.")
     root = call.root

@@ -1,6 +1,5 @@
 """Operations on who may write and what was written: audit, rollout, keys, tokens, envelopes."""
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -16,25 +15,15 @@ from catmem.errors import CatmemError, EnvelopeError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, Profile, Target
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
-from catmem.store.audit_log import AuditLine, Damage, Status
+from catmem.store.audit_log import Damage, Status
 from catmem.store.contract import OnStale
 from catmem.store.envelope import Envelope
 from catmem.writing.written import Written
 
-_FIRST_SHOWN = 10
-_LOOK_EVERY = 0.2
-"""Seconds between two looks of ``--follow``."""
 _Since = Annotated[
     datetime | None,
     P("Only from this moment on: a day, a time in UTC, or how long ago (2h).", metavar="TIME"),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Following:
-    """The lines of the log, and what is damaged in it, as they come."""
-
-    lines: Iterator["AuditLine | Damage"]
 
 
 @operation(
@@ -42,7 +31,6 @@ class Following:
     examples=(
         "catmem audit --since 1d",
         "catmem audit --entity trinity/user --status refused",
-        "catmem audit --follow",
         "catmem audit --summary",
     ),
     opens="root",
@@ -61,7 +49,6 @@ def audit(
     since: _Since = None,
     until: Annotated[datetime | None, P("Only before this moment.", metavar="TIME")] = None,
     limit: Annotated[int | None, P("Only the newest N.", "-n --limit", metavar="N", minimum=1)] = None,
-    follow: Annotated[bool, P("Wait for more, and print each as it comes, until you press Ctrl-C.")] = False,
     summary: Annotated[bool, P("Print how many there are of each kind.")] = False,
     form: Annotated[
         Literal["text", "json", "jsonl"],
@@ -75,17 +62,13 @@ def audit(
 
     Exit status 1 if a line of the log is damaged; all others are there.
     """
-    from catmem.audit.log_queries import EVERYTHING, Counts, Filter, read_audit, unknown_names
+    from catmem.audit.log_queries import EVERYTHING, Counts, read_audit, unknown_names
 
-    if follow and (summary or form == "json"):
-        raise UsageError("--follow goes with --format text or jsonl, and not with --summary.")
     if summary and form == "jsonl":
         raise UsageError("--summary goes with --format text or json.")
     if since and until and since >= until:
         raise UsageError("--since is not before --until, so nothing can lie between them.")
     wanted = Filter(entity and entity.rstrip("/"), agent, op, status, reason, since, until)
-    if follow:
-        return Outcome(Following(_lines(call, wanted, limit or _FIRST_SHOWN)), STREAMED)
     found = read_audit(call.root, wanted, limit)
     notes = list(damage_notes(found.damaged))
     if not found.lines:
@@ -98,15 +81,6 @@ def audit(
         return Outcome(found, STREAMED if form == "jsonl" else None, **ends)
     counts = Counts.of(found.lines)
     return Outcome(counts, {**jsonable(counts), "damaged": jsonable(found.damaged)}, **ends)
-
-
-def _lines(call: Call, wanted: "Filter", limit: int) -> Iterator["AuditLine | Damage"]:
-    """The newest lines, and each that comes, without end."""
-    from catmem.audit.log_queries import follow_audit, unknown_names
-
-    for note in unknown_names(call.root, wanted):
-        call.tell(note)
-    yield from follow_audit(call.root, wanted, limit, lambda: time.sleep(_LOOK_EVERY))
 
 
 def damage_notes(damaged: Iterable["Damage"]) -> Iterator[str]:
@@ -144,7 +118,7 @@ def report(call: Call, *, since: _Since = None) -> Outcome:
 
     Exit status 1 if a line of the log is damaged; all others are counted.
     """
-    from catmem.audit.log_queries import Filter, rollout_report
+    from catmem.audit.log_queries import rollout_report
 
     found = rollout_report(call.root, Filter(since=since))
     return Outcome(found, notes=tuple(damage_notes(found.damaged)), status=int(bool(found.damaged)))
@@ -193,7 +167,6 @@ def bypass(
 
 
 _Agent = Annotated[str, P(argument=True)]
-_AnyAgent = Annotated[str | None, P(argument=True)]
 _Id = Annotated[str | None, P(argument=True)]
 _Tokens = Annotated[
     str | None,
@@ -230,7 +203,7 @@ def key_new(call: Call, *, agent: _Agent) -> "Key":
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The keys of an agent or of all, and the newest of each agent, which signs."""
+    """The keys of all agents, and the newest of each agent, which signs."""
 
     folder: Path
     keys: Sequence["Key"]
@@ -241,15 +214,13 @@ class Keys:
         return {"folder": self.folder, "keys": listed}
 
 
-@operation("key list", examples=("catmem key list", "catmem key list trinity --format json"), opens="root")
-def key_list(call: Call, *, agent: _AnyAgent = None) -> Keys:
-    """List the keys of AGENT or of all agents, without their secrets. The newest of each signs."""
-    from catmem.envelopes.agents import all_keys, keys_folder, refuse_bad_agent
+@operation("key list", examples=("catmem key list", "catmem key list --format json"), opens="root")
+def key_list(call: Call) -> Keys:
+    """List the keys of all agents, without their secrets. The newest of each signs."""
+    from catmem.envelopes.agents import all_keys, keys_folder
 
     config = call.root.config
-    if agent is not None:
-        refuse_bad_agent(agent)
-    keys = [key for key in all_keys(config) if agent in {None, key.agent}]
+    keys = all_keys(config)
     return Keys(keys_folder(config), keys, {key.agent: key for key in keys})
 
 
@@ -311,9 +282,6 @@ def token_new(
     call: Call,
     *,
     agent: _Agent,
-    profile: Annotated[
-        str | None, P("The profile of the agent, to be sure that it is that one.", "-p --profile", metavar="NAME")
-    ] = None,
     person: Annotated[bool, P("For a person, who sees and may do everything; AGENT is what to call them.")] = False,
     scope: Annotated[
         Scope,
@@ -324,35 +292,30 @@ def token_new(
     """Make a token for AGENT: an agent of catmem.yaml, or a profile. It sees and writes what that profile may."""
     from catmem.envelopes.tokens import new_token
 
-    if person and (profile is not None or scope == "metrics"):
-        raise UsageError("--person excludes --profile and --scope metrics.")
-    if scope == "metrics" and profile is not None:
-        raise UsageError("--scope metrics excludes --profile.")
+    if person and scope == "metrics":
+        raise UsageError("--person excludes --scope metrics.")
     config, path = _place(call, tokens_path)
-    token, text = new_token(config, path, agent, profile=profile, person=person, scope=scope)
+    token, text = new_token(config, path, agent, person=person, scope=scope)
     return Outcome(NewToken(token, text), {**jsonable(token), "token": text, "path": str(path)})
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialList:
-    """The tokens of an agent, or all; ``wanted`` says why the root wants some, where it has none ``there``."""
+    """All tokens; ``wanted`` says why the root wants some, where it has none."""
 
     path: Path
     wanted: str | None
     tokens: Sequence["Token"]
-    there: bool
-    __json__ = "path wanted tokens"
 
 
-@operation("token list", examples=("catmem token list", "catmem token list trinity --format json"), opens="root")
-def token_list(call: Call, *, agent: _AnyAgent = None, tokens_path: _Tokens = None) -> CredentialList:
-    """List the tokens of AGENT or of all: their ids, and what they are good for."""
+@operation("token list", examples=("catmem token list", "catmem token list --format json"), opens="root")
+def token_list(call: Call, *, tokens_path: _Tokens = None) -> CredentialList:
+    """List the tokens: their ids, and what they are good for."""
     from catmem.envelopes.tokens import read_tokens, why_wanted
 
     config, path = _place(call, tokens_path)
-    there = read_tokens(path)
-    tokens = [token for token in there if agent in {None, token.label}]
-    return CredentialList(path, None if there else why_wanted(config, path), tokens, bool(there))
+    tokens = read_tokens(path)
+    return CredentialList(path, None if tokens else why_wanted(config, path), tokens)
 
 
 @dataclass(frozen=True, slots=True)

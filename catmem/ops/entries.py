@@ -1,13 +1,11 @@
 """Operations on entries: add, replace, remove, move, verify."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import date
 from typing import Annotated, Any, Unpack
 
 from catmem.jsonable import jsonable
-from catmem.model.document import Entry
-from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, Target, WriteOptions
+from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, WriteOptions
 from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
 from catmem.writing.request import Operation, is_digest, placed_expected
 from catmem.writing.written import Written
@@ -280,29 +278,11 @@ def move(
     return write(call, profile, [operation], target, actor=actor, **how)
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What a verification of many entries did, file by file, each with the entries that were not verified before."""
-
-    files: Sequence[tuple["Written", Sequence["Entry"]]]
-    dry_run: bool
-
-    @property
-    def count(self) -> int:
-        """How many entries."""
-        return sum(len(entries) for _, entries in self.files)
-
-    def __json__(self) -> dict[str, Any]:
-        return {"verified": self.count, "files": [written for written, _ in self.files], "dry_run": self.dry_run}
-
-
 @operation(
     "verify",
     examples=(
         "catmem verify -p trinity 'Vendor is Acme'",
         "catmem verify -p neo --as-of 2026-11-02 uv",
-        "catmem verify -p trinity --all -c approval-conventions --dry-run",
-        "catmem verify -p neo --search 'package manager'",
         "catmem verify -p neo uv --evidence 'uv.lock at 4f2c1d'",
     ),
     tool=Tool(
@@ -319,30 +299,10 @@ class Verified:
 def verify(
     call: Call,
     *,
-    old: Annotated[
-        str | None,
-        P(argument=True, metavar="[OLD]", stdin=True, called="old_text", brief=_WHICH, needed=True),
-    ] = None,
-    whole_category: Annotated[bool, P("Every entry of the category that -c names.", "--all", at=ONLY_COMMAND)] = False,
-    query: Annotated[
-        str | None,
-        P(
-            "Every entry that the profile sees and that has all words of QUERY.",
-            "--search",
-            metavar="QUERY",
-            at=ONLY_COMMAND,
-        ),
-    ] = None,
+    old: _OLD,
     profile: Profile,
     actor: Actor = None,
-    target: Annotated[
-        Target | None,
-        P(
-            "USER.md or MEMORY.md. By default the one that holds the entry; with --all and --search both.",
-            "-t --target",
-            brief="Default: both.",
-        ),
-    ] = None,
+    target: FoundTarget = None,
     category: NarrowCategory = None,
     as_of: Annotated[
         date | None,
@@ -366,51 +326,23 @@ def verify(
 ) -> Outcome:
     """Say that the entry that holds OLD still holds: its tag verified_date becomes the day.
 
-    OLD is a piece of its text that no other entry holds, its id, or - for stdin. --all and --search take the place of
-    OLD: they verify many entries, in one revision a file, and --dry-run lists them.
+    OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """
-    _refuse_mixture(old, query, category, whole_category=whole_category)
-    more: dict[str, Any] = {"actor": actor, "allow_secret": allow_secret, **how}
-    if old is not None:
-        operation = Operation("verify", old_text=old, category=category, as_of=as_of, evidence=evidence)
-        one = write(call, profile, [operation], target, **more)
-        _tell_of_source(call, [one.value])
-        return one
-    more |= {"evidence": evidence, "as_of": as_of}
-    done = call.root.verify_all(profile, target=target, category=category, query=query, **more)
-    _tell_of_source(call, done)
-    newly = [(each, list(_newly(call, each)) if evidence is None else each.entries) for each in done]
-    return Outcome(Verified(newly, how["dry_run"] or False))
+    operation = Operation("verify", old_text=old, category=category, as_of=as_of, evidence=evidence)
+    done = write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
+    _tell_of_source(call, done.value)
+    return done
 
 
-def _refuse_mixture(old: str | None, query: str | None, category: str | None, *, whole_category: bool) -> None:
-    given = [name for name, is_given in (("OLD", old), ("--all", whole_category), ("--search", query)) if is_given]
-    if old == "" or query == "":
-        given.append("OLD" if old == "" else "--search")
-    if len(given) > 1:
-        raise UsageError(f"{' and '.join(given)} exclude each other: each says which entries are meant.")
-    if not given:
-        raise UsageError("Say which entries: OLD for one, --all -c CATEGORY, or --search QUERY.")
-    if whole_category and category is None:
-        raise UsageError("--all needs -c CATEGORY, whose entries it verifies.")
-
-
-def _tell_of_source(call: Call, done: Sequence["Written"]) -> None:
-    """Where to verify the sources of seeded copies: a review asks there, and a seed brings the answer to all copies."""
+def _tell_of_source(call: Call, written: Written) -> None:
+    """Where to verify the source of a seeded copy: a review asks there, and a seed brings the answer to all copies."""
     from catmem.seeding.lockfile import copies_in
 
-    for written in () if call.for_program or call.interface != "command" else done:
-        said = {(entry.category, entry.body) for entry in written.entries}
-        before = call.root.parse(written.before).entries
-        copies = copies_in(
-            call.root, written.entity, [each.id for each in before if (each.category, each.body) in said]
-        )
-        for entry, source in ((entry, each) for entry, sources in copies.items() for each in sorted(sources)):
-            command = "catmem verify -p {} -t {}".format(*source.split("/"))
-            call.tell(f"this is a copy of {source}: verify it there, too ({command} {entry}), then 'catmem seed --all'")
-
-
-def _newly(call: Call, written: "Written") -> Iterator["Entry"]:
-    # Some may have had the day.
-    before = {(entry.category, entry.id) for entry in call.root.parse(written.before).entries}
-    return (entry for entry in written.entries if (entry.category, entry.id) not in before)
+    if call.for_program or call.interface != "command":
+        return
+    said = {(entry.category, entry.body) for entry in written.entries}
+    before = call.root.parse(written.before).entries
+    copies = copies_in(call.root, written.entity, [each.id for each in before if (each.category, each.body) in said])
+    for entry, source in ((entry, each) for entry, sources in copies.items() for each in sorted(sources)):
+        command = "catmem verify -p {} -t {}".format(*source.split("/"))
+        call.tell(f"this is a copy of {source}: verify it there, too ({command} {entry}), then 'catmem seed --all'")

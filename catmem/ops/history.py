@@ -176,7 +176,6 @@ def log(
             at=ONLY_COMMAND,
         ),
     ] = None,
-    heads: Annotated[bool, P("With --verify: write the heads only, and not every revision.", at=ONLY_COMMAND)] = False,
 ) -> RevisionLog | Logged | Outcome:
     """List the revisions of ENTITY, the newest first.
 
@@ -196,10 +195,10 @@ def log(
     if folder is not None:
         from catmem.audit.rebuilding import replay
 
-        done: Replay = replay(call.root, Path(folder), entity, heads_only=heads)
+        done: Replay = replay(call.root, Path(folder), entity)
         return Outcome(done, STREAMED, problems=done.unreadable, status=_DAMAGE if done.damaged else 0)
-    if entity is None or heads:
-        raise UsageError("--heads is for --verify." if heads else "Name the ENTITY, or --verify DIR for all files.")
+    if entity is None:
+        raise UsageError("Name the ENTITY, or --verify DIR for all files.")
     if call.interface == "http":
         named = entity_for(call, entity)
         return RevisionLog(named, call.root.store.log(named), limit or 100)

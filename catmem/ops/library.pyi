@@ -90,7 +90,6 @@ def ask(
     limit: int | None = ...,
     wanted: str | None = ...,
     folder: str | None = ...,
-    heads: bool | None = ...,
 ) -> Any: ...
 @overload
 def ask(
@@ -102,9 +101,6 @@ def ask(
     entity: str | None = ...,
     branches: list[str] | None = ...,
     precedence: str | list[str] | None = ...,
-    ours: bool | None = ...,
-    theirs: bool | None = ...,
-    keep_both: bool | None = ...,
     interactive: bool | None = ...,
     drop: bool | None = ...,
     every: bool | None = ...,
@@ -279,9 +275,7 @@ def ask(
     actor: str | None = ...,
     /,
     *,
-    old: str | None = ...,
-    whole_category: bool | None = ...,
-    query: str | None = ...,
+    old: str,
     profile: str | None = ...,
     target: Literal["user", "memory"] | None = ...,
     category: str | None = ...,

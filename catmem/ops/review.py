@@ -296,7 +296,6 @@ def review(
             metavar="FILE",
         ),
     ] = None,
-    undo: Annotated[bool, P("Take the last answer back, that of an earlier run too, and ask nothing.")] = False,
     restart: Annotated[bool, P("Begin a new round: ask again about what was skipped in this one.")] = False,
     as_of: AsOf = None,
 ) -> Outcome:
@@ -315,10 +314,8 @@ def review(
     from catmem.staleness.lineage import notes_of
     from catmem.staleness.review import Review
 
-    if only_list + undo + restart > 1:
-        raise UsageError("--list, --undo and --restart exclude each other.")
-    if answers is not None and (only_list or undo):
-        raise UsageError("--answers is for a review that asks; --list and --undo ask nothing.")
+    if only_list and (restart or answers is not None):
+        raise UsageError("--list asks nothing: leave --restart and --answers out.")
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
     if restart:
@@ -327,8 +324,6 @@ def review(
     left = 0
     if only_list:
         call.show(review)
-    elif undo:
-        call.show(review.undo())
     else:
         given, left = call.dialogue("review")(review, answers).run()
     said = {
@@ -340,7 +335,7 @@ def review(
             for each in given
         ],
     }
-    if not (only_list or undo or left):
+    if not (only_list or left):
         review.finish()
     for note in (*([review.round.note] if review.round.note else []), *notes_of(call.root)):
         call.tell(f"note: {note}")

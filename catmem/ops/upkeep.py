@@ -166,19 +166,16 @@ class Rules:
         return said[0] if self.page else {"rules": said}
 
 
-@operation("rule", rooted=False, examples=("catmem rule CM203", "catmem rule --all"))
+@operation("rule", rooted=False, examples=("catmem rule", "catmem rule CM203"))
 def rule(
     _: Call,
     *,
     code: Annotated[str | None, P(argument=True)] = None,
-    every: Annotated[bool, P("One line for each rule.", "--all")] = False,
 ) -> Rules:
-    """Print the page of a lint rule. CODE is its code or its name."""
+    """Print the page of a lint rule, or without CODE a line of each. CODE is its code or its name."""
     from catmem.linting.rule import all_rules, unknown_rule
 
     rules = all_rules()
-    if every == (code is not None):
-        raise UsageError("Give the code of a rule, or --all.")
     if code is None:
         return Rules([*rules.values()])
     by_name = {rule.name: rule for rule in rules.values()}
@@ -194,24 +191,21 @@ def rule(
 @operation(
     "schema",
     rooted=False,
-    examples=("catmem schema", "catmem schema profile", "catmem schema --path", "catmem schema tags --path"),
+    examples=("catmem schema", "catmem schema profile"),
 )
 def schema(
     _: Call,
     *,
     name: Annotated[str | None, P(argument=True)] = None,
-    where: Annotated[bool, P("Print the folder of the schemas, or the file of one.", "--path")] = False,
 ) -> Outcome:
     """Print a JSON schema of what catmem reads and prints, for editors and other programs.
 
-    NAME is profile, config, tags and so on; without it the schemas are listed, with their $id and what they describe.
+    NAME is profile, config, tags and so on. Without it the schemas are listed, with their $id and what they describe;
+    with --format json also with their files.
     """
-    from catmem.resources import SCHEMA_NAMES, schema_path, schema_text, schemas_folder
+    from catmem.resources import SCHEMA_NAMES, schema_path, schema_text
     from catmem.resources import schema as parsed
 
-    if where:
-        place = str(schemas_folder() if name is None else schema_path(name))
-        return Outcome(f"{place}\n", {"path": place})
     if name is not None:
         return Outcome(schema_text(name), STREAMED)
     rows = []

@@ -6,30 +6,22 @@ says something else, it no longer holds, it goes. The command line and the page 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from catmem import clock
-from catmem.config.access import Rights, visible_categories
-from catmem.config.json_schema import shown
 from catmem.config.profile import Profile
-from catmem.errors import EditError, NoMatchError
+from catmem.errors import EditError
 from catmem.model.document import Document, Entry, TagValue
-from catmem.names import TARGETS
 from catmem.search.search import EntryUse, read_usage, usage_key
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
 from catmem.staleness.lineage import freshness_of
 from catmem.text import counted
 from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import SeenEntry
-from catmem.writing import gate
-from catmem.writing.matching import refuse_empty
-from catmem.writing.request import Operation, Request
-from catmem.writing.terms import undeclared
-from catmem.writing.write import write
-from catmem.writing.written import Written
+from catmem.writing.request import Operation
 
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
 _ORDER: tuple[DueState, ...] = ("expired", "future", "unverified", "stale")
@@ -191,111 +183,3 @@ def day_of(as_of: date) -> date:
 
 def _replacing(entry: Entry, content: str | None, tags: dict[str, str | list[str] | None]) -> Operation:
     return Operation("replace", content, entry.id, entry.category, tags=tags)
-
-
-# --- say of many entries at once that they still hold: those of a category, or those that a search finds -------------
-
-
-MOST = 1_000
-"""Entries of one file that one revision verifies; more need several."""
-
-
-def verify_all(
-    workspace: Root,
-    name: str,
-    said: Operation,
-    query: str | None = None,
-    **how: Any,  # noqa: ANN401 - fields of a request
-) -> list[Written]:
-    """Verify, as is ``said``, every entry of its category, or every one that has all words of ``query``."""
-    # With both, those of the category that have them. Both files, or that of `target`; one write a file and `MOST`
-    # entries, none for a file without such entries.
-    target = how.get("target")
-    asked = Request(f"{name}/{target or '*'}", (said,), **how)
-    with gate.checks(workspace, asked.entity, op="verify", agent=asked.agent, recorded=not asked.dry_run):
-        if said.category is None and query is None:
-            raise EditError("name a category or what to search for", code="bad_operation", hint="Give one of the two.")
-        if target is None and asked.expected is not None:
-            raise EditError(
-                "expected is what one file was, and two may be written",
-                code="bad_operation",
-                hint="Name the target too, user or memory.",
-            )
-        acting = None if asked.actor is None else workspace.profile(asked.actor)
-        # Before anything is looked for: what is found must tell nothing to who may not verify.
-        rights = Rights(acting, "user", workspace.config.taxonomy)
-        rights.refuse_other_owner(name)
-        rights.refuse_unverified()
-        parts: list[Request] = []
-        for each in TARGETS if target is None else (target,):
-            own = replace(_named(asked, each if parts else None), entity=f"{name}/{each}", profile=name, target=each)
-            rights = Rights(acting, each, workspace.config.taxonomy)
-            document = _first_seen(workspace, own) or workspace.read(name, each).document
-            entries = _entries(workspace.profile(name), document, said.category, query, rights)
-            operations = tuple(replace(said, old_text=one.id, category=one.category) for one in entries)
-            parts.append(replace(own, content=operations))
-        if not any(part.content for part in parts):
-            raise _nothing(workspace, name, said.category, query)
-    return [written for part in parts for written in _in_parts(workspace, part)]
-
-
-def _in_parts(workspace: Root, asked: Request) -> Iterator[Written]:
-    """Write to one file, each part on what the part before made."""
-    operations = asked.content
-    for start in range(0, len(operations), MOST):
-        part = _named(asked, f"from {start}" if start else None)
-        written = write(workspace, replace(part, content=operations[start : start + MOST]))
-        yield written
-        if asked.expected is not None and not asked.dry_run:
-            asked = replace(asked, expected=written.digest)
-
-
-def _named(asked: Request, part: str | None) -> Request:
-    """How a part is written: under an ``op_id`` of its own, which a retry finds again."""
-    return asked if asked.op_id is None or part is None else replace(asked, op_id=f"{asked.op_id} {part}")
-
-
-def _entries(
-    owner: Profile, document: Document, category: str | None, query: str | None, rights: Rights
-) -> list[Entry]:
-    """The entries that are meant, among those that the actor may act on, in file order."""
-    taxonomy, entries = rights.taxonomy, rights.in_sight(document)
-    if category is not None:
-        wanted = taxonomy.category(category)
-        entries = tuple(entry for entry in entries if entry.category == wanted)
-    if query is None:
-        return list(entries)
-    from catmem.search.index import Index, SearchSource, matches
-    from catmem.search.query import parse_query
-
-    # A search finds what has any of the words. What is verified must have them all.
-    words = " ".join(f'"{" ".join(term.words)}"' for term in parse_query(query).terms)
-    index = Index(document)
-    source = SearchSource(index, visible_categories(index.counts, rights.target, owner, taxonomy))
-    found = {index.facts(match.piece).entry.start for match in matches(parse_query(words), [source])}
-    return [entry for entry in entries if entry.start in found]
-
-
-def _first_seen(workspace: Root, asked: Request) -> Document | None:
-    """For a retry, the text that the first try was made on: only that has the entries as they were named then."""
-    store, made = workspace.store, (asked.op_id, asked.agent)
-    log = () if asked.op_id is None else store.log(asked.entity)
-    first = next((each for each in log if (each.op_id, each.agent) == made), None)
-    if first is None:
-        return None
-    return workspace.parse(store.read(asked.entity, first.parents[0] if first.parents else "0").data)
-
-
-def _nothing(workspace: Root, name: str, category: str | None, query: str | None) -> NoMatchError:
-    if query is not None:
-        refuse_empty(query)
-        where = "" if category is None else f" in the category {shown(category)}"
-        return NoMatchError(
-            f"no entry of {name} that this profile sees matches {shown(query)}{where}",
-            hint="Nothing was verified. 'catmem search' shows what matches.",
-        )
-    hint = undeclared(category or "", workspace.config.taxonomy)
-    return NoMatchError(
-        f"no entry of {name} is in the category {shown(category)}",
-        hint=f"Nothing was verified. {hint or 'catmem list shows the entries with their categories.'}",
-    )

@@ -151,25 +151,6 @@ class Workspace(Root):
         operation = Operation("verify", old_text=old_text, category=category, as_of=as_of, evidence=evidence)
         return self.write(name, [operation], **how)
 
-    def verify_all(
-        self,
-        name: str,
-        *,
-        category: str | None = None,
-        query: str | None = None,
-        as_of: date | None = None,
-        evidence: str | None = None,
-        **how: Unpack[How],
-    ) -> Sequence[Written]:
-        """Say that every entry of a ``category`` still holds, or every one that a search for ``query`` finds.
-
-        Looks into both files, or that of ``target``, and makes one write a file. Raises ``NoMatchError`` for none.
-        """
-        from catmem.staleness.due import verify_all
-
-        said = Operation("verify", category=category, as_of=as_of, evidence=evidence)
-        return verify_all(self, name, said, query, **how)
-
     def write(self, name: str, operations: Sequence[Operation], **how: Unpack[How]) -> Written:
         """Make several operations as one revision, all or none; limits are looked at in the end.
 

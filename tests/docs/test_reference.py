@@ -104,7 +104,7 @@ JSON_CALLS = {
     "log": ["log", "neo", "--root", "demo"],
     "diff": ["diff", "neo", "--root", "demo"],
     "branches": ["branches", "--root", "demo"],
-    "merge": ["merge", "neo", "--keep-both", "--root", "demo"],
+    "merge": ["merge", "neo", "--precedence", "both", "--root", "demo"],
     "restore": ["restore", "neo", "2", "--root", "demo"],
     "undo": ["undo", "neo", "--root", "demo"],
     "blame": ["blame", "neo", "--root", "demo"],

@@ -72,7 +72,7 @@ def test_a_dry_run_shows_what_was_decided_and_how(user):
         "Several branches are merged one after the other: ours is the file, for a later one with those before it.",
         "Nothing was written. 3a, 3b would be merged.",
     ]
-    assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--ours").stderr
+    assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--precedence", "ours").stderr
 
 
 def test_answers_may_come_from_a_pipe(user):
@@ -85,19 +85,17 @@ def test_answers_may_come_from_a_pipe(user):
 @together(
     ("arguments", "said"),
     [
-        (["neo", "--ours", "--precedence", "boss"], "exclude each other"),
-        (["neo", "--ours", "--theirs"], "exclude each other"),
-        (["neo", "--interactive", "--theirs"], "exclude each other"),
+        (["neo", "--interactive", "--precedence", "theirs"], "exclude each other"),
         (["neo", "--drop"], "Name the branches that --drop closes."),
         (["neo", "--interactive", "--format", "json"], "--interactive is for people"),
-        (["neo", "--precedence", ","], "--precedence needs the name of an agent"),
+        (["neo", "--precedence", ","], "--precedence needs ours, theirs or both"),
         (["neo", "--precedence", "bos"], "Did you mean 'boss'?"),
         (["neo", "3"], "3 is no branch of neo/user"),
         (["neo", "9z"], "neo/user has no revision 9z"),
         (["neo", "--as", "neo"], "neo may not merge branches"),
         *(
             (slip, "Usage")
-            for slip in ([], ["neo", "--all"], ["--all", "--drop"], ["--all", "-i"], ["--all", "--ours", "--theirs"])
+            for slip in ([], ["neo", "--all"], ["--all", "--drop"], ["--all", "-i"], ["--all", "--precedence", ","])
         ),
     ],
 )
@@ -128,7 +126,7 @@ def users(user):
 
 
 def test_all_are_merged_where_somebody_says_who_wins(users):
-    assert run("merge", "--all", "--theirs").stdout.splitlines() == [
+    assert run("merge", "--all", "--precedence", "theirs").stdout.splitlines() == [
         "merged 1a, 1b in boss/user (revision 2)",
         "merged 3a, 3b in neo/user (revision 4)",
     ]

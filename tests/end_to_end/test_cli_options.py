@@ -10,13 +10,12 @@ APART = [
     (("prompt", "neo", "-p", "boss"), "unexpected extra argument"),
     (("diff", "--git", "homes/neo/USER.md", "--root", "."), "--git goes with the path of one file"),
     (("export", "--format", "json", "--overwrite"), "--overwrite is for the files of a folder"),
-    (("review", "--list", "--answers", "-"), "--answers is for a review that asks"),
-    (("review", "--undo", "--answers", "-"), "--answers is for a review that asks"),
+    (("review", "--list", "--answers", "-"), "--list asks nothing"),
     (("access", "-t", "user", "--format", "json"), "-t is for the table"),
     (("lint", "--unsafe-fixes"), "--unsafe-fixes goes with --fix or --diff"),
     (("lint", "--diff", "--fix"), "--diff does not go with --fix"),
     (("lint", "--diff", "--format", "json"), "--diff does not go with --format"),
-    (("merge", "neo", "8a", "--drop", "--ours"), "exclude each other"),
+    (("merge", "neo", "8a", "--drop", "--precedence", "ours"), "exclude each other"),
 ]
 
 

@@ -77,9 +77,9 @@ def test_it_is_a_conflict_and_nothing_is_written(place, text):
     ("options", "plans"),
     [
         (["--precedence", "auditor,planner"], PLANS[2:]),
-        (["--ours"], PLANS[1:2]),
-        (["--theirs"], PLANS[2:]),
-        (["--keep-both"], PLANS[1:]),
+        (["--precedence", "ours"], PLANS[1:2]),
+        (["--precedence", "theirs"], PLANS[2:]),
+        (["--precedence", "both"], PLANS[1:]),
     ],
 )
 def test_who_wins_stands_alone(place, text, options, plans):

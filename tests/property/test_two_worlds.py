@@ -32,7 +32,6 @@ from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.search.search import search
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.staleness.due import verify_all
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
@@ -141,7 +140,6 @@ of_library = st.one_of(
     st.tuples(st.just("search"), guesses, st.booleans()),
     st.tuples(st.just("write"), st.lists(changes, min_size=1, max_size=2), targets),
     st.tuples(st.just("dry run"), st.lists(changes, min_size=1, max_size=2), targets),
-    st.tuples(st.just("verify all"), guesses, st.just("")),
     st.tuples(st.sampled_from(["prompt", "list", "view"]), targets, st.just("")),
 )
 of_mcp = st.one_of(well_formed.map(fitting), own.filter(lambda call: "action" in call).map(fitting), requests_of_mcp)
@@ -248,9 +246,6 @@ class Doors:
                     self.name, operations, target=second, actor=self.name, dry_run=what == "dry run"
                 )
                 return json.dumps(jsonable(written))
-            case "verify all":
-                found = verify_all(workspace, self.name, Operation("verify"), first, actor=self.name)
-                return json.dumps([jsonable(each) for each in found])
             case "prompt":
                 prompt = workspace.prompt(self.name)
                 return prompt.text + OF_FILE.sub("", json.dumps(jsonable(prompt.manifest)))

@@ -115,7 +115,6 @@ move -p neo "Uses tabs"
 move -p neo "Uses tabs" -c "No Such!"
 verify -p neo
 verify -p neo "Uses tabs" --as neo
-verify -p neo "Uses tabs" --all
 search -p neo ""
 search -p neo '"unclosed'
 search -p neo tabs --limit 0
@@ -146,7 +145,6 @@ undo neo/user
 blame nobody
 merge nobody
 merge neo/user 7z
-merge neo/user --ours --theirs
 branches nobody
 proposals --approve
 proposals --approve p-0000000000
@@ -162,9 +160,8 @@ lint --format xml
 rule
 rule CM000
 rule cm203
-rule --all
+rule
 schema
-schema --path
 schema nothing
 seed
 seed nobody
@@ -264,8 +261,6 @@ move "Tests run" -p neo -c notes --from rules --as neo
 move "Tests run" -p neo -c drop --expected 4 --on-stale refuse --propose --reason "Away."
 verify "Uses tabs" -p neo -t user -c rules --as-of 2026-11-21 --evidence "The file." --reason "Read."
 verify "Uses tabs" -p neo --evidence "AKIAIOSFODNN7EXAMPLE" --allow-secret --expected 4 --on-drift adopt --on-stale branch --dry-run
-verify --search tabs -p neo --dry-run
-verify --search tabs -p neo --propose
 verify "Uses tabs" -p neo --as neo --propose
 remove "Uses tabs" -p neo -t user -c rules --expected 4 --on-drift merge --on-stale refuse --reason "Gone." --dry-run --as neo
 remove "Uses tabs" -p neo --propose --reason "Gone."
@@ -283,7 +278,6 @@ status --as-of 2026-11-21
 status --adopt
 review -p neo -c rules --state unverified --state stale --list --as-of 2026-11-21
 review neo < "k\\ne Uses tabs in all code.\\nx\\nr\\ns\\nu\\nq\\n"
-review --undo
 review --restart --answers - < "s\\ns\\ns\\n"
 lint homes/neo --select CM4 --ignore CM412 --min-severity warning --as-of 2026-11-21
 lint --min-severity hint
@@ -292,9 +286,8 @@ lint --unsafe-fixes --diff
 lint --fix --unsafe-fixes
 lint --format github
 lint --format sarif
-rule --all --format json
+rule --format json
 rule CM203
-schema tags --path
 schema profile
 undo neo/user --expected 3
 undo -p neo --dry-run --as neo
@@ -312,13 +305,11 @@ stats -p neo --from orchestrator --as-of 2026-11-21
 audit --entity neo/user --agent neo --op add --status ok --since 2026-01-01 --until 2999-01-01 -n 3
 audit --reason forbidden
 audit --summary
-audit --summary --follow
 audit --format jsonl
 restore neo/user 1 --dry-run --expected 9
 restore neo/user 1 --as neo
 restore -p neo 2
 log -p neo --verify ../home/replayed
-log --verify ../home/heads --heads
 log --verify ../home/heads
 fsck --anchors
 fsck --check - < "{output}"
@@ -391,15 +382,15 @@ undo
     "conflicts": """
 branches -p neo
 merge neo/user --dry-run
-merge neo/user 3a --ours --dry-run
-merge neo/user 3b --theirs --dry-run
-merge neo/user --keep-both --dry-run
+merge neo/user 3a --precedence ours --dry-run
+merge neo/user 3b --precedence theirs --dry-run
+merge neo/user --precedence both --dry-run
 merge neo/user --precedence neo,person --dry-run
 merge -p neo -i < "o\\nt\\nb\\n"
 merge neo/user --interactive < "q\\n"
 merge --all --dry-run --allow-secret
 merge neo/user 3b --drop
-merge neo/user --keep-both --as orchestrator
+merge neo/user --precedence both --as orchestrator
 merge neo/user --drop
 branches
 """,
@@ -421,7 +412,7 @@ fsck
     "sqlite": """
 store info
 show neo/user
-merge neo/user --theirs
+merge neo/user --precedence theirs
 purge neo/user "Kept in a database" --yes
 diff neo/user 1 3
 export --snapshot ../home/snapshot.json
@@ -452,7 +443,7 @@ write project:alpha - --expected 3 --as neo < 'no JSON'
 write project:alpha - --expected 3 --merge 2a --as neo < '{"vendor": "Both"}'
 write notes:alpha - --as neo --expected 1 --confirm < "A third line.\\n"
 branches project:alpha
-merge project:alpha --theirs
+merge project:alpha --precedence theirs
 diff notes:alpha 1 2
 blame notes:alpha
 purge notes:alpha "third" --yes
@@ -496,7 +487,6 @@ token list
 token list neo
 token list --tokens ../home/other.json
 token remove trinity
-token new trinity -p trinity
 token new meter --scope metrics
 token new bob --person --tokens ../home/other.json
 token remove neo 000000000000
@@ -548,7 +538,6 @@ review --state future --list
 list -p neo --as-of 2026-01-15
 prompt neo --as-of 2020-01-15
 lint --as-of 2020-01-15
-verify --all -p neo -c rules
 """,
 }
 """Every option at least once, each line on what the lines before it left."""

@@ -98,7 +98,7 @@ MEMBERS = {
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
         "add", "anew", "apply_seed", "approve", "blame", "branches", "bytes_of", "config", "content", "envelope", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile", "proposal", "proposals",
-        "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "unlogged", "verify", "verify_all", "view", "warnings", "write",
+        "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "unlogged", "verify", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "confirm", "content", "evidence", "expected", "old_text", "tags", "to_category",

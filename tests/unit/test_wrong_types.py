@@ -14,7 +14,6 @@ CALLS = [
     ("entity", lambda root: root.content(["project:alpha"])),
     ("the name of a profile", lambda root: root.list(3)),
     ("the name of a profile", lambda root: root.envelope(3, "text")),
-    ("category", lambda root: root.verify_all("neo", category=3)),
     ("category", lambda root: root.list("neo", category=3)),
     ("target", lambda root: root.read("neo", ["user"])),
     ("query", lambda root: root.search("neo", ["tabs"])),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from catmem.cli.output import (
@@ -11,14 +10,11 @@ from catmem.cli.output import (
     printable,
     printable_json,
     say,
-    say_all,
     show_written,
     shown_moment,
     shown_path,
 )
 from catmem.jsonable import jsonable
-from catmem.ops.control import damage_notes
-from catmem.store.audit_log import Damage
 from catmem.text import counted
 
 if TYPE_CHECKING:
@@ -28,7 +24,7 @@ if TYPE_CHECKING:
     from catmem.audit.rollout import Bypass
     from catmem.envelopes.agents import Key
     from catmem.envelopes.tokens import Token
-    from catmem.ops.control import CredentialList, Following, Keys, NewToken, RemovedTokens, Switched
+    from catmem.ops.control import CredentialList, Keys, NewToken, RemovedTokens, Switched
     from catmem.ops.table import Call
     from catmem.store.audit_log import AuditLine
     from catmem.store.envelope import Envelope
@@ -49,15 +45,6 @@ def _audit(found: Audit, call: Call) -> None:
         emit("".join(line.to_json().decode() for line in found.lines))
     else:
         emit(columns([_row(line) for line in found.lines]))
-
-
-def _following(value: Following, call: Call) -> None:
-    with suppress(KeyboardInterrupt):
-        for each in value.lines:
-            if isinstance(each, Damage):
-                say_all(damage_notes([each]))
-            else:
-                emit(each.to_json().decode() if call.for_program else "  ".join(_row(each)).rstrip() + "\n")
 
 
 def _row(line: AuditLine) -> tuple[str, ...]:
@@ -149,10 +136,9 @@ def _new_key(key: Key, call: Call) -> None:
         say("This folder goes by the path of the root: a root that is moved or copied has another one.")
 
 
-def _keys(value: Keys, call: Call) -> None:
+def _keys(value: Keys, _: Call) -> None:
     if not value.keys:
-        agent = call.values["agent"]
-        say("No keys here." if agent is None else printable(f"{agent} has no key here."))
+        say("No keys here.")
     say(f"The keys of this root are in {shown_path(value.folder)}.")
     rows = [
         (key.agent, key.key_id, "signs" if value.newest[key.agent] is key else "verifies", _where(key))
@@ -177,11 +163,9 @@ def _new_token(value: NewToken, _: Call) -> None:
     say("Send it as: Authorization: Bearer TOKEN. A server that runs without tokens has to be started again.")
 
 
-def _tokens(value: CredentialList, call: Call) -> None:
-    if not value.there:
+def _tokens(value: CredentialList, _: Call) -> None:
+    if not value.tokens:
         say(f"No tokens in {shown_path(value.path)}.")
-    elif not value.tokens:
-        say(f"{call.values['agent']} has no token here.")
     if value.wanted is not None:
         say(f"This root wants tokens: {value.wanted}. {_NOT_SERVED}")
     rows = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in value.tokens]
@@ -219,7 +203,6 @@ def _digest(digest: str, _: Call) -> None:
 
 TEXTS = {
     "Audit": _audit,
-    "Following": _following,
     "Counts": _counts,
     "RolloutState": _state,
     "RolloutReport": _report,

@@ -19,7 +19,6 @@ from catmem.cli.output import (
     printable_json,
     say,
     say_all,
-    show_waiting,
     show_written,
     shown_moment,
     shown_path,
@@ -27,12 +26,11 @@ from catmem.cli.output import (
 from catmem.jsonable import jsonable
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import advice
-from catmem.text import counted, plural
+from catmem.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from catmem.ops.entries import Verified
     from catmem.ops.prompts import Built
     from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
     from catmem.ops.review import Decisions, ProposalList
@@ -57,22 +55,6 @@ _DONE = {
 
 def _entry_written(written: Written, call: Call) -> None:
     show_written(written, _DONE[call.operation.name], cast("How", call.values))
-
-
-def _verified(done: Verified, _: Call) -> None:
-    for written, entries in done.files:
-        say_all((*written.warnings, *written.notes))
-        if written.waiting is not None:
-            show_waiting(written)
-        elif done.dry_run:
-            lines = (f"{entry.category}: {first_line(entry.body, _ENTRY_WIDTH)}\n" for entry in entries)
-            emit(printable("".join(lines)))
-        elif written.changed:
-            emit(f"verified {counted(len(entries), 'entry')} in {written.entity} (revision {written.revision})\n")
-        else:
-            emit(f"{counted(len(written.entries), 'entry')} in {written.entity} verified already; nothing written\n")
-    if done.dry_run:
-        say(f"Nothing was written. {counted(done.count, 'entry')} would be verified.")
 
 
 _LIST_WIDTH = 72
@@ -297,9 +279,8 @@ def are(count: int) -> str:
     return "is" if count == 1 else "are"
 
 
-def taken_back(undone: Answered, call: Call | None = None) -> None:
+def taken_back(undone: Answered) -> None:
     """Say which answer was taken back."""
-    del call
     say(f"taken back in {undone.entity}{revision(undone)}: {DONE.get(undone.answer, undone.answer)}")
 
 
@@ -364,14 +345,12 @@ def after(each: Decided) -> list[str]:
 
 TEXTS = {
     "Written": _entry_written,
-    "Verified": _verified,
     "ShownFile": _shown,
     "ShownContent": _content,
     "EntryList": _listed,
     "Found": _found,
     "Built": _built,
     "Review": _due,
-    "Answered": taken_back,
     "ProposalList": _proposals,
     "Decisions": _decisions,
 }

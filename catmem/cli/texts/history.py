@@ -276,7 +276,7 @@ def _merged_all(found: JoinedAll, _: Call) -> None:
     if found.left:
         count, first = counted(len(found.left), "branch", "branches"), found.left[0]
         say(f"{count} left. 'catmem merge {first.entity} {first.branch} --interactive' asks who wins a conflict;")
-        say("--precedence AGENT,AGENT, --ours, --theirs and --keep-both decide without questions, with --all too.")
+        say("--precedence (ours, theirs, both or AGENT,AGENT) decides without questions, with --all too.")
     elif not found.merged:
         say("No branch is left to merge.")
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catmem.audit.log_queries import OTHER, Counts, Filter, follow_audit, read_audit, rollout_report, rollout_state
+from catmem.audit.log_queries import OTHER, Counts, Filter, read_audit, rollout_report, rollout_state
 from catmem.audit.recording import record
 from catmem.errors import StoreError
 from catmem.jsonable import jsonable
@@ -65,17 +65,6 @@ def at(second):
 )
 def test_a_filter_keeps_what_fits_in_every_way(workspace, wanted, found):
     assert read_audit(workspace, wanted).lines == tuple(LINES[number] for number in found)
-
-
-def test_following_gives_what_is_there_and_then_what_comes(workspace):
-    coming = [line(20), line(21, agent="boss"), line(22)]
-
-    def one_more():
-        record(workspace, coming.pop(0))
-
-    following = follow_audit(workspace, Filter(agent="neo"), 1, one_more)
-    assert [next(following), next(following), next(following)] == [LINES[7], line(20), line(22)]
-    following.close()  # type: ignore[attr-defined]
 
 
 def test_a_damaged_line_is_told_beside_the_others(workspace):

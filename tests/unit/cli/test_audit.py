@@ -2,9 +2,6 @@
 
 import json
 import shutil
-import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -99,8 +96,6 @@ def test_a_damaged_line_is_told_and_hides_no_other(used):
         (["--since", ""], "is no moment"),
         (["--since", "999999d"], "is no moment"),
         (["--since", "1h", "--until", "2h"], "--since is not before --until"),
-        (["--follow", "--summary"], "--follow goes with"),
-        (["--follow", "--format", "json"], "--follow goes with"),
         (["--summary", "--format", "jsonl"], "--summary goes with"),
     ],
 )
@@ -111,28 +106,6 @@ def test_wrong_options_are_told(unchanged, arguments, said):
 @together("moment", ["2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00+02:00", "30m", "1h30m"])
 def test_moments_are_given_in_many_ways(unchanged, moment):
     assert len(run("audit", "--root", unchanged, "--since", moment).stdout.splitlines()) == 3
-
-
-def interruptible(command):
-    """A command that Ctrl-C can end, also where whoever runs the tests, in the background, has it ignored."""
-
-    def as_on_a_terminal():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=as_on_a_terminal)  # noqa: PLW1509
-
-
-def test_following_prints_what_comes_until_it_is_stopped(used):
-    command = [sys.executable, "-m", "catmem", "audit", "--follow", "--format", "jsonl", "--root", str(used)]
-    following = interruptible(command)
-    first = [json.loads(following.stdout.readline()) for _ in range(3)]
-    assert [line["status"] for line in first] == ["ok", "ok", "conflict"]
-    (used / ".catmem" / "audit.jsonl").rename(used / ".catmem" / "audit.1.jsonl")
-    add(used, "three")
-    assert json.loads(following.stdout.readline())["mem_rev"] == 3
-    following.send_signal(signal.SIGINT)
-    out, err = following.communicate()
-    assert (out, err, following.returncode) == (b"", b"", 0)
 
 
 # --- rollout -------------------------------------------------------------------------------------------------------

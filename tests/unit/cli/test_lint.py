@@ -121,7 +121,7 @@ def test_the_page_of_a_rule(name):
 
 
 def test_all_rules_one_a_line():
-    lines = run("rule", "--all").stdout.splitlines()
+    lines = run("rule").stdout.splitlines()
     assert next(line for line in lines if line.startswith("CM297")).split() == [
         "CM297",
         "no-later",
@@ -130,7 +130,7 @@ def test_all_rules_one_a_line():
         "a",
         "word.",
     ]
-    assert len(json.loads(run("rule", "--all", "--format", "json").stdout)["rules"]) == len(lines)
+    assert len(json.loads(run("rule", "--format", "json").stdout)["rules"]) == len(lines)
 
 
 def test_no_codes_are_not_all_codes(tmp_path):

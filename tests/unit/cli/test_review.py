@@ -124,16 +124,9 @@ def test_undo_of_the_very_last_answer(place):
     assert "taken back" in result.stderr
 
 
-def test_undo_without_a_dialogue(place):
-    review(place, "k\n", status=1)
-    assert "taken back in neo/user (revision 3)" in review(place, "", "--undo").stderr
-    assert text(place) == NEO
-    assert "error[no_undo]" in review(place, "", "--undo", status=2).stderr
-
-
-@together("other", ["--restart", "--undo"])
+@together("other", [("--restart",), ("--answers", "-")])
 def test_a_list_asks_and_writes_nothing(place, other):
-    assert "exclude each other" in run("review", "--root", place, "--list", other, status=2).stderr
+    assert "--list asks nothing" in run("review", "--root", place, "--list", *other, status=2).stderr
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(place):

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import subprocess
 import sys
 from contextlib import contextmanager
 
@@ -10,9 +11,17 @@ import pytest
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, write_root
 from tests.together import together
-from tests.unit.cli.test_audit import interruptible
 
 USER = "homes/neo/USER.md"
+
+
+def interruptible(command):
+    """A command that Ctrl-C can end, also where whoever runs the tests, in the background, has it ignored."""
+
+    def as_on_a_terminal():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=as_on_a_terminal)  # noqa: PLW1509
 
 
 @pytest.fixture

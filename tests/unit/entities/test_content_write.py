@@ -145,7 +145,7 @@ def test_of_a_text_no_list_of_agents_says_who_changed_a_line(any_root: Workspace
     assert [(each["ours_by"], each["theirs_by"]) for each in caught.value.conflicts] == [("neo", "boss")]
     with pytest.raises(EditError) as refused:
         ws.merge(NOTES, precedence=["boss", "neo"])
-    assert (refused.value.code, "--precedence" in str(refused.value.hint)) == ("bad_operation", False)
+    assert (refused.value.code, "AGENT" in str(refused.value.hint)) == ("bad_operation", False)
     assert ws.merge(NOTES, precedence="theirs").revision == "3"
     assert ws.content(NOTES).value == "three\n"
 

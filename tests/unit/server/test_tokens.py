@@ -110,7 +110,6 @@ def test_no_file_in_the_working_tree_of_git_is_taken(config, root):
     [
         ("neo", {}, ("neo", "neo", "write")),
         ("planner", {}, ("planner", "neo", "write")),
-        ("planner", {"profile": "neo"}, ("planner", "neo", "write")),
         ("neo", {"scope": "read"}, ("neo", "neo", "read")),
         ("anna", {"person": True}, ("person", None, "write")),
         ("anna", {"person": True, "scope": "read"}, ("person", None, "read")),
@@ -130,8 +129,6 @@ def test_whose_a_token_is(config, path, label, choices, who):
     ("label", "choices", "code"),
     [
         ("nemo", {}, "unknown_name"),
-        ("planner", {"profile": "trinity"}, "other_profile"),
-        ("neo", {"profile": "nobody"}, "other_profile"),
         ("../neo", {}, "bad_name"),
         ("Neo", {"person": True}, "bad_name"),
         ("", {"scope": "metrics"}, "bad_name"),

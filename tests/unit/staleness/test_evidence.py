@@ -86,14 +86,6 @@ def test_a_dry_run_keeps_nothing(workspace):
     assert evidence(workspace) == []
 
 
-def test_one_text_for_many(workspace, place):
-    workspace.store.close()
-    arguments = ("verify", "--all", "-c", "talk", "-p", "neo", "--root", place, "--evidence", "the kitchen")
-    assert run(*arguments).stdout.startswith("verified 2 entries in neo/user")
-    assert run(*arguments).stdout.startswith("verified 2 entries in neo/user")
-    assert evidence(workspace) == ["the kitchen"] * 4
-
-
 @in_each_store
 def test_a_retry_writes_once_and_another_text_is_another_request(workspace):
     first = workspace.verify("neo", "green", evidence="the order", op_id="a")

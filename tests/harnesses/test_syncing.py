@@ -14,8 +14,7 @@ import pytest
 from catmem import files
 from catmem.errors import ConfigError
 from catmem.plugins.harnesses import syncing
-from catmem.plugins.harnesses.harness_table import HARNESSES
-from catmem.plugins.harnesses.sync_targets import declared_syncs
+from catmem.plugins.harnesses.sync_targets import HARNESSES, declared_syncs
 from tests.harnesses import readers
 from tests.harnesses.homes import CANARY, MEMORY, USER, home_of
 

@@ -12,10 +12,17 @@ import os
 import select
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.names import is_name
-from catmem.text import printable
+from catmem.text import plural, printable
+
+if TYPE_CHECKING:  # most subagents are no profile, and their start waits for none of this
+    from datetime import date
+
+    from catmem.prompt.prompt import Prompt
+    from catmem.prompt.styles import Style
+    from catmem.workspace.profile_memory import ProfileMemory
 
 EVENTS = ("SessionStart", "SubagentStart", "UserPromptSubmit", "BeforeAgent")
 """Events whose answer is put into the context; of others the harness would not take it."""
@@ -135,9 +142,7 @@ def _text(wanted: Asked, said: Mapping[str, Any]) -> str:
     agent = said.get("agent_type")
     if wanted.by_agent and not (isinstance(agent, str) and is_name(agent)):
         return ""
-    # Only now, since most subagents are no profile.
     from catmem.errors import UnknownNameError
-    from catmem.plugins.harnesses.fitting import FittedPrompt, fitted
     from catmem.workspace.profile_memory import read_memory
     from catmem.workspace.root import Root
 
@@ -157,3 +162,45 @@ def _text(wanted: Asked, said: Mapping[str, Any]) -> str:
     if wanted.limit < 1:
         raise ValueError("--limit is at least 1")
     return fitted(memory, share).text
+
+
+# --- a profile's prompt, as far as a harness takes it ----------------------------------------------------------------
+
+
+class FittedPrompt(NamedTuple):
+    """A prompt, how many entries had to stay out of it for its length, and the line that says so."""
+
+    prompt: Prompt
+    left_out: int = 0
+    note: str = ""
+
+    @property
+    def text(self) -> str:
+        """The prompt with that line behind it."""
+        return self.prompt.text + (f"\n{self.note}\n" if self.note else "")
+
+
+def fitted(
+    memory: ProfileMemory,
+    share: Callable[[FittedPrompt], float],
+    *,
+    style: Style | None = None,
+    as_of: date | None = None,
+) -> FittedPrompt:
+    """The prompt of a profile; ``share`` says what part of the harness's limit it takes, and what is over it stays out.
+
+    What leaves first is what leaves first for a budget of the profile, whose own budgets hold as well.
+    """
+    from dataclasses import replace
+
+    made = FittedPrompt(memory.prompt(as_of=as_of, style=style))
+    own, budget = memory.profile, len(made.prompt.text)
+    while made.prompt.text and (taken := share(made)) > 1:
+        budget = min(int(budget / taken), budget - 1)
+        limits = {**own.prompt.budget, "total": max(budget, 0)}
+        less = replace(memory, profile=replace(own, prompt=replace(own.prompt, budget=limits)))
+        prompt = less.prompt(as_of=as_of, style=style)
+        left_out = sum(row.budget is not None for row in prompt.manifest.rows)
+        note = f"({left_out:,} more {plural(left_out, 'entry')} did not fit here: ask the memory of {own.name}.)"
+        made = FittedPrompt(prompt, left_out, note)
+    return made

@@ -1,15 +1,23 @@
 """The operations hook and sync. A harness that calls the hook is answered by ``harnesses.hook``, without these."""
 
+import json
 import os
+import shlex
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from catmem.config.config import CONFIG_NAME, config_of
+from catmem.config.declaring import with_declared
+from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.harnesses.hook import LIMIT, MOST_INPUT, Asked, answer, quiet
-from catmem.plugins.harnesses.settings import hook_settings
-from catmem.plugins.harnesses.syncing import SyncedFile
+from catmem.plugins.harnesses.sync_targets import chosen_syncs, declared_syncs, refuse_place, targets_of
+from catmem.plugins.harnesses.syncing import SyncAsked, SyncedFile, remove_blocks, sync_files
+from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
 
 
@@ -126,10 +134,6 @@ def sync(
 
     Exit status 1: a file has no room, or with --check is out of date; 3: a block was changed or taken out.
     """
-    from catmem.plugins.harnesses.settings import subagent
-    from catmem.plugins.harnesses.sync_targets import chosen_syncs
-    from catmem.plugins.harnesses.syncing import SyncAsked, remove_blocks, sync_files
-
     _refuse_mixed(call)
     if print_agent is not None:
         return Outcome(HookAnswer(subagent(call.root, print_agent)))
@@ -167,14 +171,8 @@ def _refuse_mixed(call: Call) -> None:
         raise UsageError("--all goes with --remove; without NAME all are written.")
 
 
-def _declare(call: Call, to: str) -> tuple["Workspace", tuple[str, ...]]:
+def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:
     """The root with a new sync declared in its catmem.yaml, and the name of that."""
-    from catmem.config.config import CONFIG_NAME, config_of
-    from catmem.config.declaring import with_declared
-    from catmem.files import read_bounded, rewrite_file
-    from catmem.plugins.harnesses.sync_targets import declared_syncs, refuse_place, targets_of
-    from catmem.workspace.workspace import Workspace
-
     root, values = call.root, call.values
     profile = root.profile(values["profile"]).name
     name, path = f"{profile}-{to}".replace("_", "-"), root.root / CONFIG_NAME
@@ -193,3 +191,68 @@ def _declare(call: Call, to: str) -> tuple["Workspace", tuple[str, ...]]:
     rewrite_file(path, old, new.encode())
     call.tell(f"declared in {CONFIG_NAME}: sync.{name}")
     return Workspace.open(root.root, search=False), (name,)
+
+
+# --- what a person puts into the settings of a harness ---------------------------------------------------------------
+
+_SECONDS = 10
+
+
+def program() -> list[str]:
+    """The words that start catmem from any folder."""
+    script = Path(sys.executable).with_name("catmem")
+    return [str(script)] if script.exists() else [sys.executable, "-m", "catmem"]
+
+
+def place_of(root: Root) -> str:
+    """The whole path of a root, as the user knows it: links are not resolved."""
+    return os.path.abspath(root.root)  # noqa: PTH100 - see above
+
+
+def mcp_server(root: Root, profile: str) -> dict[str, Any]:
+    """The command and the arguments of the MCP server of a profile."""
+    command, *first = program()
+    return {"command": command, "args": [*first, "mcp", "--profile", profile, "--root", place_of(root)]}
+
+
+def hook_settings(root: Root, harness: str, profile: str | None, *, by_agent: bool) -> dict[str, Any]:
+    """The JSON that has a harness call the hook: at the start of a session for ``profile``, and of each subagent."""
+    calls = {"SessionStart": ["--profile", root.profile(profile).name]} if profile is not None else {}
+    calls |= {"SubagentStart": ["--by-agent"]} if by_agent else {}
+    form = ["--format", harness] if harness in {"codex", "cursor"} else []
+    words = {event: [*program(), "hook", *which, *form, "--root", place_of(root)] for event, which in calls.items()}
+    if harness == "cursor":
+        return {"version": 1, "hooks": {"sessionStart": [{"command": shlex.join(words["SessionStart"])}]}}
+    hooks: dict[str, Any] = {}
+    for event, (command, *rest) in words.items():
+        how: dict[str, Any] = {"type": "command", "command": shlex.join([command, *rest])}
+        if harness == "claude":
+            how |= {"command": command, "args": rest}
+        if harness != "gemini":  # it counts in milliseconds, and waits long enough
+            how["timeout"] = _SECONDS
+        # Resumed, a session has the text already.
+        when = (
+            {"matcher": "startup|clear|compact"} if event == "SessionStart" and harness in {"claude", "codex"} else {}
+        )
+        hooks[event] = [how] if harness == "vscode" else [{**when, "hooks": [how]}]
+    return {"hooks": hooks}
+
+
+def subagent(root: Root, name: str) -> str:
+    """The definition of a subagent of Claude Code that starts with its part of the memory, and with no other."""
+    profile = root.profile(name)
+    syncs = [each for each in declared_syncs(root.config).values() if each.said["harness"] == "claude-agent"]
+    mine = next((each for each in syncs if each.profile == profile.name), None)
+    named = dict.fromkeys(
+        each for each in (*profile.user_memory_categories, *profile.memory_categories) if each[:1] != "!"
+    )
+    lines = {
+        "name": mine.agent if mine else profile.name.replace("_", "-"),
+        "description": json.dumps(f"The specialist {profile.name}, for {', '.join(named)}."),
+        "memory": mine.scope if mine else "user",
+        "omitClaudeMd": "true",
+        "mcpServers": json.dumps([{"catmem": {"type": "stdio", **mcp_server(root, profile.name)}}]),
+    }
+    front = "".join(f"{key}: {value}\n" for key, value in lines.items())
+    body = "Your memory shows what is known of the user. The tools of catmem search it, and write to it."
+    return f"---\n{front}---\n\nYou are the specialist {profile.name}. {body}\n"

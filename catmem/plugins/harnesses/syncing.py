@@ -11,31 +11,41 @@ Only the block changes; a file is read again before it is replaced whole, and pl
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from catmem.errors import CatmemError, ChangedMeanwhileError, EditError, ForbiddenError, OverBudgetError, ProposalError
-from catmem.files import os_errors, read_bounded, rewrite_file
+from catmem.errors import (
+    BusyError,
+    CatmemError,
+    ChangedMeanwhileError,
+    EditError,
+    ForbiddenError,
+    OverBudgetError,
+    ProposalError,
+    UnreadableError,
+)
+from catmem.files import os_errors, read_bounded, replace_file, rewrite_file, take_lock
 from catmem.names import UNCATEGORIZED
 from catmem.plugins.harnesses.bullets import (
     BlockEdit,
     Bullet,
     BulletSection,
+    LastBullet,
     body_of,
     edits_in,
     safe_text,
     sections_of,
     with_edits,
 )
-from catmem.plugins.harnesses.fitting import FittedPrompt, fitted
+from catmem.plugins.harnesses.hook import FittedPrompt, fitted
 from catmem.plugins.harnesses.marked import MarkedBlock, digest, find, owned, owned_text, replaced, with_block, without
-from catmem.plugins.harnesses.sync_lock import SyncRecord, SyncRecords, held_lock, read_records, write_records
 from catmem.plugins.harnesses.sync_targets import (
     DeclaredSync,
     SyncTarget,
@@ -59,9 +69,32 @@ _WIDTH = 100
 """Characters of the words that are taken back, as they are shown."""
 _ATTEMPTS = 3
 _ROOT_DIGITS = 8
+LOCK_NAME = "catmem.sync.lock"
+"""The file of a root that says where catmem wrote, what it made there, and digests of what it wrote.
+
+It holds no words of the memory. If it is lost, blocks are found by their markers still; then nothing counts as an
+agent's change, and nothing that was changed is written over.
+"""
+_LIMIT = 64 << 20
+_PATIENCE = 60.0
 
 EditKey = tuple[str, str]
 """What a change is known by within a block: the id of the entry, and the new words."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRecord:
+    """What is known of one file: ``made`` are the folders that were made for it, ``created`` the file itself."""
+
+    path: str
+    created: bool = False
+    made: tuple[str, ...] = ()
+    sha: str = ""
+    bullets: tuple[LastBullet, ...] = ()
+
+
+SyncRecords = dict[tuple[str, str], SyncRecord]
+"""The records by the name of a sync and the part that the file is."""
 
 
 @dataclass(slots=True)
@@ -453,3 +486,66 @@ def _remove(file: SyncedFile) -> None:
     with suppress(OSError):  # it holds something else
         for each in reversed(file.record.made if file.record else ()):
             Path(each).rmdir()
+
+
+# --- catmem.sync.lock ------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def held_lock(root: Path) -> Iterator[None]:
+    """Keep other syncs of this root out. Raises ``BusyError`` (``locked``)."""
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            take_lock(folder, _PATIENCE)
+        except BlockingIOError as error:
+            raise BusyError(
+                "another sync or seed of this root is running",
+                code="locked",
+                path=root / LOCK_NAME,
+                hint="Nothing was written. Try again when it has ended.",
+            ) from error
+        yield
+    finally:
+        os.close(folder)
+
+
+def read_records(root: Path) -> tuple[SyncRecords, str | None]:
+    """The records of a root, and what to know of a file that is not whole."""
+    path = root / LOCK_NAME
+    try:
+        said = json.loads(read_bounded(path, _LIMIT, follow_symlink=False))
+        return {
+            (name, part): _record(each) for name, parts in said["files"].items() for part, each in parts.items()
+        }, None
+    except UnreadableError as error:
+        if error.code == "missing":
+            return {}, None
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return {}, f"{path} cannot be read, so no change counts as an agent's until the next sync"
+
+
+def _record(said: dict[str, Any]) -> SyncRecord:
+    bullets = tuple(LastBullet(str(t), str(c), str(i), str(d), int(n)) for t, c, i, d, n in said["bullets"])
+    made = tuple(str(each) for each in said["made"])
+    return SyncRecord(str(said["path"]), bool(said["created"]), made, str(said["sha"]), bullets)
+
+
+def write_records(root: Path, records: SyncRecords) -> None:
+    """Put the records in the place of those that are there, if they are others."""
+    files: dict[str, dict[str, Any]] = {}
+    for (name, part), each in sorted(records.items()):
+        files.setdefault(name, {})[part] = {
+            "path": each.path,
+            "created": each.created,
+            "made": list(each.made),
+            "sha": each.sha,
+            "bullets": [list(bullet) for bullet in each.bullets],
+        }
+    path = root / LOCK_NAME
+    data = (json.dumps({"version": 1, "files": files}, ensure_ascii=False, indent=1) + "\n").encode()
+    if not files and not os.path.lexists(path):
+        return
+    if not (path.is_file() and path.read_bytes() == data):
+        replace_file(path, data, lasting=True, mode=0o600)

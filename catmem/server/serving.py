@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import h11
 import uvicorn
 from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
@@ -16,6 +18,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from catmem.errors import ConfigError
 from catmem.workspace import root as sockets
 
+LOG = logging.getLogger("catmem.server")
 CONNECTIONS = 512
 """Connections that may be open at once. Where they are, one on which nothing is asked makes room for the next."""
 _SECONDS_TO_END = 8
@@ -81,6 +84,20 @@ class HttpConnection(H11Protocol):
             oldest = min(silent, key=lambda each: (each.cycle is not None, each.begun))
             self.connections.discard(oldest)
             oldest.transport.abort()
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no HTTP, if no answer is on its way yet, and end the connection.
+
+        uvicorn's tries it in any state, and an application that answers a broken request fails: each a traceback.
+        """
+        LOG.info("%s %s", self.client[0] if self.client else "-", msg)
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            super().send_400_response(msg)
+        else:
+            self.transport.close()
 
 
 class HttpServer(uvicorn.Server):

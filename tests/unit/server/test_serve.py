@@ -19,7 +19,7 @@ from catmem.errors import ConfigError
 from catmem.resources import install_command
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.serving import HttpServer, listen, url_of
+from catmem.server.serving import HttpConnection, HttpServer, listen, url_of
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
@@ -147,7 +147,7 @@ def running(workspace, settings):
 
         async def serve():
             app = create_app(workspace, settings)
-            config = uvicorn.Config(app, http="h11", ws="none", lifespan="on", log_config=None, access_log=False)
+            config = uvicorn.Config(app, http=HttpConnection, ws="none", lifespan="on", log_config=None, access_log=False)
             made.append(HttpServer(config, ready.set, app.state.stopping.set))
             await made[0].serve(sockets=[listening])
 
@@ -202,4 +202,23 @@ def test_a_body_that_is_broken_off_is_a_line_in_the_log_and_no_error(root, caplo
     assert [(each.levelname, each.exc_info) for each in said] == [("INFO", None)]
     assert "POST /mem/write 0 " in said[0].getMessage()
     assert not [each for each in caplog.records if each.levelno > logging.INFO]
+    workspace.store.close()
+
+
+@pytest.mark.parametrize("path", ["/mem/write", "/mem/changes"])
+@pytest.mark.parametrize("pause", [0, 0.3], ids=["at once", "after the answer"])
+def test_a_bad_chunk_ends_the_connection_with_a_line_and_no_traceback(root, caplog, path, pause):
+    caplog.set_level(logging.INFO)
+    workspace = Workspace.open(root, search=False)
+    with running(workspace, ServerSettings(page=False)) as server:
+        with socket.create_connection(server, timeout=60) as client:
+            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+            client.sendall(head.encode() + (b"" if pause else b"zz\r\n"))
+            if pause:
+                assert client.recv(1_000).startswith(b"HTTP/1.1 4")
+                client.sendall(b"zz\r\n")
+            while client.recv(1_000):
+                pass
+    assert [each.getMessage() for each in caplog.records if "Invalid HTTP request" in each.getMessage()]
+    assert not [each for each in caplog.records if each.exc_info or each.levelno > logging.WARNING]
     workspace.store.close()

@@ -68,6 +68,7 @@ def create_app(
     app.state.endings = []
     if settings.page:
         app.state.overviews = Overviews(workspace)
+        app.state.remarks = {}
     return app
 
 

@@ -90,7 +90,7 @@ def test_a_whole_queue_with_one_key(window, server):
 def test_expire(window, server, by):
     window.open(FILE)
     do(window, "Expire", "Signs mail", by=by)
-    assert told(window).startswith("Expired in talk")
+    assert told(window).startswith("Changed in talk")
     assert window.entry("Signs mail").find_element("css selector", ".state").text == "expired"
     assert "expires" in fields_of(server, "Signs mail")[2]
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
 from catmem import clock
@@ -28,15 +28,13 @@ from catmem.plugins.page.formats import own_address, reference, title_of, with_q
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.recent_changes import can_be_undone, record_of
 from catmem.plugins.page.writing import (
-    Again,
+    TICK,
     FormAction,
-    FormRefusal,
     Redirect,
     SentForm,
     bad_form,
     done,
     nothing_ticked,
-    plainly,
     put,
     seen_text,
 )
@@ -45,7 +43,7 @@ from catmem.staleness.lineage import entry_in
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.history import parent_of, restore
-from catmem.workspace.profile_memory import Reading, seen_file
+from catmem.workspace.profile_memory import seen_file
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 
@@ -80,41 +78,20 @@ def edit_form(asked: PageRequest) -> Page:
             code="no_entry",
             hint="It was changed or removed since that link was made. The page of the file shows what there is.",
         )
-    # Not verified unless the person says so: a typo that is put right makes nothing true.
-    context = _form(asked.workspace, entity, file, EntryDraft.of(entry))
-    context |= {"base": file.revision or file.digest, "entry": entry, "where": entry.category}
-    back = own_address(asked.query.get("back", f"/page/files/{entity}"))
-    return Page("edit.html", {**context, "next": asked.query.get("next", ""), "back": back})
-
-
-def edit_again(sent: SentForm, refusal: FormRefusal) -> Page:
-    """The same with what the person typed; of an entry that is another one by now only the text, to be copied."""
-    file, where = seen_file(sent.workspace, *sent.named.split("/")), sent.get("where")
-    entry = entry_in(file.document, sent.get("entry"), where)
-    if entry is None:
-        return plainly("")(sent, refusal)
-    context = _form(sent.workspace, sent.named, file, EntryDraft.sent(sent.fields), refusal)
-    return Page("edit.html", {**context, "entry": entry, "where": where, "next": sent.get("next")})
-
-
-def add_again(sent: SentForm, refusal: FormRefusal) -> Page:
-    """The form of a new entry with what the person typed."""
-    file = seen_file(sent.workspace, *sent.named.split("/"))
-    return Page("add.html", _form(sent.workspace, sent.named, file, EntryDraft.sent(sent.fields), refusal))
-
-
-def _form(
-    workspace: Workspace, entity: str, file: Reading, draft: EntryDraft, refusal: FormRefusal | None = None
-) -> dict[str, Any]:
-    return {
-        **of_entity(entity),
-        "choices": choices(workspace, entity, file.document, draft),
-        "watched": [(entity, file.digest)],
-        "draft": draft,
-        "refusal": refusal,
-        "base": None if refusal is None else refusal.expected,
-        "op_id": None if refusal is None else refusal.op_id,
-    }
+    draft = EntryDraft.of(entry)  # not verified unless the person says so: a typo that is put right makes nothing true
+    return Page(
+        "edit.html",
+        {
+            **of_entity(entity),
+            "choices": choices(asked.workspace, entity, file.document, draft),
+            "watched": [(entity, file.digest)],
+            "draft": draft,
+            "base": file.revision or file.digest,
+            "entry": entry,
+            "next": asked.query.get("next", ""),
+            "back": own_address(asked.query.get("back", f"/page/files/{entity}")),
+        },
+    )
 
 
 def choices(workspace: Workspace, entity: str, document: Document, draft: EntryDraft) -> Choices:
@@ -323,9 +300,6 @@ def _way_back(sent: SentForm, entry: Entry | None) -> str:
 # --- what a person does with several entries of a file: all that are ticked, in one revision or not at all -----------
 
 
-TICK = "tick-"
-"""How the names of the boxes begin; behind it stands what differs, and the value is ``ID CATEGORY``."""
-
 SAYS = {"verify": "Verify", "expire": "Expire", "move": "Move", "remove": "Remove"}
 """What can be done with ticked entries, and what the button says."""
 
@@ -335,17 +309,15 @@ def action(name: str) -> FormAction:
     return partial(_answer, name)
 
 
-def again(name: str) -> Again:
-    """What shows the same form again that was refused: with the entries as they are now."""
-    return partial(_refused, name)
-
-
 def _answer(name: str, sent: SentForm) -> Redirect | Page:
     entries = _ticked(sent)
     if not entries:
         raise nothing_ticked()
     if name == "move" and "category" not in sent.fields:
-        return _page(name, sent, entries)
+        document, draft = seen_document(sent), EntryDraft()
+        offered = choices(sent.workspace, sent.named, document, draft)
+        context = {"sent": sent, "ticks": entries, "base": sent.expected, "draft": draft, "choices": offered}
+        return Page("ticked.html", {**of_entity(sent.named), **context})
     made = [operation for each in entries if (operation := _operation(name, sent, each)) is not None]
     back = with_query(sent.back, entry=None)
     return done(sent, put(sent, [jsonable(each) for each in made]), back) if made else Redirect(back)
@@ -367,33 +339,3 @@ def _ticked(sent: SentForm) -> list[Entry]:
         return []
     document = seen_document(sent)
     return [entry_meant(document, entry_id, where) for entry_id, _, where in named]
-
-
-def _refused(name: str, sent: SentForm, refusal: FormRefusal) -> Page:
-    """Those of the ticked entries that are as they were shown; the others are named."""
-    entries, gone = _ticked(sent), list[Entry]()
-    if refusal.since is not None:
-        now = sent.workspace.parse(sent.workspace.store.read(sent.named).data)
-        gone = [each for each in entries if entry_in(now, each.id, each.category) is None]
-    return _page(name, sent, [each for each in entries if each not in gone], gone, refusal)
-
-
-def _page(
-    name: str, sent: SentForm, ticks: list[Entry], gone: Sequence[Entry] = (), refusal: FormRefusal | None = None
-) -> Page:
-    """The ticked entries, with a button that does what was asked; for a move, also where to."""
-    workspace, draft = sent.workspace, EntryDraft.sent(sent.fields)
-    document = workspace.parse(workspace.store.read(sent.named).data)
-    context = {
-        **of_entity(sent.named),
-        "sent": sent,
-        "says": SAYS[name],
-        "ticks": ticks,
-        "gone": gone,
-        "refusal": refusal,
-        "base": sent.expected if refusal is None else refusal.expected,
-        "op_id": sent.get("op_id") if refusal is None else refusal.op_id,
-        "draft": draft,
-        "choices": choices(workspace, sent.named, document, draft) if name == "move" else None,
-    }
-    return Page("ticked.html", context)

@@ -9,13 +9,12 @@ from catmem.digest import bytes_digest
 from catmem.plugins.page.formats import beginning, diff_of, text_of
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.recent_changes import record_of
-from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, done
+from catmem.plugins.page.writing import Redirect, SentForm, done
 from catmem.store.contract import Revision, unknown_revision
 from catmem.workspace.changed_entries import words_of
 from catmem.workspace.history import adopt as adopt_now
 from catmem.workspace.history import parent_of
 from catmem.workspace.history import restore as restore_revision
-from catmem.workspace.workspace import Workspace
 
 _SIZE = 50
 _WORDS = 60
@@ -71,16 +70,9 @@ def _change(revision: Revision, sizes: Mapping[str, int]) -> int | None:
 
 def revision(asked: PageRequest) -> Page:
     """What a revision changed; with ``since`` in the query, what changed from that one to it."""
-    name = asked.path["revision"]
+    workspace, entity, name, since = asked.workspace, asked.named, asked.path["revision"], asked.query.get("since")
     if name == CHOSEN:
         name = asked.query.get("to", NOW)
-    return _revision(asked.workspace, asked.named, name, asked.query.get("since"))
-
-
-def _revision(
-    workspace: Workspace, entity: str, name: str, since: str | None = None, refusal: FormRefusal | None = None
-) -> Page:
-    """One revision, or what is there now, with the way back to it; ``refusal`` tells why that was not gone."""
     store = workspace.store
     newest, record = store.head(entity), None if name == NOW else record_of(workspace, entity, name)
     if record is None and name != NOW:
@@ -104,7 +96,6 @@ def _revision(
             "way_back": diff_of(text_of(now.data), text_of(new)) if is_other else None,
             "base": base,
             "outside": base if record is None and now.revision is None else None,
-            "refusal": refusal,
             "watched": [(entity, now.digest)],
         },
     )
@@ -126,15 +117,3 @@ def adopt(sent: SentForm) -> Redirect:
     return Redirect(
         f"/page/history/{entity}", [(entity, adopt_now(sent.workspace, entity, expected=sent.seen, seen=True))]
     )
-
-
-def again(sent: SentForm, refusal: FormRefusal) -> Page:
-    """What the form was on: the revision, and what it differs in from what is there by now."""
-    store, entity = sent.workspace.store, sent.named
-    now, head = store.read(entity), store.head(entity)
-    newest = NOW if head is None else head.revision
-    name = sent.path.get("revision", newest)
-    if name == newest:
-        # It was on what others wrote. A refused write takes that over all the same: then it is the newest revision.
-        name = NOW if now.revision is None else newest
-    return _revision(sent.workspace, entity, name, refusal=refusal)

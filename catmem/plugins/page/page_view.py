@@ -1,13 +1,15 @@
-"""A view as an answer: for people only, made in a worker thread, and not sent again to a browser that has it."""
+"""A view as an answer: for people only, and made in a worker thread."""
 
 from __future__ import annotations
 
+import hmac
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+import re
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 from starlette.requests import Request
@@ -19,12 +21,11 @@ from catmem.envelopes.tokens import Caller, caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.model.document import Entry
 from catmem.names import TARGETS
-from catmem.plugins.page.csrf import Visit, naming, remember, token_of, visit_of
 from catmem.plugins.page.formats import DID, own_address, with_query
-from catmem.plugins.page.recent_changes import recent_change
+from catmem.plugins.page.recent_changes import recent_changes
 from catmem.plugins.page.rendering import rendered, theme_of
 from catmem.server.guard import in_thread
-from catmem.server.requests import OF_THE_BODY, Field, bad_parameter, is_known, read_values
+from catmem.server.requests import OF_THE_BODY, Field, bad_parameter, read_values
 from catmem.workspace.history import entity_of
 from catmem.workspace.overview import Overviews
 from catmem.workspace.workspace import Workspace
@@ -39,7 +40,10 @@ OWN_REFERRER = {"Referrer-Policy": "same-origin"}
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """What a person asked to see. ``path`` are the parts of the address, ``query`` what stands behind its ``?``."""
+    """What a person asked to see. ``path`` are the parts of the address, ``query`` what stands behind its ``?``.
+
+    ``remarks`` are what the last writes said, by ``ENTITY@REVISION``.
+    """
 
     workspace: Workspace
     caller: Caller
@@ -47,6 +51,7 @@ class PageRequest:
     path: Mapping[str, str]
     query: Mapping[str, str]
     overviews: Overviews
+    remarks: dict[str, Sequence[str]]
 
     @property
     def named(self) -> str:
@@ -117,7 +122,9 @@ def reading(view: PageView, *takes: str) -> Callable[[Request], Awaitable[Respon
             status, html = await in_thread(request, _made, request, view, asked, visit)
         except Exception as error:  # noqa: BLE001 - answered as every error of the server is, and logged there
             return error_page(request, error)
-        answer = _answer(request, status, html)
+        # A page is made anew each time, also on the way back; which one depends on who asks and on light or dark.
+        headers = {"Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization", **OWN_REFERRER}
+        answer = Response(html, status, headers, "text/html")
         if visit is not None:
             remember(visit, request, answer)
         return answer
@@ -132,14 +139,16 @@ def asked_of(request: Request) -> PageRequest:
         message, hint = _for_people(caller)
         raise RequestError(message, code="people_only", hint=hint)
     state = request.app.state
-    return PageRequest(
-        state.workspace, caller, request.url.path, request.path_params, request.query_params, state.overviews
-    )
+    shared = state.overviews, state.remarks
+    return PageRequest(state.workspace, caller, request.url.path, request.path_params, request.query_params, *shared)
 
 
 def _made(request: Request, view: PageView, asked: PageRequest, visit: Visit | None) -> tuple[int, bytes]:
     page = view(asked)
-    said: dict[str, Any] = {"link": asked.link, "done": recent_change(asked.workspace, asked.query.get(DID))}
+    said: dict[str, Any] = {
+        "link": asked.link,
+        "done": recent_changes(asked.workspace, asked.query.get(DID), asked.remarks),
+    }
     if visit is not None:
         query = f"?{request.url.query}" if request.url.query else ""
         said |= {"csrf": token_of(visit, asked.caller), "back": own_address(f"{asked.address}{query}")}
@@ -154,7 +163,7 @@ def in_html(request: Request, page: Page, here: str, said: Mapping[str, Any]) ->
         "root_name": workspace.root.name,
         "theme": theme_of(request),
         "waiting": _waiting(workspace),
-        "operation_id": naming(workspace),
+        "operation_id": secrets.token_hex,
     }
     return rendered(page.template, {**said, **page.context, **own})
 
@@ -169,14 +178,53 @@ def _waiting(workspace: Workspace) -> int:
     return found
 
 
-def _answer(request: Request, status: int, html: bytes) -> Response:
-    """The answer with its tag; 304 for a page that the browser has just so."""
-    tag = f'"{blake2b(html, digest_size=16).hexdigest()}"'
-    # What is shown depends on the cookie that remembers light or dark, and on who asks.
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Cookie, Authorization", **OWN_REFERRER}
-    if status == 200 and is_known(request.headers.get("if-none-match"), tag):  # noqa: PLR2004
-        return Response(status_code=304, headers=headers)
-    return Response(html, status, headers, "text/html")
+# --- whose form it is ------------------------------------------------------------------------------------------------
+# A form holds a digest of a cookie that no other site can read, and of who asked; and a name for its write, so that a
+# double click is one write.
+
+COOKIE = "catmem_form"
+_KEY = secrets.token_bytes(32)
+_COOKIE = re.compile(r"[A-Za-z0-9_-]{43}")
+
+
+class Visit(NamedTuple):
+    """A browser: its cookie, and whether it has yet to get it."""
+
+    cookie: str
+    is_new: bool
+
+
+def visit_of(request: Request) -> Visit:
+    """The browser that sent a request; a new cookie for one that has none, or none of ours."""
+    cookie = request.cookies.get(COOKIE, "")
+    is_new = _COOKIE.fullmatch(cookie) is None
+    return Visit(secrets.token_urlsafe(32) if is_new else cookie, is_new)
+
+
+def remember(visit: Visit, request: Request, answer: Response) -> None:
+    """Give a browser its cookie, if it has none yet."""
+    if visit.is_new:
+        is_https = request.url.scheme == "https"
+        answer.set_cookie(COOKIE, visit.cookie, path="/", httponly=True, samesite="strict", secure=is_https)
+
+
+def token_of(visit: Visit, caller: Caller) -> str:
+    """What a form says that is shown in this browser to this person."""
+    return _digest(visit.cookie, caller.agent, caller.label)
+
+
+def is_own(given: str, visit: Visit, caller: Caller) -> bool:
+    """Whether a form that says this was shown in this browser to this person."""
+    return not visit.is_new and hmac.compare_digest(given.encode(), token_of(visit, caller).encode())
+
+
+def operation_of(given: str, address: str) -> str:
+    """The ``op_id`` of what was sent: buttons of one form that lead to several addresses are several writes."""
+    return _digest(given, address)
+
+
+def _digest(*parts: str) -> str:
+    return hmac.digest(_KEY, json.dumps(parts).encode(), "sha256").hex()[:40]
 
 
 # --- errors, and who is not let in -----------------------------------------------------------------------------------
@@ -233,11 +281,8 @@ def _without_token(request: Request) -> tuple[str, str]:
 
 def _for_people(agent: Caller) -> tuple[str, str]:
     """Why the page is not for the holder of this token, and what the token is good for."""
-    if agent.scope == "metrics":
-        whose, may = "for metrics", "It reads /metrics and nothing else"
-    else:
-        writes = ", and writes what that may" if agent.may_write else " and writes nothing"
-        whose = f"that of the agent {agent.agent}"
-        may = f"A program reads with it what the profile {agent.profile} sees{writes}, below /mem and /prompt"
-    hint = f"{may}. The page wants the token of a person: {_MAKES_ONE}"
+    is_metrics = agent.scope == "metrics"
+    whose = "for metrics" if is_metrics else f"that of the agent {agent.agent}"
+    where = "/metrics" if is_metrics else f"/mem and /prompt, as the profile {agent.profile}"
+    hint = f"A program uses it at {where}. The page wants the token of a person: {_MAKES_ONE}"
     return f"the page is for people, and this token is {whose}", hint

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.names import category_name
-from catmem.plugins.page.entries_page import TICK, in_field
+from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.formats import Paged, paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
-from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, nothing_ticked, plainly, refuse_partly
+from catmem.plugins.page.writing import TICK, Redirect, SentForm, nothing_ticked, refuse_partly
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal, proposal, proposals
 from catmem.staleness.due import Due, DueState
@@ -29,7 +29,6 @@ _QUEUE = "/proposals"
 _SIZE = 25
 _MOST_TEXT, _MOST_CHANGES = 4_000, 10
 """Characters and changes of a proposal that the list shows whole."""
-_OF_MANY = {"alone": None, "words": None, "proposed": None, "reason": "", "refusal": None, "long": ()}
 
 
 def all_proposals(asked: PageRequest) -> Page:
@@ -42,7 +41,7 @@ def all_proposals(asked: PageRequest) -> Page:
     narrowed = {"profiles": profiles, "profile": name, "categories": categories, "category": slug}
     # Nothing is decided on in the list that it does not show to the letter.
     long = {each.id for each in chosen if _size(each) > _MOST_TEXT or len(each.changes) > _MOST_CHANGES}
-    context = {**_OF_MANY, **narrowed, "total": len(found), "problems": unreadable, "long": long}
+    context = {**narrowed, "alone": None, "words": None, "total": len(found), "problems": unreadable, "long": long}
     return _page(asked.workspace, paged(chosen, asked.page, _SIZE), context)
 
 
@@ -52,16 +51,9 @@ def _size(found: Proposal) -> int:
 
 def one_proposal(asked: PageRequest) -> Page:
     """A proposal, also one that was decided. Raises ``UnknownNameError``."""
-    return _one(asked.workspace, asked.path["id"])
-
-
-def _one(workspace: Workspace, name: str, refusal: FormRefusal | None = None, typed: SentForm | None = None) -> Page:
-    """The same; ``refusal`` tells why a form was refused, ``typed`` is what the person had written into it."""
-    found = proposal(workspace, name)
-    context = {"alone": found, "refusal": refusal, "total": 0, "problems": (), "proposed": _words(found), "long": ()}
-    context["words"] = context["proposed"] if typed is None else typed.get("content") or context["proposed"]
-    context["reason"] = "" if typed is None else typed.get("reason")
-    return _page(workspace, paged([found], 1, 1), context)
+    found = proposal(asked.workspace, asked.path["id"])
+    context = {"alone": found, "words": _words(found), "total": 0, "problems": (), "long": ()}
+    return _page(asked.workspace, paged([found], 1, 1), context)
 
 
 def _page(workspace: Workspace, some: Paged, context: Mapping[str, Any]) -> Page:
@@ -90,14 +82,6 @@ def approve(sent: SentForm) -> Redirect:
 def reject(sent: SentForm) -> Redirect:
     """Close what is ticked, for the reason that the person gave."""
     return _each(sent, "rejected")
-
-
-def again(sent: SentForm, refusal: FormRefusal) -> Page:
-    """One that could not be decided as it is now, with what the person typed; of several only why."""
-    names = _ticked(sent)
-    if len(names) == 1:
-        return _one(sent.workspace, names[0], refusal, sent)
-    return plainly("Send it again" if refusal.error.code == "foreign_form" else "")(sent, refusal)
 
 
 def _each(sent: SentForm, verdict: str) -> Redirect:

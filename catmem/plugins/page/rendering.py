@@ -55,7 +55,7 @@ def environment() -> Environment:
     made.filters |= {"field": escape, "plural": plural}
     made.globals |= {"static": static_address, "bar_of": formats.bar_of, "proposal_of": proposal_of}
     # What a page for a caller who may write has besides; no other page has a form that writes.
-    made.globals |= {"csrf": "", "back": "/", "done": None, "waiting": 0}
+    made.globals |= {"csrf": "", "back": "/", "done": (), "waiting": 0}
     # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.
     made.globals |= {"watched": (), "stranger": False}
     return made

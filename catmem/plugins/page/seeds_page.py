@@ -14,7 +14,7 @@ from catmem.model.version import Conflict
 from catmem.names import FILE_NAMES
 from catmem.plugins.page.formats import DIFF_LINES, Diff, diff_of
 from catmem.plugins.page.page_view import Page, PageRequest
-from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, bad_form
+from catmem.plugins.page.writing import Redirect, SentForm, bad_form, refuse_partly
 from catmem.seeding.applying import file_is_due
 from catmem.seeding.plan import SeedPlan, seed_order
 from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow, conflict_id
@@ -87,14 +87,7 @@ def seeds_of(asked: PageRequest) -> Page:
     return _page(asked.workspace, source, None, asked.query.get("resolve", ""))
 
 
-def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown again
-    workspace: Workspace,
-    source: str,
-    name: str | None,
-    resolve: str,
-    refusal: FormRefusal | None = None,
-    results: Sequence[SeedPlan] = (),
-) -> Page:
+def _page(workspace: Workspace, source: str, name: str | None, resolve: str) -> Page:
     """What a seed of ``name``, or of all that ``source`` seeds, would change by now."""
     is_one = name is not None
     targets = _targets(workspace, source, name)
@@ -112,14 +105,11 @@ def _page(  # noqa: PLR0913, PLR0917 - what is looked at, and why it is shown ag
             "files": [_file(each, plan, most) for each in found[:_MOST]],
             "more": len(found) - _MOST,
             "states": STATES,
-            "refusal": refusal,
-            "results": results,
             "watched": [
                 *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
                 *((entity, read.digest) for entity, read in plan.read.items()),
             ],
         },
-        status=409 if results else 200,
     )
 
 
@@ -160,15 +150,15 @@ def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-def apply(sent: SentForm) -> Redirect | Page:
-    """Seed the files that were chosen, from what is there now. What was refused is shown; the others are done."""
-    workspace, source, name, resolve = _asked(sent)
+def apply(sent: SentForm) -> Redirect:
+    """Seed the files that were chosen, from what is there now. What was refused is named; the others are done."""
+    workspace, source, resolve = sent.workspace, sent.get("source"), sent.get("resolve")
     chosen = {name.removeprefix(FIELD) for name in sent.fields if name.startswith(FIELD)}
     if not chosen:
         raise RequestError(
             "no file is chosen", code="nothing_chosen", hint="Nothing was written. Tick the files to be seeded."
         )
-    targets = _targets(workspace, source, name)
+    targets = _targets(workspace, source, sent.get("only") or None)
     files = {target: [each for each in targets if f"{each}/{target}" in chosen] for target in FILE_NAMES}
     if len(chosen) > sum(map(len, files.values())):
         raise bad_form("the form chooses a file that was not on its page")
@@ -177,16 +167,7 @@ def apply(sent: SentForm) -> Redirect | Page:
         for target, names in files.items()
         if names
     ]
-    if any(result.refused for result in results):
-        return _page(workspace, source, name, resolve, results=results)
     written = [(each.target, each.revision) for result in results for each in result.files]
+    refused = [each for result in results for each in result.refused]
+    refuse_partly([f"{each.target}: {each.error}" for each in refused], len(written), "seeded")
     return Redirect(urlsplit(sent.back).path, written)
-
-
-def again(sent: SentForm, refusal: FormRefusal) -> Page:
-    """What a seed would change by now."""
-    return _page(*_asked(sent), refusal)
-
-
-def _asked(sent: SentForm) -> tuple[Workspace, str, str | None, str]:
-    return sent.workspace, sent.get("source"), sent.get("only") or None, sent.get("resolve")

@@ -58,42 +58,35 @@ VIEWS = {
 _ENTRY = ("entry", "where", "next")
 _DRAFT = ("content", "category", "new_category", "expires", "domain")
 _MOVE = ("category", "new_category")
-_TICKED = f"{entries_page.TICK}*"
+_TICKED = f"{writing.TICK}*"
 _DECISIONS = ("choice-*", "words-*")
+_BRANCH = "/page/branches/{name}/{target}/{branch}"
+_HISTORY = "/page/history/{name}/{target}"
 
 CHANGES = {
     "/page/change/verify": change(entries_page.verify, *_ENTRY, says="Verify it"),
     "/page/change/expire": change(entries_page.expire, *_ENTRY, says="Let it expire"),
     "/page/change/remove": change(entries_page.remove, *_ENTRY, says="Remove it"),
-    "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", again=entries_page.edit_again),
-    "/page/change/add": change(entries_page.add, *_DRAFT, again=entries_page.add_again),
+    "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", says="Save"),
+    "/page/change/add": change(entries_page.add, *_DRAFT, says="Add it"),
     "/page/change/undo": change(entries_page.undo),
-    "/page/change/sort": change(sort_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", again=sort_page.again),
-    "/page/change/tidy": change(sort_page.settle, f"{sort_page.PAIR}*", again=sort_page.tidy),
-    "/page/change/promote": change(sort_page.propose, f"{sort_page.TAKE}*", again=sort_page.promote),
+    "/page/change/sort": change(sort_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", says="Sort ticked"),
+    "/page/change/tidy": change(sort_page.settle, f"{sort_page.PAIR}*", says="Tidy as chosen"),
+    "/page/change/promote": change(sort_page.propose, f"{sort_page.TAKE}*", says="Propose ticked"),
     **{
         f"/page/change/ticked/{name}": change(
-            entries_page.action(name),
-            _TICKED,
-            *_MOVE * (name == "move"),
-            again=entries_page.again(name),
+            entries_page.action(name), _TICKED, *_MOVE * (name == "move"), says=f"{says} what is ticked"
         )
-        for name in entries_page.SAYS
+        for name, says in entries_page.SAYS.items()
     },
-    **{
-        f"/page/change/proposals/{act.__name__}": change(act, _TICKED, "content", "reason", again=proposals_page.again)
-        for act in (proposals_page.approve, proposals_page.reject)
-    },
-    "/page/branches/{name}/{target}/{branch}/preview": change(
-        branches_page.preview, *_DECISIONS, again=branches_page.again
-    ),
-    "/page/branches/{name}/{target}/{branch}/merge": change(
-        branches_page.merge, *_DECISIONS, again=branches_page.again
-    ),
-    "/page/branches/{name}/{target}/{branch}/drop": change(branches_page.drop, again=branches_page.again),
-    "/page/change/seed": change(seeds_page.apply, "source", "only", "resolve", "file-*", again=seeds_page.again),
-    "/page/history/{name}/{target}/now/adopt": change(history_page.adopt, again=history_page.again),
-    "/page/history/{name}/{target}/{revision}/restore": change(history_page.restore, again=history_page.again),
+    "/page/change/proposals/approve": change(proposals_page.approve, _TICKED, "content", "reason", says="Approve"),
+    "/page/change/proposals/reject": change(proposals_page.reject, _TICKED, "content", "reason", says="Reject"),
+    f"{_BRANCH}/preview": change(branches_page.preview, *_DECISIONS, again=branches_page.again),
+    f"{_BRANCH}/merge": change(branches_page.merge, *_DECISIONS, again=branches_page.again),
+    f"{_BRANCH}/drop": change(branches_page.drop, again=branches_page.again),
+    "/page/change/seed": change(seeds_page.apply, "source", "only", "resolve", "file-*", says="Seed what was ticked"),
+    f"{_HISTORY}/now/adopt": change(history_page.adopt, says="Take it over"),
+    f"{_HISTORY}/{{revision}}/restore": change(history_page.restore, says="Restore it"),
 }
 """What a form changes, by the address that it is sent to, and the fields that it may have."""
 

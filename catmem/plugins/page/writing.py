@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -29,77 +31,104 @@ from catmem.errors import (
     StaleError,
     UnknownRevisionError,
 )
-from catmem.plugins.page.csrf import Visit, is_own, naming, operation_of, remember, token_of, visit_of
+from catmem.model.document import Document
 from catmem.plugins.page.formats import Diff, diff_of, own_address, text_of, with_query
-from catmem.plugins.page.page_view import OWN_REFERRER, Page, PageRequest, asked_of, error_page, in_html
-from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO
+from catmem.plugins.page.page_view import (
+    OWN_REFERRER,
+    Page,
+    PageRequest,
+    Visit,
+    asked_of,
+    error_page,
+    in_html,
+    is_own,
+    operation_of,
+    remember,
+    token_of,
+    visit_of,
+)
+from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO, record_of
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.requests import read_values, refuse_other_type, unforeseen
 from catmem.staleness.lineage import entry_in
 from catmem.store.contract import Revision, Snapshot
-from catmem.workspace.history import entity_of
+from catmem.workspace.history import entity_of, parent_of
+from catmem.workspace.seen_entry import rules_in
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import checked_expected, is_digest
 from catmem.writing.written import Written
 
 _MOST_SHOWN = 20
 _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
-_NOT_WRITTEN = "This was not written"
-
-
-class Since(NamedTuple):
-    """What became of a file since a person saw it.
-
-    ``now`` is the name of its revision, ``None`` for a text that has none. ``done`` are the revisions in between, the
-    newest first; ``more`` says that there are others. ``diff`` is ``None`` where it is unknown what was seen.
-    ``is_there`` says whether the entry of the form is still as it was; ``None`` for a form on none.
-    """
-
-    now: str | None
-    done: Sequence[Revision]
-    more: bool
-    diff: Diff | None
-    is_there: bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class FormRefusal:
-    """Why a form was refused. ``since`` is ``None`` unless it was for what changed.
+    """Why a form was refused, and what it says when it is sent again.
 
-    ``expected`` and ``op_id`` are what the form says when it is sent again: those of what is there now if that was the
-    reason, else the same as before.
+    ``expected`` is what it was made on, or what is there now where ``is_old``: it was refused for what changed. Then
+    ``done`` are the revisions in between, the newest first, and ``diff`` is what changed, since the newest text before
+    where it is unknown what was seen; ``outside`` says that something is in no revision yet. ``gone`` are the fields
+    that name an entry which is another one by now.
     """
 
     heading: str
     error: CatmemError
-    since: Since | None
     expected: str | None
     op_id: str | None
-
-    @property
-    def is_final(self) -> bool:
-        """Whether the entry that the form is on is another one by now: it cannot be sent again."""
-        return self.since is not None and self.since.is_there is False
+    is_old: bool = False
+    outside: bool = False
+    done: Sequence[Revision] = ()
+    diff: Diff | None = None
+    gone: frozenset[str] = frozenset()
 
 
 def refusal_of(sent: SentForm, error: Exception, status: int) -> FormRefusal:
     """What the page of a refused form says. Raises what reading the store raises."""
-    plain = plain_refusal(sent, error, status)
+    known = error if isinstance(error, CatmemError) else unforeseen()
+    is_conflict = status == 409  # noqa: PLR2004
+    heading = "It has changed in the meantime" if is_conflict else "This was not written"
+    plain = FormRefusal(heading, known, sent.expected, sent.fields.get("op_id"))
     if sent.entity is None or not isinstance(error, _OLD_VIEW):
         return plain
-    now = sent.workspace.store.read(sent.named)
-    base = now.revision or now.digest
-    if base == sent.expected:  # refused for what stands in the file, and not for an old view
-        return replace(plain, heading=_NOT_WRITTEN)
-    op_id = naming(sent.workspace)(sent.named, base, sent.address, sent.get("entry") or sent.get("about"))
-    return replace(plain, since=_since(sent, now), expected=base, op_id=op_id)
+    with suppress(CatmemError):  # what cannot be read has changed in no way that could be shown
+        now = sent.workspace.store.read(sent.named)
+        base = now.revision or now.digest
+        if base == sent.expected:  # refused for what stands in the file, and not for an old view
+            return replace(plain, heading="This was not written")
+        seen = seen_text(sent.workspace, sent.named, sent.expected)
+        before = _newest_before(sent, now) if seen is None else seen
+        log = sent.workspace.store.log(sent.named)
+        later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
+        # Without a known beginning only the newest is sure to have come after it.
+        done = islice((each for each in later if not each.is_branch), _MOST_SHOWN if seen is not None else 1)
+        return replace(
+            plain,
+            expected=base,
+            op_id=None,
+            is_old=True,
+            outside=now.revision is None,
+            done=list(done),
+            diff=None if before is None else diff_of(text_of(before), text_of(now.data)),
+            gone=_gone(sent, sent.workspace.parse(now.data)),
+        )
+    return plain
 
 
-def plain_refusal(sent: SentForm, error: Exception, status: int) -> FormRefusal:
-    """The same without a look at the store: the form as it was sent."""
-    known = error if isinstance(error, CatmemError) else unforeseen()
-    heading = "It has changed in the meantime" if status == 409 else _NOT_WRITTEN  # noqa: PLR2004
-    return FormRefusal(heading, known, None, sent.expected, sent.fields.get("op_id"))
+def _newest_before(sent: SentForm, now: Snapshot) -> bytes | None:
+    """The newest text in the history that is another one than what is there now."""
+    store, newest = sent.workspace.store, sent.workspace.store.head(sent.named)
+    if newest is not None and now.revision is not None:
+        newest = record_of(sent.workspace, sent.named, parent_of(newest))
+    return None if newest is None else store.read(sent.named, newest.revision).data
+
+
+def _gone(sent: SentForm, document: Document) -> frozenset[str]:
+    """The fields of a form that name an entry which a document has not."""
+    named = {name: value.partition(" ")[::2] for name, value in sent.fields.items() if name.startswith(TICK)}
+    if "entry" in sent.fields:
+        named["entry"] = sent.get("entry"), sent.get("where")
+    return frozenset(name for name, (entry, where) in named.items() if entry_in(document, entry, where) is None)
 
 
 def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes | None:
@@ -118,19 +147,36 @@ def seen_text(workspace: Workspace, entity: str, expected: str | None) -> bytes 
         return None
 
 
-def _since(sent: SentForm, now: Snapshot) -> Since:
-    workspace, entity = sent.workspace, sent.named
-    seen = seen_text(workspace, entity, sent.expected)
-    log = workspace.store.log(entity)
-    if seen is None:
-        done = list(islice(log, 1))  # without a known beginning, only the newest is sure to have come after it
-    else:
-        later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
-        done = list(islice((each for each in later if not each.is_branch), _MOST_SHOWN + 1))
-    is_there = entry_in(workspace.parse(now.data), sent.get("entry"), sent.get("where")) is not None
-    diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
-    return Since(
-        now.revision, done[:_MOST_SHOWN], len(done) > _MOST_SHOWN, diff, is_there if "entry" in sent.fields else None
+TICK = "tick-"
+"""How the names of the boxes begin; behind it stands what differs, and the value is ``ID CATEGORY``."""
+TYPED = {
+    "content": "Text",
+    "category": "Category",
+    "new_category": "New category",
+    "expires": "Holds until",
+    "domain": "Domain",
+    "reason": "Reason",
+}
+"""What a person types into forms, and what it is called where a form is shown again."""
+
+
+def refused_page(sent: SentForm, refusal: FormRefusal, says: str) -> Page:
+    """Why a form was refused, with what the person typed, to be sent again or, where it cannot be, to be copied."""
+    fields = {name: value for name, value in sent.fields.items() if name not in {*OF_EVERY_FORM, *refusal.gone}}
+    typed = {name: value for name, value in fields.items() if name in TYPED or name.startswith("new-")}
+    is_final = "entry" in refusal.gone or refusal.error.code == "partly_decided"
+    if refusal.gone and not any(name.startswith(TICK) for name in fields):
+        is_final = True
+    return Page(
+        "refused.html",
+        {
+            "refusal": refusal,
+            "sent": sent,
+            "says": says,
+            "can_send": bool(says) and not is_final,
+            "typed": [(name, TYPED.get(name, TYPED["new_category"]), value) for name, value in typed.items()],
+            "kept": {name: value for name, value in fields.items() if name not in typed},
+        },
     )
 
 
@@ -138,6 +184,7 @@ def _since(sent: SentForm, now: Snapshot) -> Since:
 
 
 _MOST_FIELDS = 2_000
+_MOST_REMARKS = 256
 _SECONDS = 5.0
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -180,11 +227,13 @@ class SentForm(PageRequest):
 class Redirect(NamedTuple):
     """What was done, and where to go: ``address`` may have a query and the id of a place on the page.
 
-    ``written`` are entities, each with its new revision, ``None`` where nothing had to be written.
+    ``written`` are entities, each with its new revision, ``None`` where nothing had to be written. ``remarks`` are what
+    to know of the write.
     """
 
     address: str
     written: Sequence[tuple[str, str | None]] = ()
+    remarks: Sequence[str] = ()
 
 
 FormAction: TypeAlias = Callable[[SentForm], Redirect | Page]
@@ -201,9 +250,8 @@ def writing(
 ) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of an action. ``takes`` are the fields of its forms beside ``OF_EVERY_FORM``.
 
-    A ``*`` at the end of one stands for any end.
-    A form that is refused is shown again by ``again``; by default on a page of its own, with all of its fields and a
-    button that ``says`` what it does. Without either the page tells why, and offers nothing.
+    A ``*`` at the end of one stands for any end. A form that is refused is shown again with all of its fields and a
+    button that ``says`` what it does, or by ``again``. Without either the page tells why, and offers nothing.
     """
 
     async def endpoint(request: Request) -> Response:
@@ -219,8 +267,14 @@ def writing(
             if isinstance(did, Page):
                 return await _shown(request, visit, sent, did)
         except Exception as error:  # noqa: BLE001 - the same, with the form
-            return await _refused(request, visit, sent, error, again or plainly(says))
-        return RedirectResponse(_done_address(did), 303, OWN_REFERRER)
+            return await _refused(request, visit, sent, error, again or partial(refused_page, says=says))
+        written = [f"{entity}@{revision}" for entity, revision in did.written if revision is not None]
+        if written and did.remarks:
+            sent.remarks[written[0]] = did.remarks
+            if len(sent.remarks) > _MOST_REMARKS:
+                del sent.remarks[next(iter(sent.remarks))]
+        address = with_query(did.address, did=" ".join(written[:MOST]) or NOTHING_TO_DO)
+        return RedirectResponse(address, 303, OWN_REFERRER)
 
     return endpoint
 
@@ -258,7 +312,10 @@ def done(sent: SentForm, written: Written, address: str | None = None) -> Redire
                 found=now.revision or now.digest,
                 hint="If what it wrote is gone and shall be there again, send it on what is there now.",
             )
-    return Redirect(sent.back if address is None else address, [(written.entity, revision)])
+    rules = rules_in([entry.body for entry in written.entries])
+    withheld = [f"Prompts withhold it: {', '.join(rules)}"] if rules else []
+    remarks = () if written.repeated else (*written.warnings, *written.notes, *withheld)
+    return Redirect(sent.back if address is None else address, [(written.entity, revision)], remarks)
 
 
 def nothing_ticked(message: str = "no entry is ticked") -> RequestError:
@@ -303,7 +360,7 @@ async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
 def _sent(asked: PageRequest, fields: Mapping[str, str]) -> SentForm:
     path = asked.path
     return SentForm(
-        *(asked.workspace, asked.caller, asked.address, path, asked.query, asked.overviews),
+        *(asked.workspace, asked.caller, asked.address, path, asked.query, asked.overviews, asked.remarks),
         fields=fields,
         entity=f"{path['name']}/{path['target']}" if {"name", "target"} <= path.keys() else fields.get("entity"),
         expected=fields.get("expected"),
@@ -324,21 +381,16 @@ def _refuse_foreign(sent: SentForm, visit: Visit) -> None:
 # --- answers ---------------------------------------------------------------------------------------------------------
 
 
-def _done_address(did: Redirect) -> str:
-    written = [f"{entity}@{revision}" for entity, revision in did.written if revision is not None]
-    return with_query(did.address, did=" ".join(written[:MOST]) or NOTHING_TO_DO)
-
-
 async def _refused(request: Request, visit: Visit, sent: SentForm, error: Exception, again: Again) -> Response:
     """The page of a form that was refused: why, and the form with what the person typed."""
     plain = error_page(request, error)  # which also logs it, and tells who mends the store
     # The time of the request may be over, and that be the reason: showing it has a time of its own.
     request.scope[DEADLINE] = asyncio.get_running_loop().time() + _SECONDS
     try:
-        page = await in_thread(request, _shown_again, sent, error, plain.status_code, again)
+        page = await in_thread(request, lambda: again(sent, refusal_of(sent, error, plain.status_code)))
         answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
-    except RequestError:
-        return plain  # too busy for more than the reason
+    except CatmemError:
+        return plain  # too busy for more than the reason, or what the form is about cannot be read
     answer.headers.update({name: plain.headers[name] for name in ("retry-after",) if name in plain.headers})
     return answer
 
@@ -351,25 +403,5 @@ async def _shown(request: Request, visit: Visit, sent: SentForm, page: Page) -> 
     return answer
 
 
-def _shown_again(sent: SentForm, error: Exception, status: int, again: Again) -> Page:
-    try:
-        return again(sent, refusal_of(sent, error, status))
-    except CatmemError:  # what the form is about cannot be read, so there is nothing to send it again to
-        return plainly("")(sent, plain_refusal(sent, error, status))
-
-
 OF_EVERY_FORM = ("csrf", "back", "entity", "expected", "op_id")
 """The fields that every form of the page may have."""
-_OF_THE_FORM = frozenset({"csrf", "entity", "expected", "op_id", "back"})
-_TYPED = frozenset({"content"})
-
-
-def plainly(says: str) -> Again:
-    """A page with every field of the form: what a person types in sight, the rest as it was."""
-
-    def again(sent: SentForm, refusal: FormRefusal) -> Page:
-        kept = {name: value for name, value in sent.fields.items() if name not in _OF_THE_FORM | _TYPED}
-        typed = {name: value for name, value in sent.fields.items() if name in _TYPED}
-        return Page("refused.html", {"refusal": refusal, "sent": sent, "says": says, "kept": kept, "typed": typed})
-
-    return again

@@ -147,7 +147,9 @@ def running(workspace, settings):
 
         async def serve():
             app = create_app(workspace, settings)
-            config = uvicorn.Config(app, http=HttpConnection, ws="none", lifespan="on", log_config=None, access_log=False)
+            config = uvicorn.Config(
+                app, http=HttpConnection, ws="none", lifespan="on", log_config=None, access_log=False
+            )
             made.append(HttpServer(config, ready.set, app.state.stopping.set))
             await made[0].serve(sockets=[listening])
 
@@ -210,15 +212,17 @@ def test_a_body_that_is_broken_off_is_a_line_in_the_log_and_no_error(root, caplo
 def test_a_bad_chunk_ends_the_connection_with_a_line_and_no_traceback(root, caplog, path, pause):
     caplog.set_level(logging.INFO)
     workspace = Workspace.open(root, search=False)
-    with running(workspace, ServerSettings(page=False)) as server:
-        with socket.create_connection(server, timeout=60) as client:
-            head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
-            client.sendall(head.encode() + (b"" if pause else b"zz\r\n"))
-            if pause:
-                assert client.recv(1_000).startswith(b"HTTP/1.1 4")
-                client.sendall(b"zz\r\n")
-            while client.recv(1_000):
-                pass
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with (
+        running(workspace, ServerSettings(page=False)) as server,
+        socket.create_connection(server, timeout=60) as client,
+    ):
+        client.sendall(head.encode() + (b"" if pause else b"zz\r\n"))
+        if pause:
+            assert client.recv(1_000).startswith(b"HTTP/1.1 4")
+            client.sendall(b"zz\r\n")
+        while client.recv(1_000):
+            pass
     assert [each.getMessage() for each in caplog.records if "Invalid HTTP request" in each.getMessage()]
     assert not [each for each in caplog.records if each.exc_info or each.levelno > logging.WARNING]
     workspace.store.close()

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from catmem.envelopes.tokens import new_token
-from catmem.plugins.page.csrf import COOKIE
+from catmem.plugins.page.page_view import COOKIE
 from catmem.plugins.page.site import CHANGES
 from tests.together import together
 from tests.unit.server.page.changing import TEXT, root, served, text_of

@@ -93,7 +93,7 @@ def test_a_restore_that_was_undone_is_no_success_when_it_is_sent_again(client, w
     assert answer.status_code == 409
     assert "This form was sent before, and wrote revision 3" in told(answer)
     assert text_of(workspace) == SECOND
-    assert sent(client, Forms(answer.text).named("Restore revision 1")).status_code == 303
+    assert sent(client, Forms(answer.text).named("Restore it")).status_code == 303
     assert text_of(workspace) == FIRST
 
 
@@ -104,7 +104,7 @@ def test_where_somebody_wrote_meanwhile_the_difference_is_shown_and_the_second_s
     assert answer.status_code == 409
     assert text_of(workspace) != FIRST
     assert "came in between" in told(answer)
-    assert sent(client, Forms(answer.text).named("Restore revision 1")).status_code == 303
+    assert sent(client, Forms(answer.text).named("Restore it")).status_code == 303
     assert text_of(workspace) == FIRST
 
 

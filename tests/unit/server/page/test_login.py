@@ -43,9 +43,9 @@ def test_a_browser_is_told_what_a_person_needs(at_the_door):
 
 
 TOLD = [
-    ("agent", "the agent neo", "what the profile neo sees, and writes what that may"),
-    ("reader", "the agent boss", "what the profile boss sees and writes nothing"),
-    ("metrics", "for metrics", "It reads /metrics and nothing else"),
+    ("agent", "the agent neo", "/mem and /prompt, as the profile neo"),
+    ("reader", "the agent boss", "/mem and /prompt, as the profile boss"),
+    ("metrics", "for metrics", "at /metrics"),
 ]
 
 

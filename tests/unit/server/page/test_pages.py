@@ -107,21 +107,10 @@ def assert_well_made(made):
     assert len(made.all("table")) == len(made.all("caption"))
 
 
-@together("address", ["/", "/page/queue", "/page/files/neo/user", "/page/search?q=calls"])
-def test_a_page_that_the_browser_has_is_not_sent_again(client, address):
-    first = client.get(address)
-    again = client.get(address, headers={"If-None-Match": f'"other", W/{first.headers["etag"]}'})
-    assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", first.headers["etag"])
-    assert first.headers["cache-control"] == "private, no-cache"
-    assert client.get(address, headers={"If-None-Match": '"other"'}).status_code == 200
-
-
 def test_a_change_on_disk_is_on_the_next_page(client, workspace):
-    before = client.get("/page/files/boss/user")
+    assert client.get("/page/files/boss/user").headers["cache-control"] == "private, no-cache"
     workspace.add("boss", "Reads on trains.", category="talk")
-    after = client.get("/page/files/boss/user", headers={"If-None-Match": before.headers["etag"]})
-    assert after.status_code == 200
-    assert "Reads on trains." in after.text
+    assert "Reads on trains." in client.get("/page/files/boss/user").text
 
 
 def test_files_of_the_page_are_kept_by_the_browser_until_they_change(client):

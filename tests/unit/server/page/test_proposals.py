@@ -195,8 +195,8 @@ def test_a_stale_one_shows_three_sides_and_takes_no_yes(client, workspace):
     # The page that was open before says so too, with the words of the person.
     answer = sent(client, {**form, "action": "/page/change/proposals/approve"}, content="Mine.")
     assert answer.status_code == 409
-    assert "Now Prefers short answers, with pictures." in Markup(answer.text).text
-    assert Forms(answer.text).named("Reject")["fields"]["content"] == "Mine."
+    assert "another one by now" in Markup(answer.text).text
+    assert Forms(answer.text).named("Approve")["fields"]["content"] == "Mine."
     assert "Prefers long" not in text_of(workspace)
 
 
@@ -302,5 +302,5 @@ def test_several_of_a_form_that_this_server_did_not_show_are_sent_once_more(clie
     names = [reword(workspace), add(workspace, "Likes tea.")]
     answer = press(client, "approve", *names, csrf="odd")
     assert answer.status_code == 403
-    told(client, sent(client, Forms(answer.text).named("Send it again")))
+    told(client, sent(client, Forms(answer.text).named("Approve")))
     assert workspace.proposals() == []

@@ -53,10 +53,10 @@ def test_another_entry_changed(client, workspace):
     form = editing(client, workspace)
     workspace.replace("neo", "calls", content="No calls before nine.", actor="boss")
     made, forms = refused(sent(client, form))
-    assert "The entry is as you saw it, and the file around it changed" in made.text
+    assert "What the form is on is as you saw it, and the file around it changed" in made.text
     assert "Changed in talk by boss" in made.text
     assert "No calls before nine." in made.text
-    again = forms.named("Save on what is there now")
+    again = forms.named("Save")
     assert again["fields"]["content"] == TYPED
     assert text_of(workspace).count("Prefers short") == 1
     assert sent(client, again).status_code == 303
@@ -77,7 +77,7 @@ def test_the_entry_changed_or_is_gone(client, workspace, becomes):
         assert (becomes or "Removed from talk by person") in made.text
         assert not [each for each in again.all if (each["action"] or "").startswith("/page/change/")]
     made, _ = refused(sent(client, forms[0]))
-    assert "Your text, to be copied" in made.text
+    assert "Text, to be copied" in made.text
     assert revisions(workspace) == 2
 
 
@@ -125,7 +125,7 @@ def test_a_person_who_writes_on_an_old_page_is_asked_where_the_root_keeps_branch
         means(workspace, "before ten", "before nine")
         made, forms = refused(sent(client, form))
         assert "Never schedule calls before nine." in made.text
-        again = forms.named("Save on what is there now" if press is editing else "Verify it")
+        again = forms.named("Save" if press is editing else "Verify it")
         assert sent(client, again).status_code == 303
         assert not any(each.is_branch for each in workspace.store.branches("neo/user"))
     assert "before nine" in text_of(workspace)
@@ -150,9 +150,9 @@ def test_what_nobody_has_any_more_has_no_diff(tmp_path):
         form = editing(client, workspace)
         by_hand(workspace, "before ten", "before nine")
         made, forms = refused(sent(client, form))
-        assert "The entry is as you saw it" in made.text
+        assert "What the form is on is as you saw it" in made.text
         assert made.all("table") == []
-        assert sent(client, forms.named("Save on what is there now")).status_code == 303
+        assert sent(client, forms.named("Save")).status_code == 303
     assert "before nine" in text_of(workspace)
     assert entry(workspace, "long").body == TYPED
     workspace.store.close()
@@ -279,7 +279,7 @@ def test_what_was_typed_comes_back_as_it_was(client, workspace):
     workspace.add("neo", "More.", category="rules")
     for typed in (NASTY, "\nA line before it, and after\n\n", "&lt;b&gt; &amp;", "a\tb\x07c"):
         _, forms = refused(sent(client, form, content=typed))
-        assert forms.named("Save on what is there now")["fields"]["content"] == typed
+        assert forms.named("Save")["fields"]["content"] == typed
 
 
 # --- a secret ------------------------------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ def test_one_of_two_files_that_is_refused_is_told_and_the_other_is_written(clien
     workspace.store.commit("neo/user", None, lambda _: b"## Talk\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> on\n", Change())
     answer = sent(client, form)
     assert answer.status_code == 409
-    assert "ann/user was seeded: revision 1" in told(answer)
+    assert "The others were seeded: 1." in told(answer)
     assert locked(workspace) == []
 
 

@@ -169,5 +169,5 @@ def apply(sent: SentForm) -> Redirect:
     ]
     written = [(each.target, each.revision) for result in results for each in result.files]
     refused = [each for result in results for each in result.refused]
-    refuse_partly([f"{each.target}: {each.error}" for each in refused], len(written), "seeded")
+    refuse_partly([f"{each.name}: {each.error}" for each in refused], len(written), "seeded")
     return Redirect(urlsplit(sent.back).path, written)

@@ -29,14 +29,19 @@ if TYPE_CHECKING:
 PEOPLE = Path(__file__).parent / "people"
 _SEEN = ("p1", "p2", "p3")
 _RIGHT, _SURE_RIGHT, _SURE = 70, 90, 35
+_TAKEN, _TAKEN_RIGHT = 60, 85
 
 
 class Guessed(NamedTuple):
-    """A note that someone should read: whether its guess is right, is sure, and lets a right specialist read it."""
+    """A note that someone should read: whether its guess is right, is sure, and lets a right specialist read it.
+
+    ``taken``: ``--unsure`` takes the guess.
+    """
 
     right: bool
     sure: bool
     read: bool
+    taken: bool
 
 
 def run(options: Namespace) -> list[Result]:  # noqa: ARG001 - as all benchmarks
@@ -55,6 +60,8 @@ def run(options: Namespace) -> list[Result]:  # noqa: ARG001 - as all benchmarks
             _share(f"{notes}: guess sure", [each.sure for each in some], _SURE),
             _share(f"{notes}: sure and right, of the sure", [each.right for each in sure], _SURE_RIGHT),
             _share(f"{notes}: sure, and a right specialist reads it", [each.read for each in sure], None),
+            _share(f"{notes}: taken by --unsure", [each.taken for each in some], _TAKEN),
+            _share(f"{notes}: taken, and a right specialist reads it", [e.read for e in some if e.taken], _TAKEN_RIGHT),
         ]
     return rows
 
@@ -75,7 +82,8 @@ def guesses(folder: Path) -> Iterator[Guessed]:
                 shared = line.choice in kits()["shared"]
                 right = shared if wanted == "all" else not shared and not {*readers}.isdisjoint(wanted.split(","))
                 if wanted != "none":
-                    yield Guessed(right, line.sure, right or (shared and wanted != "all"))
+                    taken = line.choice in plan.categories and (line.sure or line.fair)
+                    yield Guessed(right, line.sure, right or (shared and wanted != "all"), taken)
 
 
 def _share(name: str, some: list[bool], limit: float | None) -> Result:

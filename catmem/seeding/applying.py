@@ -26,7 +26,7 @@ from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.matching import legible
-from catmem.writing.written import on_adoption, on_restoration, on_title
+from catmem.writing.written import notes_on, on_title
 
 UNREAD = "\ufffd"
 """What a file is taken to have held that could not be read: it is planned anew if it can be read by now."""
@@ -110,10 +110,9 @@ class _Applying:
         agent = plan.asked.actor or PERSON
         change = Change(op="seed", agent=agent, note=self._history_note(planned), on_drift=self.on_drift)
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
-        notes = [*on_restoration(snapshot), *(() if snapshot.adopted is None else (on_adoption(snapshot.adopted),))]
         title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
-        notes += [] if title is None else [title]
-        made = replace(made, revision=snapshot.revision if made.changes else None, notes=tuple(notes))
+        notes = (*notes_on(snapshot), *(() if title is None else (title,)))
+        made = replace(made, revision=snapshot.revision if made.changes else None, notes=notes)
         self.done.append(made)
         return made
 

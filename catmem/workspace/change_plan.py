@@ -27,6 +27,7 @@ from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.root import Root
 from catmem.workspace.stores import store_of_file
 from catmem.writing import gate
+from catmem.writing.written import notes_on
 
 
 class PlannedChange(Protocol):
@@ -115,6 +116,7 @@ class FileChange:
 
     ``about`` is what its maker knows of the entries. Of one that was written ``revision`` is the new one and
     ``restore`` the one before, where it is an entity; else ``backup`` is the copy of what it was, if one is kept.
+    ``notes`` tell what else the store did.
     """
 
     path: Path | None
@@ -126,6 +128,7 @@ class FileChange:
     revision: str | None = None
     restore: str | None = None
     backup: Path | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -151,7 +154,14 @@ class FileChange:
         said = {"path": self.name, "entity": self.entity, "changed": self.changes, "revision": self.revision}
         backup = None if self.backup is None else str(self.backup)
         about = {} if self.about is None else jsonable(self.about)
-        return {**said, "restore": self.restore, "backup": backup, **about, "warnings": list(self.warnings)}
+        return {
+            **said,
+            "restore": self.restore,
+            "backup": backup,
+            **about,
+            "warnings": self.warnings,
+            "notes": self.notes,
+        }
 
 
 def write_file(
@@ -163,9 +173,11 @@ def write_file(
     old, new = file.old, file.new
     if file.entity is not None:
         store = workspace.store
-        revision = gate.commit(workspace, file.entity, expected or bytes_digest(old), lambda _: new, change).revision
-        made = next(each for each in store.log(file.entity) if each.revision == revision)
-        return replace(file, revision=revision, restore=next(iter(made.parents), None))
+        done = gate.commit(workspace, file.entity, expected or bytes_digest(old), lambda _: new, change)
+        made = next(each for each in store.log(file.entity) if each.revision == done.revision)
+        # That the first text is in the history by now is said by what takes the write back.
+        notes = () if done.adopted == "1" else notes_on(done)
+        return replace(file, revision=made.revision, restore=next(iter(made.parents), None), notes=notes)
     if file.path is None:
         raise TypeError("a file of no entity has a path")
     backup, is_new = keep_copy(file.path, old) if keeps_copy else (None, False)

@@ -30,7 +30,7 @@ from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.gate import Attempt
 from catmem.writing.request import Asking, Request, checked_expected
-from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_restoration
+from catmem.writing.written import FileUsage, Written, crowded_out, notes_on
 
 
 def entity_of(workspace: Root, name: str) -> str:
@@ -241,7 +241,7 @@ def written_bytes(entity: str, made: Snapshot, old: bytes, new: bytes, limit: in
         after=text,
         entries=(),
         usage=FileUsage(size_of(text), limit),
-        notes=(*on_restoration(made), *((on_adoption(made.adopted),) if made.adopted else ())),
+        notes=notes_on(made),
         warnings=unmerged_warnings(entity, text),
         adopted=made.adopted,
     )

@@ -241,6 +241,11 @@ def on_adoption(revision: str) -> str:
     return f"another program changed the file before; that is revision {revision} of its history"
 
 
+def notes_on(done: Snapshot) -> tuple[str, ...]:
+    """What to know of a commit: what the store had to put right or to take in first."""
+    return (*on_restoration(done), *(() if done.adopted is None else (on_adoption(done.adopted),)))
+
+
 # --- room ----------------------------------------------------------------------------------------------------------
 
 _NAMED = 20

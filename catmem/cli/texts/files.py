@@ -96,6 +96,7 @@ def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChang
         if said or (each.changes and (plan.done or call.values.get("check"))):
             about = f": {said(each)}" if said else f" (revision {each.revision})" if each.revision else ""
             emit(printable(f"{each.entity or each.name}: {verb}{about}\n"))
+        say_all(each.notes)
         if each.backup is not None or (said and each.revision):
             say(taking_back(each))
     say_all(plan.notes)

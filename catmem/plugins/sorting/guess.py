@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
 from math import log, sqrt
+from typing import NamedTuple
 
 from catmem.search.query import FUNCTION_WORDS, fold, language_of, stem
 from catmem.workspace.init import kits
@@ -30,8 +31,18 @@ _USUAL_SIZE, _SIZE_TELLS = 100, 0.1
 """A category with many words finds one of them in more texts, so each counts a little less."""
 _SURE, _SURE_FOR_ALL = 3.0, 4.5
 """A guess so far ahead is sure: more than a word that no other category has, and two where all specialists read it."""
+_FAIR = 1.0
+"""A guess that is less ahead is weak: it is wrong as often as not, so that the entry stays where nobody looks."""
 _BESIDE_WORDLESS = 1.5
 """So much farther it has to be beside a category without words: that one is never guessed, right as it may be."""
+
+
+class Guess(NamedTuple):
+    """The likeliest categories; whether the first is ``sure``, or at least ``fair``: more likely than the others."""
+
+    categories: Sequence[str]
+    sure: bool
+    fair: bool
 
 
 class Guesser:
@@ -78,10 +89,10 @@ class Guesser:
                 rare *= max(_LEAST, log(number / said[term]) / log(number))
             self._worth[term] = {category: worth * rare for category, worth in worths.items()}
 
-    def of(self, text: str) -> tuple[list[str], bool]:
-        """The categories that share a word with the text, the likeliest first, and whether the first is sure.
+    def of(self, text: str) -> Guess:
+        """The categories that share a word with the text, the likeliest first.
 
-        It is if those are far behind that other specialists read, or without specialists all.
+        The first is sure if those are far behind that other specialists read, or without specialists all.
         """
         scores: defaultdict[str, float] = defaultdict(float)
         for term in sorted(terms(text)):
@@ -89,7 +100,7 @@ class Guesser:
                 scores[category] += worth * (_SELDOM if category in self._seldom else 1)
         found = sorted(scores, key=lambda each: (-scores[each], self._order[each]))
         if not found:
-            return [], False
+            return Guess([], sure=False, fair=False)
         readers = self._readers.get(found[0], self._everybody)
         others = [scores[each] for each in found[1:] if not readers or self._readers.get(each) != readers]
         ahead = scores[found[0]] - max(others, default=0.0)
@@ -97,7 +108,7 @@ class Guesser:
         sure = ahead > wanted * (_BESIDE_WORDLESS if self.wordless else 1)
         if not sure:  # What all read comes last: a slip there would be read by all.
             found.sort(key=lambda each: self._readers.get(each, self._everybody) == self._everybody)
-        return found, sure
+        return Guess(found, sure, ahead >= _FAIR)
 
 
 def terms(text: str) -> set[str]:

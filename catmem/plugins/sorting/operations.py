@@ -63,7 +63,9 @@ def sort(
         ),
     ] = None,
     yes: Annotated[bool, P("Take what is sure; all else stays, and what would be removed.")] = False,
-    unsure: Annotated[bool, P("As --yes, and take the best guess for the other entries too.")] = False,
+    unsure: Annotated[
+        bool, P("As --yes, and take the best guess for other entries too. What has none but a weak one stays.")
+    ] = False,
     dry_run: DryRun = False,
 ) -> Outcome:
     """Sort the entries without a category into sections, in one revision a file.

@@ -13,7 +13,7 @@ from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
-from catmem.plugins.sorting.guess import Guesser
+from catmem.plugins.sorting.guess import Guess, Guesser
 from catmem.plugins.sorting.suggestions import Suggestion, TidyEntry, suggestions
 from catmem.threats import SECRETS, BuiltinScanner, Threat, scan, scan_each
 from catmem.workspace.everywhere import list_everywhere
@@ -64,6 +64,8 @@ class SortLine:
     part: int = 0
     sure: bool = False
     """Whether its category is taken without a look: a label names it, or its words are far ahead of others."""
+    fair: bool = False
+    """Whether it is taken where a person takes guesses without a look: its words are ahead of others."""
     private: bool = False
     """Whether it has a secret or hostile text, which is shown to no program."""
     secret: bool = False
@@ -109,7 +111,7 @@ class Proposer:
         made = []
         for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
             body, place = entry.body, self._document.line(entry.start)
-            choice, likely, sure = self._categories(body, entry)
+            choice, likely, guess = self._categories(body, entry)
             marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
             rules = sorted({threat.rule for threat in found})
             secret = any(rule in SECRETS for rule in rules)
@@ -120,7 +122,7 @@ class Proposer:
             elif entry in same:
                 choice = DROP
                 marks.insert(0, f"the same as {same[entry]}")
-            new = SortLine(entry, place, number, body, choice, likely, tuple(marks), sure=sure)
+            new = SortLine(entry, place, number, body, choice, likely, tuple(marks), sure=guess.sure, fair=guess.fair)
             made.append(replace(new, private=bool(found), secret=secret))
         return tuple(made)
 
@@ -128,18 +130,20 @@ class Proposer:
         """A line for each part of a line that says ``split``; what is private, or has no sure guess, stays."""
         made = []
         for number, part in enumerate(parts_of(line.text), 1):
-            choice, likely, sure = self._categories(part, line.entry)
-            choice = line.into[number - 1] if line.into else choice if sure and not line.private else STAYS
+            choice, likely, guess = self._categories(part, line.entry)
+            choice = line.into[number - 1] if line.into else choice if guess.sure and not line.private else STAYS
             marks = line.marks if line.private else ()
-            made.append(replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=sure))
+            made.append(
+                replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=guess.sure)
+            )
         return tuple(made)
 
-    def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], bool]:
-        """The best guess, or that it stays; the nearest categories; and whether the guess is sure."""
+    def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], Guess]:
+        """The best guess, or that it stays; the nearest categories; and how sure the guess is."""
         label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
-        found, sure = self._guesser.of(body)
-        names = tuple(dict.fromkeys((*([label] if label else ()), *found)))[:_OTHERS]
-        return next(iter(names), STAYS), names, label is not None or sure
+        guess = self._guesser.of(body)
+        names = tuple(dict.fromkeys((*([label] if label else ()), *guess.categories)))[:_OTHERS]
+        return next(iter(names), STAYS), names, guess._replace(sure=label is not None or guess.sure)
 
     def _subjects(self, body: str) -> set[str]:
         """The categories that the parts of a text are of; of a text that is set in parts, as many as there are."""
@@ -147,7 +151,7 @@ class Proposer:
         if "\n" in body:
             return set(parts)
         guesses = [self._guesser.of(part) for part in parts] if len(parts) > 1 else []
-        return {found[0] for found, sure in guesses if sure}
+        return {guess.categories[0] for guess in guesses if guess.sure}
 
     def _said_before(self) -> dict[Entry, str]:
         """Of an entry that says just what another does: where that stands, in a section or earlier."""

@@ -129,7 +129,7 @@ class SortPlan:
         return as_text(self.lines, self.name, self.document.digest, self.categories)
 
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
-        """What is sure, with ``unsure`` the best guess of each other entry too.
+        """What is sure, with ``unsure`` the best guess of each other entry too, unless it is weak.
 
         What would be removed stays: no person looked at it. So does what looks hostile. With ``unseen``
         ``apply_sort`` notes that what it takes of these lines teaches nothing.
@@ -137,7 +137,7 @@ class SortPlan:
         lines = []
         for line in self.lines:
             choice = line.likely[0] if unsure and line.choice == DROP and line.likely else line.choice
-            takes = (line.sure or unsure) and choice not in ACTIONS
+            takes = (line.sure or (unsure and line.fair)) and choice not in ACTIONS
             lines.append(replace(line, choice=choice if takes else STAYS))
         return tuple(lines)
 

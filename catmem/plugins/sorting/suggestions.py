@@ -21,7 +21,11 @@ from catmem.writing.request import Operation
 
 WordKind: TypeAlias = Literal["word", "number", "time", "date"]
 
-_LEAST = 0.14  # what two texts have to share of what they hold
+_LEAST, _WORDS = (
+    0.2,
+    3,
+)  # what two texts have to share of what they hold, with so many words, or values that differ, or a denial
+_ENOUGH = 0.3  # or so much
 _COMMON = 30  # a word that more texts hold leads from none to another: so the time grows with their number alone
 _SERIES = 4, 0.7  # texts that are so alike to so many others are of a series, such as a log
 _UNLIKE_DAY, _UNLIKE_NUMBER, _DENIED = 1.5, 0.75, 1.0  # what a difference counts; of a number, each word beside it
@@ -91,9 +95,10 @@ def alike_pairs(texts: Sequence[str], most: int) -> list[Alike]:
     for first, second in _candidates(keys):
         shared = keys[first] & keys[second]
         more, unlike = _unlike(values[first], values[second], shared)
-        more += _DENIED * (denied[first] & shared != denied[second] & shared)
+        denies = denied[first] & shared != denied[second] & shared
+        more += _DENIED * denies
         score = (sum(weight[key] for key in shared) + more) / sqrt(held[first] * held[second])
-        if score >= _LEAST:
+        if score >= (_LEAST if unlike or denies or len(shared) >= _WORDS else _ENOUGH):
             raw = {word.key: word.raw for word in words[first]}
             rarest = sorted(shared, key=lambda key: (-weight[key], key))[:_NAMED]
             found.append(Alike(first, second, score, tuple(raw[key] for key in rarest), unlike))

@@ -515,6 +515,18 @@ def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_pa
     assert run("sort", "--unsure", "--read", "x", status=2).exit_code == 2
 
 
+def test_unsure_leaves_a_weak_guess_where_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    weak = "Likes the server quiet and the invoice short.\n"
+    put(tmp_path / "USER.md", f"Each invoice has a number, and VAT.\n§\n{weak}")
+    assert run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance").exit_code == 0
+    monkeypatch.chdir(tmp_path / "root")
+    assert "2  invoices ? | Likes the server" in run("sort", "-p", "orchestrator", "-t", "user").stdout
+    run("sort", "--unsure")
+    user = (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text()
+    assert user.startswith(f"{weak}\n## ")
+
+
 def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
     editor = """
         import sys

@@ -34,7 +34,7 @@ def shares(person, half):
     first = three = count = 0
     for category, entries in notes.by_category.items():
         for entry in entries[half::2]:
-            found, _ = guesser.of(entry.body)
+            found = guesser.of(entry.body).categories
             count += 1
             first += found[:1] == [category]
             three += category in found[:3]

@@ -50,7 +50,7 @@ def test_what_else_is_different_is_not_the_same(one, other):
         ("Retainer of Acme is 6,500 a month", "Acme pays a retainer of 6,000", ("6,500", "6,000")),
         ("Deploys on Fridays are fine", "Never deploy on Friday", None),
         ("Stand at the fair is booked for May", "At the fair we have a stand in June", ("May", "June")),
-        ("Das B\u00fcro ist am Montag geschlossen", "Am Montag haben die B\u00fcros nicht ge\u00f6ffnet", None),
+        ("Das B\u00fcro in Jena ist am Montag zu", "Am Montag haben die B\u00fcros in Jena nicht auf", None),
     ],
 )
 def test_two_texts_of_one_thing_are_found_with_the_values_that_differ(one, other, values):
@@ -60,7 +60,7 @@ def test_two_texts_of_one_thing_are_found_with_the_values_that_differ(one, other
 
 def test_rare_words_count_more_than_those_that_many_texts_have():
     texts = ["Server in Leeds", "Server in York", "Server in Derby", "Otter in Bath", "Otter in Hull"]
-    assert [each[:2] for each in alike_pairs(texts, 5)] == [(3, 4), (0, 1)]
+    assert [each[:2] for each in alike_pairs(texts, 5)] == [(3, 4)]
 
 
 @together(("many", "pairs"), [(4, 2), (5, 0)])

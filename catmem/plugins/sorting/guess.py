@@ -32,7 +32,7 @@ _USUAL_SIZE, _SIZE_TELLS = 100, 0.1
 _SURE, _SURE_FOR_ALL = 3.0, 4.5
 """A guess so far ahead is sure: more than a word that no other category has, and two where all specialists read it."""
 _FAIR = 1.0
-"""A guess that is less ahead is weak: it is wrong as often as not, so that the entry stays where nobody looks."""
+"""A guess that is less ahead is weak: it is wrong as often as not, so the entry stays where no person looks."""
 _BESIDE_WORDLESS = 1.5
 """So much farther it has to be beside a category without words: that one is never guessed, right as it may be."""
 

@@ -41,6 +41,11 @@ class Version(NamedTuple):
         """The id of an entry that says this."""
         return content_digest([self.body, self.tags])
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Where it stands, and the id."""
+        return self.category, self.id
+
     def says(self, other: Version) -> bool:
         """Whether the two are the same in category, body and tags."""
         return self[:3] == other[:3]

@@ -26,6 +26,7 @@ from catmem.proposals.proposal import (
     may_decide,
     proposal,
 )
+from catmem.seeding.lockfile import SeedFile
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change, Current
 from catmem.text import size_of
@@ -75,7 +76,8 @@ def approve(
     approval = _ApprovedText(workspace, found, actor, words)
     said = {"verdict": "approved", **({} if words is None else {"reworded": True})}
     done = _decide(workspace, found, said, actor, approval)
-    notes = () if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
+    notes = [] if words is None else [*_reworded(workspace, found, words, allow_secret=allow_secret)]
+    notes += [] if actor else _left_above(workspace, found, words)
     return replace(done, notes=(*warnings, *notes))
 
 
@@ -86,6 +88,23 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
     verdict = "withdrawn" if found.agent == actor else "rejected"
     done = _decide(workspace, found, {"verdict": verdict, **({"reason": reason} if reason else {})}, actor)
     return replace(done, notes=() if actor else tuple(_still_said(workspace, found)))
+
+
+def _left_above(workspace: Root, found: Proposal, words: str | None) -> Iterator[str]:
+    """How the source of a copy that was changed takes the change: an approval in a copy leaves it as it was."""
+    name, _, target = found.entity.partition("/")
+    records = SeedFile(workspace.root).read()[1].records.values()
+    seeded = {
+        (each.key, record.source) for record in records if record.target == found.entity for each in record.entries
+    }
+    for change in found.changes:
+        for source in sorted(source for key, source in seeded if change.before and key == change.before.key):
+            if change.after is None:
+                owner, which = source.split("/")[0], shlex.quote(str(change.before and change.before.body))
+                yield f"{source}, where it comes from, still has it: catmem remove -p {owner} -t {target} {which}"
+                continue
+            body = shlex.quote(change.after.body if words is None else words.strip())
+            yield f"{source}, where it comes from, says what it said: catmem promote -p {name} -t {target} {body}"
 
 
 def _still_said(workspace: Root, found: Proposal) -> Iterator[str]:

@@ -7,6 +7,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import EditError, UnknownNameError
+from catmem.proposals.deciding import approve
 from catmem.proposals.promoting import promote, promote_learned, unmatched_selectors
 from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of
@@ -189,3 +190,34 @@ def test_without_a_source_it_says_where_it_could_go(ws):
     with pytest.raises(EditError) as caught:
         promote(ws, "boss", "Invoices")
     assert caught.value.code == "no_source"
+
+
+# --- a decision on a copy ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def seeded(tmp_path):
+    """A root in which neo has its entries from boss."""
+    ws = make_root(tmp_path, config="approval: others\n", profiles=PROFILES, files={"boss/user": BOSS})
+    ws.apply_seed(ws.plan_seed("boss", ["neo"]))
+    return ws
+
+
+def test_an_approval_in_a_copy_says_how_the_source_takes_the_words(seeded):
+    waiting = seeded.replace("neo", "Invoices", "Invoices are paid in 14 days.", actor="neo").waiting
+    (note,) = approve(seeded, waiting).notes
+    said, _, command = note.partition(": catmem promote ")
+    assert said == "boss/user, where it comes from, says what it said"
+    assert shlex.split(command) == ["-p", "neo", "-t", "user", "Invoices are paid in 14 days."]
+    promote(seeded, "neo", shlex.split(command)[-1], target="user")
+    assert "Invoices are paid in 14 days." in text_of(seeded, "boss/user")
+    assert text_of(seeded, "boss/user").count("Invoices") == 1
+
+
+def test_so_does_the_approval_of_a_removal_and_none_where_nothing_was_seeded(seeded):
+    waiting = seeded.remove("neo", "Invoices", actor="neo").waiting
+    (note,) = approve(seeded, waiting).notes
+    assert note.endswith("still has it: catmem remove -p boss -t user 'Invoices are paid in 30 days.'")
+    seeded.add("neo", "The server is called Otter.", category="rules")
+    waiting = seeded.replace("neo", "Otter", "The server is called Mole.", actor="neo").waiting
+    assert approve(seeded, waiting).notes == ()

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _LARGEST = 10**12
+_METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME", timedelta: "TIME"}
 _TEXTS = {"prompts": "entries", "reading": "entries", "review": "entries", "branches": "history", "seeding": "files"}
 """Where the renderers of a module of operations are, if not in one of its name."""
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
@@ -238,13 +239,14 @@ def _parameter(each: Parameter) -> click.Parameter:
     """The argument or option of a parameter."""
     said = each.said
     more: dict[str, Any] = {"callback": _reader(each)}
-    if said.metavar is not None:
-        more["metavar"] = said.metavar
+    metavar = said.metavar or _METAVARS.get(each.kind)
+    if metavar is not None:
+        more["metavar"] = metavar
     if said.argument:
         nargs = -1 if each.many or said.words else 1
         return click.Argument([each.name], required=each.required, nargs=nargs, type=_type(each), **more)
     if each.default is not None and each.default is not False and not each.required and not each.many:
-        more |= {"default": each.default, "show_default": said.shows_default}
+        more |= {"default": each.default, "show_default": True}
     if each.kind is bool:
         more["is_flag"] = True
     else:

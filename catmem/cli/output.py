@@ -187,58 +187,67 @@ def show_written(written: Written, done: str, how: How) -> None:
     if in_json():
         emit_json({**jsonable(written), "dry_run": dry_run})
         return
-    _show(written, done, how, dry_run=dry_run)
-    crowded = written.crowded
-    if crowded is not None:
-        name = crowded.profile
-        said = f"{name}'s prompt {'would be' if dry_run else 'is'} {crowded.over()}"
-        say(f"{said} 'catmem prompt {name} --explain' shows which.")
-
-
-def _show(written: Written, done: str, how: How, *, dry_run: bool) -> None:
     say_all(f"warning: {warning}" for warning in written.warnings)
-    # The last notes are about the file and no part of what was asked, if others had written to it.
-    asked = len(written.notes) - bool(written.adopted) - written.branch
-    notes, about_file = written.notes[:asked], written.notes[asked:]
-    category = f" {written.entries[0].category}" if written.entries else ""
-    limit = "" if written.usage.limit is None else f" of {written.usage.limit:,}"
-    size = f"{written.usage.size:,}{limit} characters"
     if written.waiting is not None:
-        show_waiting(written)
+        _show_waiting(written)
     elif not written.changed:
+        notes, about_file = _notes(written)
         emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
         say_all(about_file)
     elif dry_run:
-        if how.get("actor") is None:
-            emit(text_diff(written.before, written.after, f"a/{written.entity}", f"b/{written.entity}"))
-        else:
-            emit(printable(f"would be {done}{category} in {written.entity}:\n"))
-            lines = (line for entry in written.entries for line in entry.raw.split("\n"))
-            emit(printable("".join(f"  {line}".rstrip() + "\n" for line in lines)))
-        say_all(written.notes if written.branch else notes)
-        whole = f"The branch of {written.entity}" if written.branch else written.entity
-        say(f"Nothing was written. {whole} would have {size}.")
+        _show_tried_out(written, done, to_agent=how.get("actor") is not None)
     else:
-        revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
-        emit(printable(f"{done}{category} in {written.entity}{revision}{f', {size}' if limit else ''}\n"))
-        say_all(written.notes)
-        # An agent may write what it may not take back.
-        aside = written.bounded or written.branch or written.repeated or is_declared(written.entity)
-        if not aside and done != TOOK_BACK:  # how to make it again stands in the notes
-            say(f"'{_undo_line(written)}' takes it back")
+        _show_done(written, done)
+    if written.crowded is not None:
+        name = written.crowded.profile
+        said = f"{name}'s prompt {'would be' if dry_run else 'is'} {written.crowded.over()}"
+        say(f"{said} 'catmem prompt {name} --explain' shows which.")
 
 
-def show_waiting(written: Written) -> None:
+def _show_waiting(written: Written) -> None:
     """The proposal that a write became, and what a person types next."""
     emit(printable(f"waiting in {written.entity} as {written.waiting}: nothing is written until a person says yes\n"))
     say_all(written.notes[1:])
     say(f"'catmem proposals {written.waiting}{_root_words()}' shows it, with --approve a person makes it so")
 
 
-def _undo_line(written: Written) -> str:
-    from shlex import quote
+def _show_tried_out(written: Written, done: str, *, to_agent: bool) -> None:
+    if to_agent:
+        emit(printable(f"would be {done}{_category(written)} in {written.entity}:\n"))
+        lines = (line for entry in written.entries for line in entry.raw.split("\n"))
+        emit(printable("".join(f"  {line}".rstrip() + "\n" for line in lines)))
+    else:
+        emit(text_diff(written.before, written.after, f"a/{written.entity}", f"b/{written.entity}"))
+    say_all(written.notes if written.branch else _notes(written)[0])
+    whole = f"The branch of {written.entity}" if written.branch else written.entity
+    say(f"Nothing was written. {whole} would have {_size(written)}.")
 
-    return f"catmem undo {quote(written.entity)} --expected {written.revision}{_root_words()}"
+
+def _show_done(written: Written, done: str) -> None:
+    revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
+    size = "" if written.usage.limit is None else f", {_size(written)}"
+    emit(printable(f"{done}{_category(written)} in {written.entity}{revision}{size}\n"))
+    say_all(written.notes)
+    # An agent may write what it may not take back.
+    aside = written.bounded or written.branch or written.repeated or is_declared(written.entity)
+    if not aside and done != TOOK_BACK:  # how to make it again stands in the notes
+        undo = f"catmem undo {shlex.quote(written.entity)} --expected {written.revision}{_root_words()}"
+        say(f"'{undo}' takes it back")
+
+
+def _notes(written: Written) -> tuple[Sequence[str], Sequence[str]]:
+    """The notes on what was asked, and those on the file: the last ones, if others had written to it."""
+    asked = len(written.notes) - bool(written.adopted) - written.branch
+    return written.notes[:asked], written.notes[asked:]
+
+
+def _category(written: Written) -> str:
+    return f" {written.entries[0].category}" if written.entries else ""
+
+
+def _size(written: Written) -> str:
+    limit = "" if written.usage.limit is None else f" of {written.usage.limit:,}"
+    return f"{written.usage.size:,}{limit} characters"
 
 
 def given_root() -> str | None:
@@ -248,10 +257,8 @@ def given_root() -> str | None:
 
 
 def _root_words() -> str:
-    from shlex import quote
-
     root = given_root()
-    return f" --root {quote(root)}" if root else ""
+    return f" --root {shlex.quote(root)}" if root else ""
 
 
 CONFLICT_REASONS = {

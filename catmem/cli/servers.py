@@ -44,8 +44,8 @@ _OF_USER = {"profile", "root"}
 def serve(
     call: Call,
     *,
-    host: Annotated[str, P("The address to listen on.", metavar="ADDRESS", shows_default=True)] = "127.0.0.1",
-    port: Annotated[int, P("0 takes any that is free.", minimum=0, maximum=65535, shows_default=True)] = 8428,
+    host: Annotated[str, P("The address to listen on.", metavar="ADDRESS")] = "127.0.0.1",
+    port: Annotated[int, P("0 takes any that is free.", minimum=0, maximum=65535)] = 8428,
     tokens: Annotated[
         str | None, P("The file of tokens, if it is not where 'catmem token' keeps it.", metavar="FILE", path=True)
     ] = None,
@@ -194,7 +194,7 @@ def mcp(
     ] = None,
     transport: Annotated[
         Literal["stdio", "http"],
-        P("Standard input and output, for a client that starts this command; or streamable HTTP.", shows_default=True),
+        P("Standard input and output, for a client that starts this command; or streamable HTTP."),
     ] = "stdio",
     host: Annotated[str | None, P(f"For http: a loopback address. By default {_HOST}.", metavar="ADDRESS")] = None,
     port: Annotated[

@@ -48,8 +48,7 @@ def branches(
     call: Call,
     *,
     entity: Annotated[
-        str | None,
-        P(argument=True, metavar="[ENTITY]", http="Of this entity only.", called="entity_id", form=ENTITY),
+        str | None, P(argument=True, metavar="[ENTITY]", http="Of this entity only.", called="entity_id", form=ENTITY)
     ] = None,
 ) -> Outcome:
     """List the branches of ENTITY, or of all files, that are not merged yet: name, origin, who, age, what, outlook.
@@ -165,8 +164,7 @@ def merge(
         ),
     ] = False,
     numbers: Annotated[
-        list[int] | None,
-        P("Of a copy, bring over this entry; can be given several times.", "--entry", metavar="N", at=ONLY_COMMAND),
+        list[int] | None, P("Of a copy, bring over this entry; can be given several times.", "--entry", at=ONLY_COMMAND)
     ] = None,
     allow_secret: AllowSecret = False,
     actor: Actor = None,

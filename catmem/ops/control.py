@@ -20,10 +20,7 @@ from catmem.store.contract import OnStale
 from catmem.store.envelope import Envelope
 from catmem.writing.written import Written
 
-_Since = Annotated[
-    datetime | None,
-    P("Only from this moment on: a day, a time in UTC, or how long ago (2h).", metavar="TIME"),
-]
+_Since = Annotated[datetime | None, P("Only from this moment on: a day, a time in UTC, or how long ago (2h).")]
 
 
 @operation(
@@ -47,8 +44,8 @@ def audit(
         str | None, P("Only operations that were refused, or let pass, with this code.", metavar="CODE")
     ] = None,
     since: _Since = None,
-    until: Annotated[datetime | None, P("Only before this moment.", metavar="TIME")] = None,
-    limit: Annotated[int | None, P("Only the newest N.", "-n --limit", metavar="N", minimum=1)] = None,
+    until: Annotated[datetime | None, P("Only before this moment.")] = None,
+    limit: Annotated[int | None, P("Only the newest N.", "-n --limit", minimum=1)] = None,
     summary: Annotated[bool, P("Print how many there are of each kind.")] = False,
     form: Annotated[
         Literal["text", "json", "jsonl"],
@@ -109,9 +106,7 @@ def rollout(call: Call) -> "RolloutState":
 
 
 @operation(
-    "rollout report",
-    examples=("catmem rollout report", "catmem rollout report --since 7d --format json"),
-    opens="root",
+    "rollout report", examples=("catmem rollout report", "catmem rollout report --since 7d --format json"), opens="root"
 )
 def report(call: Call, *, since: _Since = None) -> Outcome:
     """Count, from the audit log, what the rollout let pass and would have refused, and what was refused.
@@ -146,8 +141,7 @@ def bypass(
         str | None, P("Why it is needed, in a sentence; it stands in the audit log.", metavar="TEXT")
     ] = None,
     lasts: Annotated[
-        timedelta | None,
-        P("How long it lasts, such as 30m or 1h; 7d at most. It ends by itself.", "--for", metavar="TIME"),
+        timedelta | None, P("How long it lasts, such as 30m or 1h; 7d at most. It ends by itself.", "--for")
     ] = None,
     end: Annotated[bool, P("End the one that is on.")] = False,
 ) -> Switched:
@@ -284,8 +278,7 @@ def token_new(
     agent: _Agent,
     person: Annotated[bool, P("For a person, who sees and may do everything; AGENT is what to call them.")] = False,
     scope: Annotated[
-        Scope,
-        P("What it is good for: reading and writing, reading only, or the metrics only.", shows_default=True),
+        Scope, P("What it is good for: reading and writing, reading only, or the metrics only.")
     ] = "write",
     tokens_path: _Tokens = None,
 ) -> Outcome:
@@ -378,8 +371,7 @@ def write(
     file: Annotated[str | None, P(argument=True)] = None,
     place: Annotated[str | None, P("The envelope as JSON; - for standard input.", "--envelope", metavar="FILE")] = None,
     confirm: Annotated[
-        bool,
-        P("Write it also if it has little in common with what is there now, or is a person's and holds a secret."),
+        bool, P("Write it also if it has little in common with what is there now, or is a person's and holds a secret.")
     ] = False,
     expected: Annotated[
         str | None, P("What ENTITY is at: what you saw last, or 0 for nothing.", metavar="REVISION|DIGEST")
@@ -467,7 +459,7 @@ def envelope(
     *,
     profile: Profile,
     actor: Actor = None,
-    target: Annotated[Target, P("USER.md or MEMORY.md.", "-t --target", shows_default=True)] = "user",
+    target: Annotated[Target, P("USER.md or MEMORY.md.", "-t --target")] = "user",
     added: Annotated[str | None, P("Add an entry with these words.", "--add", metavar="TEXT")] = None,
     category: Annotated[str | None, P("Where the entry of --add goes.", "-c --category", metavar="SLUG")] = None,
     json: Annotated[

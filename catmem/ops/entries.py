@@ -129,8 +129,7 @@ def add(
         ),
     ] = None,
     as_of: Annotated[
-        date | None,
-        P("The day for its tag created, YYYY-MM-DD. By default today.", metavar="DATE", at=ONLY_COMMAND),
+        date | None, P("The day for its tag created, YYYY-MM-DD. By default today.", at=ONLY_COMMAND)
     ] = None,
     allow_secret: AllowSecret = False,
     **how: Unpack[WriteOptions],
@@ -309,7 +308,6 @@ def verify(
         P(
             "The day on which it was found to hold, YYYY-MM-DD: not before its last verification and not after today, "
             "which is the default.",
-            metavar="DATE",
             at=ONLY_COMMAND,
         ),
     ] = None,

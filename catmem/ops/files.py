@@ -417,13 +417,7 @@ def export(
         ),
     ] = None,
     output: Annotated[
-        str,
-        P(
-            "A folder, in which each profile gets its own; - is standard output.",
-            "-o --output",
-            metavar="DIR",
-            shows_default=True,
-        ),
+        str, P("A folder, in which each profile gets its own; - is standard output.", "-o --output", metavar="DIR")
     ] = "-",
     overwrite: Annotated[bool, P("Replace files of DIR, or PATH; never the memory files of the root.")] = False,
 ) -> Outcome:

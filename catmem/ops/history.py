@@ -156,15 +156,13 @@ def log(
         P(
             "Only the newest N revisions of a file.",
             "-n --limit",
-            metavar="N",
             minimum=1,
             http="How many at most; 100 by default.",
             form={"maximum": 10_000},
         ),
     ] = None,
     wanted: Annotated[
-        str | None,
-        P("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT", at=ONLY_COMMAND),
+        str | None, P("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT", at=ONLY_COMMAND)
     ] = None,
     folder: Annotated[
         str | None,
@@ -377,12 +375,7 @@ def _outcome(written: "Written", dry_run: bool) -> Outcome:  # noqa: FBT001 - sa
 
 @operation("undo", examples=("catmem undo", "catmem undo trinity/memory", "catmem undo trinity --expected 7"))
 def undo(
-    call: Call,
-    *,
-    entity: _AnyEntity = None,
-    actor: Actor = None,
-    expected: Expected = None,
-    dry_run: DryRun = False,
+    call: Call, *, entity: _AnyEntity = None, actor: Actor = None, expected: Expected = None, dry_run: DryRun = False
 ) -> Outcome:
     """Take back the newest revision of ENTITY: the text before it becomes a new revision.
 
@@ -424,7 +417,7 @@ def watch(
     actor: Annotated[
         str | None, P("Tell what this profile may hear. By default you, a person: all.", "--as", metavar="NAME")
     ] = None,
-    limit: Annotated[int | None, P("End after N events.", "-n --limit", metavar="N", minimum=1)] = None,
+    limit: Annotated[int | None, P("End after N events.", "-n --limit", minimum=1)] = None,
     form: Annotated[
         Literal["text", "jsonl"],
         P("Output for people, or for programs (fields: docs/live.md): one JSON value a line.", "--format"),

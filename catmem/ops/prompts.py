@@ -118,7 +118,6 @@ def prompt(
         int | None,
         P(
             "At most N characters, in place of the profile's.",
-            metavar="N",
             minimum=1,
             http="At most so many characters.",
             form={"maximum": 10**9},

@@ -145,16 +145,10 @@ class EntryList:
 
 
 @operation(
-    "list",
-    examples=("catmem list", "catmem list -p trinity", "catmem list -p trinity -t user -c communication-style"),
+    "list", examples=("catmem list", "catmem list -p trinity", "catmem list -p trinity -t user -c communication-style")
 )
 def list_(
-    call: Call,
-    *,
-    profile: AnyProfile = None,
-    target: OneFile = None,
-    category: Category = None,
-    as_of: AsOf = None,
+    call: Call, *, profile: AnyProfile = None, target: OneFile = None, category: Category = None, as_of: AsOf = None
 ) -> Outcome:
     """List the entries that a profile sees in its own files: place, category, state, first line.
 
@@ -255,7 +249,7 @@ def search(
         list[Literal["fresh", "stale", "expired", "unverified"]] | None,
         P("Only entries of this state. May be repeated.", "--state"),
     ] = None,
-    limit: Annotated[int, P("Show so many at most.", minimum=1, shows_default=True)] = _LIMIT,
+    limit: Annotated[int, P("Show so many at most.", minimum=1)] = _LIMIT,
     as_of: AsOf = None,
 ) -> Outcome:
     """Find the entries that a profile sees in its own files, and that QUERY fits: the best and newest first.

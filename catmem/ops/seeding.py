@@ -154,8 +154,7 @@ def seed(
         bool, P("Write nothing; exit status 1 if anything is out of date (for CI).", at=ONLY_COMMAND)
     ] = False,
     status: Annotated[
-        bool,
-        P("Write nothing; show how each entry stands on both sides, or with --all each file.", at=ONLY_COMMAND),
+        bool, P("Write nothing; show how each entry stands on both sides, or with --all each file.", at=ONLY_COMMAND)
     ] = False,
     ephemeral: Annotated[
         bool, P("Print one target's slice as a memory file; nothing is written.", at=ONLY_COMMAND)
@@ -207,8 +206,7 @@ def seed(
         P("The profile that acts: one of tier 1. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
     ] = None,
     as_of: Annotated[
-        date | None,
-        P("The day to judge dates by, YYYY-MM-DD. By default today.", metavar="DATE", at=ONLY_COMMAND),
+        date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", at=ONLY_COMMAND)
     ] = None,
 ) -> Outcome:
     """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.

@@ -20,7 +20,6 @@ AsOf = Annotated[
     date | None,
     P(
         "The day to judge dates by, YYYY-MM-DD. By default today.",
-        metavar="DATE",
         http="The day that states are for, YYYY-MM-DD; today by default.",
         at=NO_TOOL,
     ),
@@ -29,8 +28,7 @@ OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --ta
 Category = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
 Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME", caller=NO_COMMAND)]
 AnyProfile = Annotated[
-    str | None,
-    P("The profile whose memory this is. By default that of all profiles.", "-p --profile", metavar="NAME"),
+    str | None, P("The profile whose memory this is. By default that of all profiles.", "-p --profile", metavar="NAME")
 ]
 Entity = Annotated[str, P("PROFILE/user or PROFILE/memory, or an entity that catmem.yaml declares.", argument=True)]
 Actor = Annotated[
@@ -76,12 +74,7 @@ AllowSecret = Annotated[
 ]
 Reason = Annotated[
     str | None,
-    P(
-        "Why, for the history and for the person who approves.",
-        metavar="TEXT",
-        brief="Why.",
-        where_writes_wait=True,
-    ),
+    P("Why, for the history and for the person who approves.", metavar="TEXT", brief="Why.", where_writes_wait=True),
 ]
 
 

@@ -63,7 +63,6 @@ class P:
     """The value of the option without one."""
     words_at_once: int | None = None
     """How many words the option takes."""
-    shows_default: bool = False
     minimum: int | None = None
     maximum: int | None = None
     form: Schema = field(default_factory=dict)

@@ -76,8 +76,7 @@ def lint(
         bool, P("Write nothing; print what --fix would change; exit 1 if anything.", at=ONLY_COMMAND)
     ] = False,
     select: Annotated[
-        list[str] | None,
-        P("Only these rules: CM203, or CM2.", metavar="CODES", read=_codes, at=ONLY_COMMAND),
+        list[str] | None, P("Only these rules: CM203, or CM2.", metavar="CODES", read=_codes, at=ONLY_COMMAND)
     ] = None,
     ignore: Annotated[list[str] | None, P("Not these rules.", metavar="CODES", read=_codes, at=ONLY_COMMAND)] = None,
     form: Annotated[
@@ -167,11 +166,7 @@ class Rules:
 
 
 @operation("rule", rooted=False, examples=("catmem rule", "catmem rule CM203"))
-def rule(
-    _: Call,
-    *,
-    code: Annotated[str | None, P(argument=True)] = None,
-) -> Rules:
+def rule(_: Call, *, code: Annotated[str | None, P(argument=True)] = None) -> Rules:
     """Print the page of a lint rule, or without CODE a line of each. CODE is its code or its name."""
     from catmem.linting.rule import all_rules, unknown_rule
 
@@ -188,16 +183,8 @@ def rule(
 # --- operations on schemas: print those of what catmem reads and prints ----------------------------------------------
 
 
-@operation(
-    "schema",
-    rooted=False,
-    examples=("catmem schema", "catmem schema profile"),
-)
-def schema(
-    _: Call,
-    *,
-    name: Annotated[str | None, P(argument=True)] = None,
-) -> Outcome:
+@operation("schema", rooted=False, examples=("catmem schema", "catmem schema profile"))
+def schema(_: Call, *, name: Annotated[str | None, P(argument=True)] = None) -> Outcome:
     """Print a JSON schema of what catmem reads and prints, for editors and other programs.
 
     NAME is profile, config, tags and so on. Without it the schemas are listed, with their $id and what they describe;

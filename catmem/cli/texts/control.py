@@ -4,16 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import (
-    columns,
-    emit,
-    printable,
-    printable_json,
-    say,
-    show_written,
-    shown_moment,
-    shown_path,
-)
+from catmem.cli.output import columns, emit, printable, printable_json, say, show_written, shown_moment, shown_path
 from catmem.jsonable import jsonable
 from catmem.text import counted
 

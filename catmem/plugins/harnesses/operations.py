@@ -54,15 +54,13 @@ def hook(
     ] = False,
     form: Annotated[
         Literal["claude", "codex", "cursor", "text"],
-        P("How to answer. What Claude Code reads, Gemini CLI and VS Code read too.", "--format", shows_default=True),
+        P("How to answer. What Claude Code reads, Gemini CLI and VS Code read too.", "--format"),
     ] = "claude",
     limit: Annotated[
         int,
         P(
             "At most N characters; for codex bytes. Whole entries stay out then, and the text says how many.",
-            metavar="N",
             minimum=1,
-            shows_default=True,
         ),
     ] = LIMIT,
     config: Annotated[

@@ -36,31 +36,25 @@ class Raced:
 def simulate(
     call: Call,
     *,
-    agents: Annotated[int, P("How many agents write.", metavar="N", minimum=1, maximum=1_000, shows_default=True)] = 8,
-    writes: Annotated[
-        int, P("How many writes they make together.", metavar="N", minimum=1, maximum=1_000_000, shows_default=True)
-    ] = 1_000,
+    agents: Annotated[int, P("How many agents write.", minimum=1, maximum=1_000)] = 8,
+    writes: Annotated[int, P("How many writes they make together.", minimum=1, maximum=1_000_000)] = 1_000,
     store: Annotated[
-        str, P("What `store` in catmem.yaml may be, as in the examples above.", metavar="STORE", shows_default=True)
+        str, P("What `store` in catmem.yaml may be, as in the examples above.", metavar="STORE")
     ] = "files",
-    entities: Annotated[
-        int, P("How many memory files they share.", metavar="N", minimum=1, maximum=10_000, shows_default=True)
-    ] = 4,
-    seed: Annotated[int, P("The same plan for the same number.", shows_default=True)] = 0,
+    entities: Annotated[int, P("How many memory files they share.", minimum=1, maximum=10_000)] = 4,
+    seed: Annotated[int, P("The same plan for the same number.")] = 0,
     on_stale: Annotated[
         Literal["refuse", "branch"],
         P(
             "With guards, what becomes of a write on an older view: refused, and made again on what is there; or kept "
             "as a branch, all of which are merged in the end.",
-            shows_default=True,
         ),
     ] = "refuse",
-    think: Annotated[float, P("Milliseconds between reading and writing.", metavar="MS", shows_default=True)] = 5,
+    think: Annotated[float, P("Milliseconds between reading and writing.", metavar="MS")] = 5,
     processes: Annotated[
         int | None,
         P(
             "In how many processes the agents run, each agent in a thread. By default a process each, 16 at most.",
-            metavar="N",
             minimum=1,
             maximum=64,
         ),

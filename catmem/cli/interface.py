@@ -140,7 +140,7 @@ def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN4
 
 
 def show(asked: Call, done: Outcome) -> None:
-    """Print what was done: its JSON, or its text for people, for which ``TEXTS`` has a renderer by type."""
+    """Print what was done: its JSON, or its text, for which ``TEXTS`` has a renderer by type or operation."""
     if asked.for_program and done.data is not STREAMED:
         if done.to_json() is not None:
             emit_json(done.to_json())
@@ -157,8 +157,9 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
         if error.name != name:
             raise
         texts = {}
-    if type(value).__name__ in texts:
-        texts[type(value).__name__](value, asked)
+    render = texts.get(type(value).__name__) or texts.get(asked.operation.name)
+    if render is not None:
+        render(value, asked)
     else:
         said = jsonable(value)
         emit(

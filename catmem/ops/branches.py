@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
-from catmem.merging.branches import Branch
+from catmem.jsonable import jsonable
 from catmem.merging.decisions import HowDecided
 from catmem.merging.merging import MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
@@ -22,14 +22,6 @@ from catmem.writing.written import Written
 
 CONFLICT = 3
 """The exit status where a person has to decide."""
-
-
-@dataclass(frozen=True, slots=True)
-class BranchList:
-    """BranchList that are not merged yet."""
-
-    found: Sequence["Branch"]
-    __json__ = "branches=found"
 
 
 @operation(
@@ -65,9 +57,10 @@ def branches(
     elif call.actor is not None:
         refuse_bounded(call.root, call.actor, "look at branches")
     if entity is not None:
-        return Outcome(BranchList(call.root.branches(entity)))
-    found = branches_of_all(call.root)
-    return Outcome(BranchList(found.branches), problems=found.unreadable)
+        one = call.root.branches(entity)
+        return Outcome(one, {"branches": jsonable(one)})
+    found, unreadable = branches_of_all(call.root)
+    return Outcome(found, {"branches": jsonable(found)}, unreadable)
 
 
 def _winners(named: str) -> str | list[str]:

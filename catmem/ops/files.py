@@ -362,14 +362,6 @@ def _declared(
 
 
 @dataclass(frozen=True, slots=True)
-class ExportedSnapshot:
-    """A file with the rows of all entities, and their number."""
-
-    path: Path
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
 class Exports:
     """Files in a form; ``names`` are those below the folder that they were written to, ``None`` for standard output."""
 
@@ -435,7 +427,7 @@ def export(
         if profiles or target is not None or form is not None or output != "-":
             raise UsageError("--snapshot takes all rows, to its PATH: leave out -p, -t, --format and -o.")
         path = Path(snapshot)
-        return Outcome(ExportedSnapshot(path, exporting.write_snapshot(call.root, path, overwrite=overwrite)))
+        return Outcome(exporting.write_snapshot(call.root, path, overwrite=overwrite))
     if form is None:
         raise UsageError("Missing option '--format'. Choose from: json, hermes, markdown")
     if overwrite and output == "-":

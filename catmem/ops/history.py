@@ -15,7 +15,6 @@ from catmem.names import TARGETS
 from catmem.ops.memory import entity_for
 from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
 from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, operation
-from catmem.staleness.lineage import Blamed
 from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS, text_diff
 from catmem.workspace.change_feed import News
@@ -97,17 +96,6 @@ class LoggedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
-    """The logs of one file, or of both of a profile."""
-
-    name: str
-    files: Sequence[LoggedFile]
-
-    def __json__(self) -> Any:  # noqa: ANN401 - JSON-ready data
-        return self.files[0] if len(self.files) == 1 else {"profile": self.name, "files": self.files}
-
-
-@dataclass(frozen=True, slots=True)
 class RevisionLog:
     """Revisions of an entity, the newest first; ``limit`` are shown."""
 
@@ -174,7 +162,7 @@ def log(
             at=ONLY_COMMAND,
         ),
     ] = None,
-) -> RevisionLog | Logged | Outcome:
+) -> RevisionLog | Outcome:
     """List the revisions of ENTITY, the newest first.
 
     A line has the number, the time (UTC), who, what, the size and its change, and the words of the entry if it was on
@@ -203,7 +191,13 @@ def log(
     files = _files_of(call, entity)
     chosen = None if wanted is None else _of_entry(entity, files, wanted)
     of_each = ((each, None if chosen is None else chosen.get(each.entity, set())) for each in files)
-    return Logged(entity, [_logged(call, each, limit, some) for each, some in of_each])
+    logged = [_logged(call, each, limit, some) for each, some in of_each]
+    return Outcome(logged, _of_files(entity, jsonable(logged)))
+
+
+def _of_files(name: str, files: Sequence[Any]) -> Any:  # noqa: ANN401 - JSON-ready data
+    """What is said of one file, or of both of a profile."""
+    return files[0] if len(files) == 1 else {"profile": name, "files": files}
 
 
 def _of_entry(name: str, files: Sequence[HistoryFile], wanted: str) -> dict[str, set[str]]:
@@ -251,20 +245,8 @@ def _unrecorded(call: Call, store: "Store", entity: str) -> dict[str, Any] | Non
     return {"digest": digest, "size": len(data)}
 
 
-@dataclass(frozen=True, slots=True)
-class BlamedFiles:
-    """The entries of one file, or of both of a profile, each with who wrote it."""
-
-    name: str
-    files: Sequence[tuple[str, Sequence["Blamed"]]]
-
-    def __json__(self) -> dict[str, Any]:
-        files = [{"entity": name, "entries": entries} for name, entries in self.files]
-        return files[0] if len(files) == 1 else {"profile": self.name, "files": files}
-
-
 @operation("blame", examples=("catmem blame trinity", "catmem blame trinity/user --format json"))
-def blame(call: Call, *, entity: _Entity) -> BlamedFiles:
+def blame(call: Call, *, entity: _Entity) -> Outcome:
     """Say of each entry of ENTITY who wrote it: line, revision, time (UTC), who, verification, category, words.
 
     It names the revision that gave the entry its words; a move or a tag does not count. ENTITY is PROFILE/user or
@@ -274,22 +256,12 @@ def blame(call: Call, *, entity: _Entity) -> BlamedFiles:
     from catmem.staleness.lineage import blame
 
     files = _files_of(call, entity)
-    return BlamedFiles(entity, [(name, blame(workspace, store, name)) for workspace, name, store in files])
+    found = [(name, blame(workspace, store, name)) for workspace, name, store in files]
+    said = [{"entity": name, "entries": jsonable(entries)} for name, entries in found]
+    return Outcome(found, _of_files(entity, said))
 
 
 # --- what changed ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RevisionDiff:
-    """What changed between two revisions; ``new`` is ``None`` for the file as it is now."""
-
-    entity: str
-    old: str
-    new: str | None
-    changed: bool
-    diff: str
-    __json__ = "entity from=old to=new changed diff"
 
 
 @operation(
@@ -311,7 +283,7 @@ def diff(
         bool,
         P("Print the memory file ENTITY, here the path of a file, as text that git compares (a textconv).", "--git"),
     ] = False,
-) -> RevisionDiff | str:
+) -> dict[str, Any] | str:
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
     Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
@@ -334,7 +306,7 @@ def diff(
     shown = [history.shown_text(workspace, entity, data) for data in (before, after)]
     # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
     difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
-    return RevisionDiff(entity, old, new, before != after, difference)
+    return {"entity": entity, "from": old, "to": new, "changed": before != after, "diff": difference}
 
 
 def _latest(store: "Store", entity: str) -> tuple[str, str | None]:
@@ -398,13 +370,6 @@ def undo(
 # --- as it happens ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """What is new, as it happens."""
-
-    news: Iterator[tuple["News", dict[str, Any]]]
-
-
 @operation(
     "watch",
     formats=False,
@@ -438,7 +403,7 @@ def watch(
     wanted = frozenset(each for name, one in heard for each in ([one] if one == name else both_files(one)))
     if actor is not None:
         root.profile(actor)
-    return Outcome(Watched(islice(_news(call, wanted, actor), limit)), STREAMED)
+    return Outcome(islice(_news(call, wanted, actor), limit), STREAMED)
 
 
 def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tuple["News", dict[str, Any]]]:

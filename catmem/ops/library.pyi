@@ -28,18 +28,41 @@ def ask(
 ) -> Any: ...
 @overload
 def ask(
-    root: Workspace, operation: Literal["approve"], actor: str | None = ..., /, *, name: str, words: str | None = ...
+    root: Workspace,
+    operation: Literal["approve"],
+    actor: str | None = ...,
+    /,
+    *,
+    name: str,
+    words: str | None = ...,
 ) -> Any: ...
 @overload
 def ask(
-    root: Workspace, operation: Literal["branches"], actor: str | None = ..., /, *, entity: str | None = ...
+    root: Workspace,
+    operation: Literal["branches"],
+    actor: str | None = ...,
+    /,
+    *,
+    entity: str | None = ...,
 ) -> Any: ...
 @overload
 def ask(
-    root: Workspace, operation: Literal["changes"], actor: str | None = ..., /, *, since: list[str] | None = ...
+    root: Workspace,
+    operation: Literal["changes"],
+    actor: str | None = ...,
+    /,
+    *,
+    since: list[str] | None = ...,
 ) -> Any: ...
 @overload
-def ask(root: Workspace, operation: Literal["head"], actor: str | None = ..., /, *, entity_id: str) -> Any: ...
+def ask(
+    root: Workspace,
+    operation: Literal["head"],
+    actor: str | None = ...,
+    /,
+    *,
+    entity_id: str,
+) -> Any: ...
 @overload
 def ask(
     root: Workspace,
@@ -121,7 +144,14 @@ def ask(
     as_of: date | None = ...,
 ) -> Any: ...
 @overload
-def ask(root: Workspace, operation: Literal["proposal"], actor: str | None = ..., /, *, name: str) -> Any: ...
+def ask(
+    root: Workspace,
+    operation: Literal["proposal"],
+    actor: str | None = ...,
+    /,
+    *,
+    name: str,
+) -> Any: ...
 @overload
 def ask(
     root: Workspace,
@@ -153,7 +183,13 @@ def ask(
 ) -> Any: ...
 @overload
 def ask(
-    root: Workspace, operation: Literal["reject"], actor: str | None = ..., /, *, name: str, reason: str | None = ...
+    root: Workspace,
+    operation: Literal["reject"],
+    actor: str | None = ...,
+    /,
+    *,
+    name: str,
+    reason: str | None = ...,
 ) -> Any: ...
 @overload
 def ask(

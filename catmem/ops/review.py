@@ -22,15 +22,6 @@ _ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class ProposalList:
-    """Proposals, as data of which the caller is given what it may know; ``next`` is what to do with them."""
-
-    found: Sequence[dict[str, Any]]
-    next: Sequence[str] = ()
-    __json__ = "proposals=found"
-
-
-@dataclass(frozen=True, slots=True)
 class Decisions:
     """What was decided, and what was refused, by id."""
 
@@ -129,7 +120,8 @@ def _as_known(call: Call) -> Outcome:
     from catmem.proposals.disclosure import disclosed_all
 
     known, unreadable = disclosed_all(call.root, call.actor)
-    return Outcome(ProposalList(list(map(_of_entity, known))), problems=unreadable)
+    known = list(map(_of_entity, known))
+    return Outcome(known, {"proposals": known}, unreadable)
 
 
 def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
@@ -150,7 +142,8 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
         found, wrong = proposals_in(call.root, entity, actor=actor, ended=ended)
         found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
     said = [data_for(call.root, each, actor) for each in found]
-    return Outcome(ProposalList(said, () if has_ids else _next(found, actor)), problems=wrong)
+    more = () if has_ids or call.for_program else _next(found, actor)
+    return Outcome(said, {"proposals": said}, wrong, notes=more)
 
 
 def _next(found: Sequence["Proposal"], actor: str | None) -> list[str]:
@@ -183,14 +176,6 @@ def _decide_each(call: Call, how: str, names: Sequence[str], words: str | None, 
     return Outcome(Decisions(done, refused), status=_REFUSED if refused else 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Disclosed:
-    """What the caller may know of one proposal."""
-
-    data: dict[str, Any]
-    __json__ = "*data"
-
-
 _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
 
 
@@ -206,11 +191,12 @@ _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
         refusals=(404,),
     ),
 )
-def proposal(call: Call, *, name: _Proposal) -> Disclosed:
+def proposal(call: Call, *, name: _Proposal) -> dict[str, Any]:
     """Show one proposal, also one that was decided."""
     from catmem.proposals.disclosure import disclosed
 
-    return Disclosed(disclosed(call.root, name, call.actor))
+    said: dict[str, Any] = disclosed(call.root, name, call.actor)
+    return said
 
 
 @operation(

@@ -6,7 +6,7 @@ threat scan finds something, and no person's name. Of a declared entity every re
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -20,8 +20,8 @@ from catmem.workspace.seen_entry import entry_dict
 from catmem.writing.written import Written, advice_on
 
 if TYPE_CHECKING:
+    from catmem.merging.branches import Branch
     from catmem.merging.merging import MergePlan
-    from catmem.ops.branches import BranchList
     from catmem.ops.history import RevisionLog
     from catmem.ops.memory import EntityHead, EntityRead
     from catmem.ops.seeding import SeedSeen
@@ -33,7 +33,7 @@ def seen(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
 
     Raises ``ForbiddenError`` for a kind that has neither.
     """
-    rule = _RULES.get(type(value).__name__)
+    rule = _RULES.get(type(value).__name__) or _RULES.get(call.operation.name)
     if rule is None and hasattr(value, "seen"):
         return value.seen(call)
     if rule is None:
@@ -115,8 +115,8 @@ def _merged(value: MergePlan, call: Call) -> dict[str, Any]:
     return said | {name: [without_texts(each) for each in said[name]] for name in ("conflicts", "settled")}
 
 
-def _branches(value: BranchList, _: Call) -> dict[str, Any]:
-    rows = jsonable(value)["branches"]
+def _branches(value: Sequence[Branch], _: Call) -> dict[str, Any]:
+    rows = jsonable(value)
     return {"branches": [{name: said for name, said in row.items() if name != "person"} for row in rows]}
 
 
@@ -139,10 +139,10 @@ _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "Written": _written,
     "MergePlan": _merged,
     "Decided": _plain,
-    "Disclosed": _plain,
-    "ProposalList": _plain,
+    "proposal": _plain,
+    "proposals": lambda value, _: {"proposals": jsonable(value)},
     "SeedSeen": _seed_seen,
-    "BranchList": _branches,
+    "branches": _branches,
     "Changes": _plain,
 }
 

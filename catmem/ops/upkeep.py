@@ -12,12 +12,11 @@ from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.linting.diagnostic import Severity
 from catmem.linting.root_lint import Linter, LintResult
-from catmem.linting.rule import Rule
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, family, operation
 from catmem.registry import Plugin
 from catmem.text import counted
-from catmem.workspace.copying import CopiedEntity, StoredEntity
+from catmem.workspace.copying import StoredEntity
 from catmem.workspace.upkeep import DoctorReport
 
 
@@ -153,31 +152,19 @@ def _fixed(linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
     return FixesMade(linter, fixed.texts, len(fixed.applied), fixed.fighting, failed)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Lint rules; ``page``: the page of one."""
-
-    found: Sequence["Rule"]
-    page: bool = False
-
-    def __json__(self) -> dict[str, Any]:
-        said = jsonable(self.found)
-        return said[0] if self.page else {"rules": said}
-
-
 @operation("rule", rooted=False, examples=("catmem rule", "catmem rule CM203"))
-def rule(_: Call, *, code: Annotated[str | None, P(argument=True)] = None) -> Rules:
+def rule(_: Call, *, code: Annotated[str | None, P(argument=True)] = None) -> Outcome:
     """Print the page of a lint rule, or without CODE a line of each. CODE is its code or its name."""
     from catmem.linting.rule import all_rules, unknown_rule
 
     rules = all_rules()
     if code is None:
-        return Rules([*rules.values()])
+        return Outcome([*rules.values()], {"rules": jsonable([*rules.values()])})
     by_name = {rule.name: rule for rule in rules.values()}
     found = rules.get(code.upper()) or by_name.get(code)
     if found is None:
         raise unknown_rule(code)
-    return Rules([found], page=True)
+    return Outcome(found)
 
 
 # --- operations on schemas: print those of what catmem reads and prints ----------------------------------------------
@@ -389,14 +376,6 @@ def info(call: Call) -> Outcome:
     return Outcome(kept, jsonable(kept), problems=unreadable)
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """What became of each entity, and where all of it is now."""
-
-    entities: Sequence["CopiedEntity"]
-    to: str
-
-
 @operation(
     "store copy",
     examples=(
@@ -428,6 +407,4 @@ def copy(
     missed, shown = left_out(call.root, source), shown_store(target)
     said = {"from": shown_store(source), "to": shown, "dry_run": dry_run, "entities": jsonable(copied)}
     notes = [f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}" for each in missed]
-    return Outcome(
-        Copied(copied, shown), {**said, "left_out": jsonable(missed)}, notes=notes, status=_LEFT if missed else 0
-    )
+    return Outcome(copied, {**said, "left_out": jsonable(missed)}, notes=notes, status=_LEFT if missed else 0)

@@ -29,11 +29,11 @@ from catmem.staleness.freshness import advice
 from catmem.text import plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from catmem.ops.prompts import Built
     from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
-    from catmem.ops.review import Decisions, ProposalList
+    from catmem.ops.review import Decisions
     from catmem.ops.table import Call
     from catmem.prompt.prompt import Manifest, Prompt, Row
     from catmem.proposals.deciding import Decided
@@ -292,9 +292,8 @@ def revision(answered: Answered) -> str:
 _WHY = {"stale": "another entry by now, so reject it", "expired": "its day is over", "done": "the file says it already"}
 
 
-def _proposals(value: ProposalList, _: Call) -> None:
-    emit("".join(printable(f"{line}\n") for said in value.found for line in (*proposal_lines(said), "")))
-    say_all(value.next)
+def _proposals(value: Sequence[dict[str, Any]], _: Call) -> None:
+    emit("".join(printable(f"{line}\n") for said in value for line in (*proposal_lines(said), "")))
 
 
 def proposal_lines(said: dict[str, Any]) -> Iterator[str]:
@@ -351,7 +350,7 @@ TEXTS = {
     "Found": _found,
     "Built": _built,
     "Review": _due,
-    "ProposalList": _proposals,
+    "proposals": _proposals,
     "Decisions": _decisions,
 }
 """The renderers, by the names of the types that they know."""

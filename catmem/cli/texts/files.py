@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from catmem.model.version import Conflict, Reason, Version
-    from catmem.ops.files import Declared, ExportedSnapshot, Exports, Init
+    from catmem.ops.files import Declared, Exports, Init
     from catmem.ops.seeding import Promotions, Seeds
     from catmem.ops.shared import ExternalChange
     from catmem.ops.table import Call
@@ -201,8 +201,8 @@ def _say_rows(proposed: Sequence[Proposed]) -> None:
         say(f"  and {len(proposed) - _MOST_LABELS} more")
 
 
-def _snapshot(value: ExportedSnapshot, _: Call) -> None:
-    say(f"wrote {shown_path(value.path.absolute())} ({counted(value.count, 'row')})")
+def _snapshot(count: int, call: Call) -> None:
+    say(f"wrote {shown_path(Path(call.values['snapshot']).absolute())} ({counted(count, 'row')})")
 
 
 def _exports(value: Exports, call: Call) -> None:
@@ -378,7 +378,7 @@ TEXTS = {
     "ChangePlan": _plan,
     "Declared": _declared,
     "tuple": _left,
-    "ExportedSnapshot": _snapshot,
+    "int": _snapshot,
     "Exports": _exports,
     "str": lambda text, _: emit_text(text),
     "Seeds": _seeds,

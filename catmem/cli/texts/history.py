@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from catmem.merging.merging import JoinedAll, LeftBranch, MergePlan
     from catmem.merging.reconciling import Difference, Reconciliation
     from catmem.model.version import Conflict, Version
-    from catmem.ops.branches import BranchList, Reconciled
-    from catmem.ops.history import BlamedFiles, Logged, LoggedFile, RevisionDiff, Watched
+    from catmem.ops.branches import Reconciled
+    from catmem.ops.history import LoggedFile
     from catmem.ops.table import Call
     from catmem.staleness.lineage import Blamed
     from catmem.store.contract import Revision
@@ -51,9 +51,9 @@ _WORDS = 60
 """Characters of an entry beside what was done with it."""
 
 
-def _logged(value: Logged, _: Call) -> None:
+def _logged(value: Sequence[LoggedFile], _: Call) -> None:
     # A file of two with nothing in it has nothing to say.
-    there = [each for each in value.files if each.revisions or each.outside] or value.files[:1]
+    there = [each for each in value if each.revisions or each.outside] or value[:1]
     for number, each in enumerate(there):
         rows = _rows(each)
         if not rows:
@@ -95,13 +95,13 @@ def _remarks(revision: Revision, words: str) -> str:
     return f"{remarks}: {first_line(words, _WORDS)}" if words else remarks
 
 
-def _blamed(value: BlamedFiles, _: Call) -> None:
-    there = [each for each in value.files if each[1]]
+def _blamed(value: Sequence[tuple[str, Sequence[Blamed]]], call: Call) -> None:
+    there = [each for each in value if each[1]]
     for number, (name, entries) in enumerate(there):
         emit(f"{chr(10) * bool(number)}{printable(name)}\n" if len(there) > 1 else "")
         emit(columns([_blame_row(each) for each in entries], right=(0, 1)))
     if not there:
-        say(f"No entries in {value.name}.")
+        say(f"No entries in {call.values['entity']}.")
 
 
 def _blame_row(blamed: Blamed) -> tuple[str, ...]:
@@ -128,11 +128,11 @@ def _maker(revision: Revision) -> str:
     return f"{said['proposed_by']}, {done} by {revision.who}" if said else revision.who
 
 
-def _difference(value: RevisionDiff, _: Call) -> None:
-    emit(value.diff)
-    if not value.diff:
-        end = "now" if value.new is None else f"revision {value.new}"
-        say(f"No difference in {value.entity} between revision {value.old} and {end}.")
+def _difference(value: dict[str, Any], _: Call) -> None:
+    emit(value["diff"])
+    if not value["diff"]:
+        end = "now" if value["to"] is None else f"revision {value['to']}"
+        say(f"No difference in {value['entity']} between revision {value['from']} and {end}.")
 
 
 def _written(written: Written, call: Call) -> None:
@@ -168,9 +168,9 @@ def _replayed(done: Replay, call: Call) -> None:
         say(f"{counted(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")
 
 
-def _watched(value: Watched, call: Call) -> None:
+def _watched(value: Iterator[tuple[News, dict[str, Any]]], call: Call) -> None:
     with suppress(KeyboardInterrupt):
-        for news, said in value.news:
+        for news, said in value:
             line = printable_json({"event": news.kind, **said}) + "\n" if call.for_program else _line(news, said)
             emit(line)
 
@@ -215,8 +215,7 @@ _DAY = 24 * _HOUR
 _IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."
 
 
-def _branches(value: BranchList, _: Call) -> None:
-    found = value.found
+def _branches(found: Sequence[Branch], _: Call) -> None:
     now = clock.now()
     emit(columns([_branch_row(branch, now) for branch in found]))
     if found:
@@ -368,14 +367,14 @@ def _side(conflict: Conflict, version: Version | None) -> str | None:
 
 
 TEXTS = {
-    "Logged": _logged,
-    "BlamedFiles": _blamed,
-    "RevisionDiff": _difference,
+    "log": _logged,
+    "blame": _blamed,
+    "diff": _difference,
     "str": lambda value, _: emit(value),
     "Written": _written,
     "Replay": _replayed,
-    "Watched": _watched,
-    "BranchList": _branches,
+    "watch": _watched,
+    "branches": _branches,
     "MergePlan": _merged,
     "JoinedAll": _merged_all,
     "Reconciliation": _listed,

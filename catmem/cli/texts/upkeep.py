@@ -24,11 +24,12 @@ from catmem.registry import unloaded
 from catmem.text import counted, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from catmem.linting.rule import Rule
     from catmem.model.document import Entry
     from catmem.ops.table import Call
-    from catmem.ops.upkeep import Copied, Doctored, FixesMade, Linted, Rules, StoreInfo
+    from catmem.ops.upkeep import Doctored, FixesMade, Linted, StoreInfo
     from catmem.store.contract import FolderReport
     from catmem.workspace.change_plan import ChangePlan
     from catmem.workspace.copying import CopiedEntity, StoredEntity
@@ -81,11 +82,11 @@ def _linted(value: Linted, call: Call) -> None:
         say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}")
 
 
-def _rules(value: Rules, _: Call) -> None:
-    if not value.page:
-        emit(columns([(rule.code, rule.name, rule.severity, rule.summary) for rule in value.found]))
-        return
-    (found,) = value.found
+def _rules(value: Sequence[Rule], _: Call) -> None:
+    emit(columns([(rule.code, rule.name, rule.severity, rule.summary) for rule in value]))
+
+
+def _rule(found: Rule, _: Call) -> None:
     fix = f", {found.fixes} fix" if found.fixes else ""
     emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
 
@@ -203,18 +204,21 @@ def _stored_row(each: StoredEntity, *, has_rows: bool) -> tuple[str, ...]:
     return *row, f"{found}" if known == found else f"{known}, found {found}"
 
 
-def _copied(value: Copied, call: Call) -> None:
-    emit(printable(columns(_copied_row(each) for each in value.entities)))
-    if not value.entities:
+def _copied(value: Sequence[CopiedEntity], call: Call) -> None:
+    from catmem.workspace.stores import shown_store
+
+    emit(printable(columns(_copied_row(each) for each in value)))
+    if not value:
         say("There is nothing to copy: no entity has a revision or a text.")
         return
-    if any(each.adopted for each in value.entities):
+    if any(each.adopted for each in value):
         say("adopted: what others wrote, and no record of the source has, is the last revision of the copy")
     if call.values["dry_run"]:
         say("Nothing was written.")
         return
     say("Every revision was read again from the copy, and is the same.")
-    say(f"Next: let catmem.yaml say `store: {value.to}`. Until then this root goes on with the store it has.")
+    to = shown_store(call.values["target"])
+    say(f"Next: let catmem.yaml say `store: {to}`. Until then this root goes on with the store it has.")
     say("catmem.seed.lock, what searches count and reviews remember is in no store: it stays where it is.")
 
 
@@ -227,8 +231,9 @@ def _copied_row(each: CopiedEntity) -> tuple[str, ...]:
 TEXTS = {
     "FixesMade": _fixed,
     "Linted": _linted,
-    "Rules": _rules,
-    "list": _schemas,
+    "rule": _rules,
+    "Rule": _rule,
+    "schema": _schemas,
     "str": lambda value, _: emit_text(value),
     "FsckReport": _fsck,
     "Doctored": _doctor,
@@ -237,6 +242,6 @@ TEXTS = {
     "ChangePlan": _repair,
     "PurgeReport": _purged,
     "StoreInfo": _info,
-    "Copied": _copied,
+    "store copy": _copied,
 }
 """The renderers, by the names of the types that they know."""

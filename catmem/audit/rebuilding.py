@@ -8,7 +8,7 @@ text in place after. An external change that goes on from the revision, or rewor
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,9 +83,6 @@ def replay(workspace: Root, to: Path, entity: str | None = None) -> Replay:
     # chain included. `to` must be new or empty.
     every = entities_of_each(workspace) if entity is None else None
     names = [entity_of(workspace, entity or "")] if every is None else [*every.names, *workspace.config.entities]
-    revisions: list[Replayed] = []
-    heads: list[RebuiltHead] = []
-    mismatches: list[Mismatch] = []
     with os_errors(
         "cannot be written",
         path=to,
@@ -98,61 +95,54 @@ def replay(workspace: Root, to: Path, entity: str | None = None) -> Replay:
             raise ConfigError(
                 "the folder is not empty", code="not_empty", path=to, hint="Name a new folder, or an empty one."
             )
-        for name in names:
-            rebuilding = _LogRebuild(workspace, to, name)
-            revisions += rebuilding.run()
-            heads += rebuilding.heads()
-            mismatches += rebuilding.mismatches
+        rebuilt = [_Rebuilt(workspace, name, to) for name in names]
     looked_over = workspace.store.verify(None if entity is None else names[0])
-    faults = tuple(fault for fault in looked_over if fault.code in _OF_THE_LOG)
-    unreadable = () if every is None else every.unreadable
-    return Replay(tuple(revisions), tuple(heads), tuple(mismatches), faults, unreadable)
+    return Replay(
+        tuple(revision for each in rebuilt for revision in each.revisions),
+        tuple(each.head for each in rebuilt if each.head is not None),
+        tuple(mismatch for each in rebuilt for mismatch in each.mismatches),
+        tuple(fault for fault in looked_over if fault.code in _OF_THE_LOG),
+        () if every is None else every.unreadable,
+    )
 
 
-class _LogRebuild:
-    def __init__(self, workspace: Root, to: Path, entity: str) -> None:
+class _Rebuilt:
+    """The revisions of an entity, written out, and where the store says otherwise."""
+
+    head: RebuiltHead | None = None
+
+    def __init__(self, workspace: Root, entity: str, to: Path) -> None:
         owner, _, target = entity.partition("/")
         declared = workspace.config.entities.get(entity)
         file = FILE_NAMES[target] if declared is None else CONTENT_FILES[declared.content]
-        self.store = workspace.store
-        self.entity = entity
-        self.path = to / owner.replace(":", "%3A") / file
-        self.found: list[Revision] = []
-        """What the log says of each revision, the oldest first."""
-        self.digests: dict[str, str] = {}
-        """Those of the bytes that were rebuilt."""
-        self.head: tuple[Revision, bytes] | None = None
+        path = to / owner.replace(":", "%3A") / file
+        self.entity, self.store = entity, workspace.store
+        self.revisions: list[Replayed] = []
         self.mismatches: list[Mismatch] = []
-
-    def run(self) -> Iterator[Replayed]:
-        """Write out every revision; ``heads`` needs this first."""
-        folder = self.path.with_suffix("")
-        for revision, data in self.store.replay(self.entity):
-            digest = self.digests[revision.revision] = bytes_digest(data)
-            self._compare(f"the digest of revision {revision.revision}", digest, revision.digest)
-            self.found.append(revision)
-            if not revision.is_branch:
-                self.head = revision, data
-            folder.mkdir(parents=True, exist_ok=True)
-            path = folder / f"{revision.revision}{self.path.suffix}"
-            path.write_bytes(data)
-            yield Replayed(self.entity, revision.revision, path, digest)
-
-    def heads(self) -> list[RebuiltHead]:
-        """Write out the head, after it was compared with that of the store; none if there is no revision."""
-        recorded = self.store.head(self.entity)
-        found = None if self.head is None else self.head[0].revision
-        self._compare("the head", found or "none", "none" if recorded is None else recorded.revision)
-        if self.head is None:
-            return []
-        revision, data = self.head
-        digest = self.digests[revision.revision]
+        log: list[Revision] = []
+        head: tuple[Revision, bytes] | None = None
+        for revision, data in self.store.replay(entity):
+            place = path.with_suffix("") / f"{revision.revision}{path.suffix}"
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+            self.revisions.append(Replayed(entity, revision.revision, place, bytes_digest(data)))
+            self._compare(f"the digest of revision {revision.revision}", self.revisions[-1].digest, revision.digest)
+            log.append(revision)
+            head = head if revision.is_branch else (revision, data)
+        recorded = self.store.head(entity)
+        said = "none" if recorded is None else recorded.revision
+        self._compare("the head", "none" if head is None else head[0].revision, said)
+        if head is None:
+            return
+        revision, data = head
+        path.write_bytes(data)
+        digest = bytes_digest(data)
         if recorded is not None:
             self._compare("the digest of the head", digest, recorded.digest)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_bytes(data)
-        unrecorded = self._compare_file(revision.revision, data)
-        return [RebuiltHead(self.entity, revision.revision, self.path, digest, self._branches(), unrecorded)]
+        is_unrecorded = self._compare_file(revision.revision, data)
+        branches = tuple(each.revision for each in tips(reversed(log)) if each.is_branch)
+        self._compare_branches(branches)
+        self.head = RebuiltHead(entity, revision.revision, path, digest, branches, is_unrecorded)
 
     def _compare_file(self, revision: str, data: bytes) -> bool:
         """Compare the head with what stands there now; whether it has an external change since."""
@@ -167,17 +157,15 @@ class _LogRebuild:
         self._compare("the bytes that stand there now", bytes_digest(data), bytes_digest(now.data))
         return False
 
-    def _branches(self) -> tuple[str, ...]:
-        """The revisions that nothing follows, but for the head, after a look at those of the store."""
-        rebuilt = [each.revision for each in tips(reversed(self.found)) if each.is_branch]
+    def _compare_branches(self, rebuilt: Sequence[str]) -> None:
+        """Compare the revisions that nothing follows, but for the head, with those of the store."""
         recorded = {each.revision: each for each in self.store.branches(self.entity) if each.is_branch}
         self._compare("the branches", ", ".join(sorted(rebuilt)) or "none", ", ".join(sorted(recorded)) or "none")
-        for name in rebuilt:
-            if name in recorded:
-                kept = bytes_digest(self.store.read(self.entity, name).data)
-                self._compare(f"the digest of branch {name}", self.digests[name], recorded[name].digest)
-                self._compare(f"the bytes of branch {name}", self.digests[name], kept)
-        return tuple(rebuilt)
+        digests = {each.revision: each.digest for each in self.revisions}
+        for name in set(rebuilt) & recorded.keys():
+            kept = bytes_digest(self.store.read(self.entity, name).data)
+            self._compare(f"the digest of branch {name}", digests[name], recorded[name].digest)
+            self._compare(f"the bytes of branch {name}", digests[name], kept)
 
     def _compare(self, what: str, rebuilt: str, found: str) -> None:
         if rebuilt != found:

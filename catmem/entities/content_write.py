@@ -14,8 +14,8 @@ from catmem.envelopes.document_write import (
     AGAIN,
     ALIKE,
     head_of,
-    second_of_a_number,
-    stale_before_drift,
+    refuse_second_of_a_number,
+    refuse_stale_before_drift,
 )
 from catmem.errors import (
     CatmemError,
@@ -108,19 +108,16 @@ class ContentWrite(Write):
             )
 
     def refusal(self, error: CatmemError) -> CatmemError:
-        if isinstance(error, StaleError | DriftError):
-            return self._what_comes_before(error) or error
+        try:
+            if isinstance(error, StaleError | DriftError) and self.envelope is not None:
+                refuse_second_of_a_number(self)
+                if isinstance(error, DriftError):
+                    refuse_stale_before_drift(self, error)
+        except RefusedError as first:
+            return first
         if isinstance(error, RefusedError):
-            error.found = error.found or head_of(self.workspace, self.entity)
+            error.found = error.found or head_of(self)
         return error
-
-    def _what_comes_before(self, error: StaleError | DriftError) -> RefusedError | None:
-        if self.envelope is None:
-            return None
-        first = second_of_a_number(self)
-        if first is None and isinstance(error, DriftError):
-            return stale_before_drift(self, error)
-        return first
 
     def request(self) -> str:
         return content_digest([self.entity, self.actor, bytes_digest(self.wanted)])

@@ -24,12 +24,11 @@ from catmem.errors import (
 from catmem.model.document import Document
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Content, Envelope
-from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.drift_guard import gone_entries
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.planning import Plan, unseen
-from catmem.writing.request import Operation, hide_digests
+from catmem.writing.request import Operation
 from catmem.writing.terms import Terms, check_beforehand, terms_of
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
@@ -75,7 +74,7 @@ class DocumentWrite(OperationsWrite):
 
     def planned(self, document: Document, current: Current) -> Plan:
         if current.revision != self.expected:
-            self._refuse_second_of_a_number()
+            refuse_second_of_a_number(self)
         return self._plan_of(document, current)
 
     def _plan_of(self, document: Document, current: Current) -> Plan:
@@ -149,97 +148,80 @@ class DocumentWrite(OperationsWrite):
         error = self.without_proposal(error)
         try:
             if isinstance(error, StaleError | DriftError | UnknownRevisionError):
-                self._refuse_second_of_a_number()
                 self._refuse_what_comes_before(error)
-            elif isinstance(error, RefusedError):
-                self._tell(error)
         except CatmemError as first:
             error = first
+        if isinstance(error, RefusedError):
+            error.found = error.found or head_of(self)
+        elif isinstance(error, UnknownRevisionError):
+            error.hint = f"{self.entity} is at revision {head_of(self)}. {AGAIN}"
         return super().refusal(error)
 
-    def _refuse_second_of_a_number(self) -> None:
-        """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
-        error = second_of_a_number(self)
-        if error is not None:
-            self._tell(error)
-            raise error
-
     def _refuse_what_comes_before(self, error: CatmemError) -> None:
-        """Raise what stands before an old view in the order, if that is wrong too; else complete the error."""
-        document = None
-        if not isinstance(error, UnknownRevisionError):
-            with suppress(UnknownRevisionError):
-                seen = self.workspace.store.read(self.entity, str(self.envelope.prev_rev))
-                document = self.legible_or_none(seen.data)
-        if document is not None:
-            try:
-                self._plan_of(document, Current(seen.data, str(self.envelope.prev_rev), None))
-            except ForbiddenError:
-                raise
-            except CatmemError:
-                pass  # what is wrong with the content comes after an old view
-            if isinstance(error, DriftError):
-                refusal = stale_before_drift(self, error)
-                if refusal is not None:
-                    raise refusal from error
-                self._alert(document)
-        if isinstance(error, RefusedError):
-            self._tell(error)
-        else:
-            error.hint = f"{self.entity} is at revision {head_of(self.workspace, self.entity)}. {AGAIN}"
+        """Raise what stands before an old view in the order, or before a change by another program."""
+        refuse_second_of_a_number(self)
+        seen = self._seen_text()
+        if isinstance(error, UnknownRevisionError) or seen is None:
+            return
+        try:
+            self._plan_of(seen, Current(seen.to_bytes(), str(self.envelope.prev_rev), None))
+        except ForbiddenError:
+            raise
+        except CatmemError:
+            pass  # what is wrong with the content comes after an old view
+        if isinstance(error, DriftError):
+            refuse_stale_before_drift(self, error)
+            self._alert(seen)
 
-    def _tell(self, error: RefusedError) -> None:
-        """Let a refusal say what is at the head, as far as the writer may know it."""
-        if not self.terms.unbounded:
-            hide_digests(error)
-        if error.found is None:
-            error.found = head_of(self.workspace, self.terms.entity)
+    def _seen_text(self) -> Document | None:
+        """What the writer saw; ``None`` if there is no such revision, and for what cannot be read."""
+        with suppress(UnknownRevisionError):
+            return self.legible_or_none(self.workspace.store.read(self.entity, str(self.envelope.prev_rev)).data)
+        return None
 
 
 # --- what tells who wrote in between -------------------------------------------------------------------------------
 
 
-def head_of(workspace: Root, entity: str) -> str:
+def head_of(a: Write) -> str:
     """The revision at the head, ``"0"`` for none."""
-    head = workspace.store.head(entity)
+    head = a.workspace.store.head(a.entity)
     return "0" if head is None else head.revision
 
 
-def second_of_a_number(a: Write) -> OperationCollisionError | None:
-    """The refusal of a second revision of one number from the writer of the first, ``None`` for another write."""
+def refuse_second_of_a_number(a: Write) -> None:
+    """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
     # Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
     # an old view does.
-    workspace, envelope = a.workspace, a.envelope
-    if envelope is None or (a.asked.on_stale or workspace.config.on_stale) == "branch":
-        return None
-    log = workspace.store.log(envelope.entity_id)
+    envelope = a.envelope
+    if envelope is None or (a.asked.on_stale or a.workspace.config.on_stale) == "branch":
+        return
     # An external change since, which this commit may have taken in, changes nothing.
+    log = a.workspace.store.log(a.entity)
     last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
     if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
-        return None
+        return
     first = last.note.get("envelope", {}).get("mem_hash")
     same_place = last.revision == str(envelope.mem_rev) and last.parents == tuple(map(str, envelope.parents))
-    if not same_place or first is None or first == envelope.mem_hash:
-        return None
-    return OperationCollisionError(
-        f"{last.who} wrote something newer before this: revision {last.revision}, with other content",
-        expected=str(envelope.prev_rev),
-        found=head_of(workspace, envelope.entity_id),
-        hint=f"It may come from another tab, session or process of {last.who}. {AGAIN} With on_stale: branch in "
-        "catmem.yaml such writes are kept as branches.",
-    )
+    if same_place and first is not None and first != envelope.mem_hash:
+        raise OperationCollisionError(
+            f"{last.who} wrote something newer before this: revision {last.revision}, with other content",
+            expected=str(envelope.prev_rev),
+            found=head_of(a),
+            hint=f"It may come from another tab, session or process of {last.who}. {AGAIN} With on_stale: branch in "
+            "catmem.yaml such writes are kept as branches.",
+        )
 
 
-def stale_before_drift(a: Write, error: DriftError) -> StaleError | None:
-    """The refusal of an old view in the place of that of an external change, if another write came between, too."""
+def refuse_stale_before_drift(a: Write, error: DriftError) -> None:
+    """Raise the refusal of an old view instead of that of an external change, if a write came between, too."""
     for revision in a.workspace.store.log(a.entity):
         if revision.revision == a.expected:
-            return None
+            return
         if revision.agent != EXTERNAL and not revision.is_branch:
-            refusal = stale(a.entity, a.expected or "0", head_of(a.workspace, a.entity))
+            refusal = stale(a.entity, a.expected or "0", head_of(a))
             refusal.drift_backup = error.drift_backup
-            return refusal
-    return None
+            raise refusal from error
 
 
 # --- whose business the content is ----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from catmem.writing import gate
 from catmem.writing.gate import Attempt
 from catmem.writing.request import checked_expected
 from catmem.writing.terms import check_threats
-from catmem.writing.written import FileUsage, on_adoption, on_restoration
+from catmem.writing.written import FileUsage, notes_on
 
 
 class HowMerged(TypedDict, total=False):
@@ -289,8 +289,7 @@ class _MergeWork:
         )
         # What is in no record yet has no name but its digest.
         written = trying.commit(plan.revision or plan.seen, lambda now: now.data if plan.drop else text, change)
-        adopted = (on_adoption(written.adopted),) if written.adopted else ()
-        notes = (*on_restoration(written), *plan.notes, *adopted)
+        notes = notes_on(written, plan.notes)
         return replace(plan, revision=written.revision, digest=written.digest, notes=notes)
 
 

@@ -6,11 +6,12 @@ A plan is made anew each time a store asks for the new bytes, from what is reall
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from catmem.clock import read_date
+from catmem.config.access import targets_read
 from catmem.config.json_schema import nearest
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
@@ -18,9 +19,10 @@ from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import unverified
+from catmem.staleness.freshness import expired_on, unverified
 from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan, scan
+from catmem.syntax.tags import block_size
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import ToolSession, text_digest
@@ -28,14 +30,9 @@ from catmem.writing.matching import Says, WriterView, find_entry, says
 from catmem.writing.request import Operation
 from catmem.writing.terms import Terms, body_of, each_of
 from catmem.writing.written import (
-    on_expiry,
-    on_same_text,
     on_tags,
     on_title,
-    on_unread,
     on_unshared,
-    on_verification,
-    on_words_like_tags,
     refuse_over_budget,
 )
 
@@ -99,14 +96,18 @@ class _PlanDraft:
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
         already = self._same(category, body)
         if already is not None:
-            self._leave("add", already, on_same_text(already.tags, tags, to_agent=self.terms.to_agent))
+            said = "is already there, so no second copy was made"
+            if any(already.tags.get(key) != value for key, value in tags.items()):
+                how = "replace it with tags" if self.terms.to_agent else "use replace OLD --tag KEY=VALUE"
+                said += f"; to give it these tags, {how}"
+            self._leave("add", already, said)
             return
         self._remark_tags(tags)
         tags = self._dated(tags, body, operation)
         title = self.terms.title(category)
         made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
-        self._remark(made, on_expiry(tags, self.terms))
-        self._remark(made, on_words_like_tags(body, to_agent=self.terms.to_agent))
+        self._remark_expiry(made, tags)
+        self._remark_words(made, body)
 
     def replace(self, operation: Operation) -> None:
         entry = self._entry(operation)
@@ -133,10 +134,11 @@ class _PlanDraft:
         doubled = self._same(entry.category, body) is not None
         new_tags = None if tags == old_tags else tags
         made = self._put_instead(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
-        if "verified_date" not in tags and given.get("verified_date", True):
-            self._remark(made, on_verification(old_tags))
+        verified = read_date(old_tags.get("verified_date"))
+        if verified is not None and "verified_date" not in tags and given.get("verified_date", True):
+            self._remark(made, f"has new words, so its verification of {verified} is gone; verify it if they hold")
         self._remark(made, f"is in {made.category} twice now" if doubled else None)
-        self._remark(made, on_words_like_tags(body, to_agent=self.terms.to_agent))
+        self._remark_words(made, body)
 
     def remove(self, operation: Operation) -> None:
         entry = self._entry(operation)
@@ -173,7 +175,7 @@ class _PlanDraft:
             self._take("verify", retag_entry(self.document, entry, tags))
         if operation.evidence is not None:
             self.actions[-1]["evidence"] = operation.evidence.strip()
-        self._remark(entry, on_expiry(tags, self.terms))
+        self._remark_expiry(entry, tags)
 
     def _same(self, category: str, body: str) -> Entry | None:
         """An entry of the category with this body. Its text is searched first: a large file has many entries."""
@@ -320,6 +322,19 @@ class _PlanDraft:
         if what is not None:
             self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {what}")
 
+    def _remark_expiry(self, entry: Entry, tags: Mapping[str, TagValue]) -> None:
+        day = expired_on(tags, self.terms.today)
+        if day is not None:
+            drops = self.terms.owner.prompt.expired == "drop"
+            effect = "stays out of prompts until its tag expires is changed" if drops else "prompts say so"
+            self._remark(entry, f"expired on {day}, and {effect}")
+
+    def _remark_words(self, entry: Entry, body: str) -> None:
+        """Say of a text that begins as tags do in a file that it is kept as words, and dates nothing."""
+        if block_size(body):
+            option = "" if self.terms.to_agent else " (--tag KEY=VALUE)"
+            self._remark(entry, f"begins like tags, and is kept as words; give tags by name{option}")
+
     def _remark_tags(self, given: Iterable[str]) -> None:
         """Say of tags that are slips, each once, however many entries get it."""
         self.notes += [note for note in on_tags(given, self.terms) if note not in self.notes]
@@ -342,8 +357,8 @@ class _PlanDraft:
             title = on_title(self.original, document)
             notes += [] if title is None else [title]
             notes += [note for category, name in put.items() if (note := self._on_slip(category, name)) is not None]
-            found = (on_unread(category, self.terms) for category in put)
-            self.warnings += [warning for warning in found if warning is not None]
+            for category in put:
+                self._warn_of_unread(category)
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
     def _on_slip(self, category: str, name: str) -> str | None:
@@ -359,6 +374,19 @@ class _PlanDraft:
         said = f"{category} is a new category. Did you mean {near}?"
         owner = terms.entity.partition("/")[0]
         return said if terms.to_agent else f"{said} 'catmem move -p {owner} {name} -c {near}' puts it there"
+
+    def _warn_of_unread(self, category: str) -> None:
+        """Say so to who wrote into a category of which its owner's prompt has nothing.
+
+        A profile may write on purpose where it reads nothing: it is warned only if it reads it in the other file.
+        """
+        terms, name = self.terms, self.terms.owner.name
+        read = targets_read(category, terms.owner, terms.config.taxonomy)
+        if terms.target in read or (terms.to_agent and not read):
+            return
+        where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
+        said = f"the profile {name} does not read {where} ({terms.target}), so this will not be in its prompt"
+        self.warnings.append("; ".join([said, *(f"it reads it in {each}: give the target {each}" for each in read)]))
 
     def _in_layout(self, document: Document) -> Document:
         """The document; where stock Hermes Agent edits it too, in the layout that is safe there, if that has room."""

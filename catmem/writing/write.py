@@ -23,7 +23,7 @@ from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, is_
 from catmem.text import size_of
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.request import Operation, Request
-from catmem.writing.written import FileUsage, Written, crowded_out, on_adoption, on_branch, on_restoration
+from catmem.writing.written import FileUsage, Written, crowded_out, notes_on, on_branch
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
@@ -207,10 +207,9 @@ def _answer(a: Write) -> Written:
             return written
     else:
         entries, notes, warnings = ((), (), ()) if plan is None else (plan.entries, plan.notes, plan.warnings)
-        adopted = (on_adoption(now.adopted),) if now.adopted else ()
         written = replace(
             _written(a, now, a.before, after, entries),
-            notes=(*on_restoration(now), *notes, *adopted),
+            notes=notes_on(now, notes),
             changed=after != a.before or a.has_evidence,
             warnings=warnings,
             adopted=now.adopted,

@@ -6,27 +6,24 @@ With it goes how long the file is, what could leave when it is too long, and wha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
-from catmem.clock import read_date
-from catmem.config.access import targets_read
 from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, OverBudgetError
-from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.staleness.freshness import advice, expired_on, freshness
-from catmem.syntax.tags import block_size
+from catmem.names import FILE_NAMES, TARGETS
+from catmem.staleness.freshness import advice, freshness
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
 if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry, TagValue
+    from catmem.model.document import Document, Entry
     from catmem.prompt.prompt import Prompt, Row
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
@@ -141,14 +138,6 @@ _NAME_SHOWN = 80
 """Characters of a tag's name that a note shows."""
 
 
-def on_same_text(old: Mapping[str, TagValue], given: Mapping[str, TagValue], *, to_agent: bool) -> str:
-    """Why a text was not added again, to an entry with the tags ``old``; tags that were ``given`` need another verb."""
-    said = "is already there, so no second copy was made"
-    if any(old.get(key) != value for key, value in given.items()):
-        said += f"; to give it these tags, {'replace it with tags' if to_agent else 'use replace OLD --tag KEY=VALUE'}"
-    return said
-
-
 def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
     """What to know of the names of tags that are ``given``: of those that are nearly a known one, and so do nothing."""
     known = known_tags(terms.config.tag_schemas)
@@ -158,18 +147,6 @@ def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
         for name, near in meant.items()
         if near is not None
     ]
-
-
-def on_words_like_tags(body: str, *, to_agent: bool) -> str | None:
-    """What to know of a text that begins as tags do in a file: it is kept as words, and dates nothing."""
-    option = "" if to_agent else " (--tag KEY=VALUE)"
-    return f"begins like tags, and is kept as words; give tags by name{option}" if block_size(body) else None
-
-
-def on_verification(tags: Mapping[str, TagValue]) -> str | None:
-    """What to know of an entry whose words were changed, where the tags of the old ones say that they were verified."""
-    day = read_date(tags.get("verified_date"))
-    return None if day is None else f"has new words, so its verification of {day} is gone; verify it if they hold"
 
 
 def on_title(before: Document, after: Document) -> str | None:
@@ -190,29 +167,6 @@ def on_unshared(entity: str) -> str:
     )
 
 
-def on_expiry(tags: Mapping[str, TagValue], terms: Terms) -> str | None:
-    """What to know of an entry that is written or verified, and expired before today."""
-    day = expired_on(tags, terms.today)
-    if day is None:
-        return None
-    kept_out = terms.owner.prompt.expired == "drop"
-    effect = "stays out of prompts until its tag expires is changed" if kept_out else "prompts say so"
-    return f"expired on {day}, and {effect}"
-
-
-def on_unread(category: str, terms: Terms) -> str | None:
-    """What to know who wrote into a category of which its owner's prompt has nothing.
-
-    A profile may write on purpose where it reads nothing: it is warned only if it reads the category in the other file.
-    """
-    read = targets_read(category, terms.owner, terms.config.taxonomy)
-    if terms.target in read or (terms.to_agent and not read):
-        return None
-    where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
-    said = f"the profile {terms.owner.name} does not read {where} ({terms.target}), so this will not be in its prompt"
-    return "; ".join([said, *(f"it reads it in {each}: give the target {each}" for each in read)])
-
-
 def on_branch(entity: str, revision: str | None) -> str:
     """What to know of a write that was made on an older revision, and is kept as the branch ``revision``.
 
@@ -226,14 +180,6 @@ def on_branch(entity: str, revision: str | None) -> str:
     )
 
 
-def on_restoration(written: Snapshot) -> tuple[str, ...]:
-    """What to know of a write before which the store put back what a stop of the machine had taken out of the file."""
-    if written.restored is None:
-        return ()
-    what = f"a stop of the machine may have cut the file, so its last text was put back as revision {written.restored}"
-    return (f"{what}; if you cut it yourself, do so again",)
-
-
 def on_adoption(revision: str) -> str:
     """What to know of a write before which the store took in what others had written, as that revision."""
     if revision == "1":
@@ -241,9 +187,11 @@ def on_adoption(revision: str) -> str:
     return f"another program changed the file before; that is revision {revision} of its history"
 
 
-def notes_on(done: Snapshot) -> tuple[str, ...]:
-    """What to know of a commit: what the store had to put right or to take in first."""
-    return (*on_restoration(done), *(() if done.adopted is None else (on_adoption(done.adopted),)))
+def notes_on(made: Snapshot, notes: Iterable[str] = ()) -> tuple[str, ...]:
+    """The notes of a write, between those on what the store did to the file before it."""
+    stopped = "a stop of the machine may have cut the file, so its last text was put back as revision"
+    restored = (f"{stopped} {made.restored}; if you cut it yourself, do so again",) if made.restored else ()
+    return (*restored, *notes, *((on_adoption(made.adopted),) if made.adopted else ()))
 
 
 # --- room ----------------------------------------------------------------------------------------------------------

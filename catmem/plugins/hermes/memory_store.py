@@ -17,7 +17,7 @@ from __future__ import annotations
 import importlib
 import logging
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
@@ -33,26 +33,20 @@ from catmem.plugins.hermes.store_text import (
     FileText,
     HermesDraft,
     Refusal,
-    add_over_limit,
     aligned,
     apply,
-    batch_over_limit,
     clean,
     drift,
-    encoded,
     failure,
-    fields_of,
     full,
     given_up,
-    kept_text,
     one_match,
-    percent,
     read_text,
     refused,
-    replace_over_limit,
     said,
     size_of,
     success,
+    usage,
 )
 from catmem.resources import install_command
 from catmem.store.contract import SIDECAR, Change
@@ -181,13 +175,13 @@ class GuardedFiles:
 
     def _hermes_lock(self, path: Path) -> AbstractContextManager[None]:
         """Hermes's lock, where the store does not take it by itself."""
+        lock = path.with_name(f"{path.name}.lock")
         if path.is_symlink():
-            return _held(path.with_name(f"{path.name}.lock"))  # the store locks beside the file that the link leads to
+            return _held(lock)  # the store locks beside the file that the link leads to
         if not os.path.isdir(path.parent):  # noqa: PTH112 - before every write
             path.parent.mkdir(parents=True, exist_ok=True)
         if path.parent.name != HERMES_FOLDER:
-            # The store takes the lock of any folder where there is one.
-            _lock_file(path.with_name(f"{path.name}.lock"))
+            os.close(_opened_lock(lock))  # the store takes the lock of any folder where there is one
         return nullcontext()
 
 
@@ -197,14 +191,14 @@ def _place(path: Path) -> Place:
     return Place(real.parent, (), real.name)
 
 
-def _lock_file(path: Path) -> None:
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+def _opened_lock(path: Path) -> int:
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
 
 
 @contextmanager
 def _held(path: Path) -> Iterator[None]:
     """Hold the lock at ``path``. Raises ``BusyError`` if another process holds it too long."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    descriptor = _opened_lock(path)
     try:
         try:
             take_lock(descriptor, LOCK_TIMEOUT)
@@ -221,12 +215,6 @@ FILES = GuardedFiles()
 
 
 # --- Hermes's threat scan --------------------------------------------------------------------------------------------
-
-
-def first_threat(content: str) -> str | None:
-    """Hermes's message for the first threat in a text to store; ``None`` if there is none."""
-    message: str | None = hermes_module("tools.memory_tool")._scan_memory_content(content)  # noqa: SLF001 - the store's own scan
-    return message
 
 
 def without_threats(pieces: Sequence[tuple[str, ...]], filename: str) -> list[str]:
@@ -271,6 +259,19 @@ _Plan = HermesDraft | Refusal | str | None
 
 ``None`` for what an agent may not write over: an entry longer than the whole limit, or one that it has not seen.
 """
+_ADD_OVER = (
+    "Memory at {size:,}/{limit:,} chars. Adding this entry ({length} chars) would exceed the limit. Consolidate now: "
+    "use 'replace' to merge overlapping entries into shorter ones or 'remove' stale or less important entries (see "
+    "current_entries below), then retry this add — all in this turn."
+)
+_REPLACE_OVER = (
+    "Replacement would put memory at {new_size:,}/{limit:,} chars. Shorten the new content, or 'remove' other stale or "
+    "less important entries to make room (see current_entries below), then retry — all in this turn."
+)
+_BATCH_OVER = (
+    "After applying all {length} operations, memory would be at {new_size:,}/{limit:,} chars -- over the limit. Remove "
+    "or shorten more entries in the same batch (see current_entries below), then retry."
+)
 
 
 class MemoryStore:
@@ -288,14 +289,12 @@ class MemoryStore:
         self._consolidation_failures = 0
         self._headers: dict[str, int] = {}
         """Characters of each file's headers and escapes, which count too."""
-        self._known: dict[str, tuple[bytes, FileText]] = {}
-        """The bytes of each file as this store last read or wrote them, with what they read as."""
         self._shown: dict[str, set[str]] = {"memory": set(), "user": set()}
         """The entries that the agent has seen: in the prompt, in an answer, or in its own writes."""
         self._begun: set[str] = set()
         """The targets of which there was something to see; with another one its first call begins."""
 
-    # --- reading ---------------------------------------------------------------------------------------------------
+    # --- the prompt --------------------------------------------------------------------------------------------------
 
     def load_from_disk(self) -> None:
         """Read both files, and freeze what of them goes into the system prompt.
@@ -306,20 +305,20 @@ class MemoryStore:
         self._system_prompt_snapshot = {target: self._load(target) for target in ("memory", "user")}
 
     def _load(self, target: str) -> str:
-        path = self._path_for(target)
+        path = _path_for(target)
         try:
-            file = self._read(target, FILES.read(path))
+            file = read_text(FILES.read(path))
         except CatmemError as error:
             logger.warning("Memory file %s cannot be read: %s", path.name, error.message)
             self._take(target, FileText("", [], ()))
-            return self._render_block(target, [unreadable(path.name, error)])
+            return self._block(target, [unreadable(path.name, error)])
         self._take(target, file)
         self._shown[target] = set()
         self._begun.discard(target)
         self._begin(target, file)
         for warning in unmerged_warnings(path.name, file.text):
             logger.warning(warning)
-        return self._render_block(target, without_threats(file.pieces, path.name))
+        return self._block(target, without_threats(file.pieces, path.name))
 
     def _begin(self, target: str, file: FileText) -> None:
         """Take what stands in a file for seen, once: when it is loaded, or else at the first call that finds some."""
@@ -327,50 +326,24 @@ class MemoryStore:
             self._begun.add(target)
             self._shown[target].update(file.entries)
 
-    def _read(self, target: str, data: bytes) -> FileText:
-        """What the bytes of a file read as. Raises ``NotUtf8Error`` and ``TooLargeError``."""
-        known = self._known.get(target)
-        if known is None or known[0] != data:
-            known = self._known[target] = data, read_text(data)
-        return known[1]
+    def _block(self, target: str, entries: Sequence[str]) -> str:
+        if not entries:
+            return ""
+        limit, content = self._char_limit(target), DELIMITER.join(entries)
+        title = hermes_module("tools.memory_tool").MEMORY_BLOCK_HEADERS["user" if target == "user" else "memory"]
+        line = "═" * 46
+        return f"{line}\n{title} [{usage(len(content), limit)}]\n{line}\n{content}"
 
     def format_for_system_prompt(self, target: str) -> str | None:
         """The block of the system prompt, as it was at ``load_from_disk``; ``None`` for no entries."""
         return self._system_prompt_snapshot.get(target, "") or None
-
-    @staticmethod
-    def _read_file(path: Path) -> list[str]:
-        """The entries of a file. Raises ``ValueError``, for which Hermes looks, where its own store may find none."""
-        try:
-            return read_text(FILES.read(path), repeated=True).entries
-        except CatmemError as error:
-            raise ValueError(f"{path.name} cannot be read: {error.message}") from error
-
-    def _reload_target(self, target: str, *, skip_drift: bool = False) -> str | None:
-        """Read the entries again; where the file was drifted, a copy of it is kept, and its path returned."""
-        self._take(target, self._read(target, FILES.read(self._path_for(target))))
-        return None if skip_drift else self._detect_external_drift(target)
-
-    def _detect_external_drift(self, target: str) -> str | None:
-        """The path of a copy of the file, if it has an entry over the whole limit or is not UTF-8; else ``None``."""
-        path = self._path_for(target)
-        try:
-            drifted = self._is_drifted(target, self._read(target, FILES.read(path)))
-        except NotUtf8Error:
-            drifted = True
-        return _backup(path) if drifted else None
-
-    def _is_drifted(self, target: str, file: FileText) -> bool:
-        return max(map(len, file.entries), default=0) > self._char_limit(target)
 
     # --- the four actions --------------------------------------------------------------------------------------------
 
     def add(self, target: str, content: str) -> Answer:
         """Append an entry; refused if it is over the limit."""
         content = clean(content)
-        if not content:
-            return failure("Content cannot be empty.")
-        refusal = _unfit(content)
+        refusal = _unfit(content) if content else "Content cannot be empty."
         if refusal:
             return failure(refusal)
 
@@ -381,10 +354,7 @@ class MemoryStore:
             draft.add(content)
             return draft
 
-        def over(size: int, _: int) -> str:
-            return add_over_limit(content, size, self._char_limit(target))
-
-        return self._write(target, "add", plan, over, "Entry added.")
+        return self._write(target, "add", plan, "Entry added.", (_ADD_OVER, len(content)))
 
     def replace(self, target: str, old_text: str, new_content: str) -> Answer:
         """Put another text in the place of the entry that holds ``old_text``."""
@@ -397,133 +367,127 @@ class MemoryStore:
         if refusal:
             return failure(refusal)
         change = partial(HermesDraft.replace, text=new_content, old_text=old_text)
-        plan = _of_match(old_text, "replace", self._shown[target], change)
-
-        def over(_: int, new_size: int) -> str:
-            return replace_over_limit(new_size, self._char_limit(target))
-
-        return self._write(target, "replace", plan, over, "Entry replaced.")
+        plan = partial(self._change_one, target, old_text, "replace", change)
+        return self._write(target, "replace", plan, "Entry replaced.", (_REPLACE_OVER, 0))
 
     def remove(self, target: str, old_text: str) -> Answer:
         """Take out the entry that holds ``old_text``."""
         old_text = clean(old_text)
         if not old_text:
             return failure("old_text cannot be empty.")
-        change = partial(HermesDraft.remove, old_text=old_text)
-        plan = _of_match(old_text, "remove", self._shown[target], change)
-        return self._write(target, "remove", plan, None, "Entry removed.")
+        plan = partial(self._change_one, target, old_text, "remove", partial(HermesDraft.remove, old_text=old_text))
+        return self._write(target, "remove", plan, "Entry removed.")
+
+    def _change_one(
+        self, target: str, old_text: str, action: str, change: Callable[[HermesDraft, int], None], file: FileText
+    ) -> _Plan:
+        found = one_match(file, old_text, action)
+        if isinstance(found, Refusal):
+            return found
+        draft = file.draft(self._shown[target])
+        change(draft, found)
+        return draft
 
     def apply_batch(self, target: str, operations: Sequence[Mapping[str, Any] | None]) -> Answer:
         """Make several changes, all or none; the limit holds for what they come to."""
         if not operations:
             return failure("operations list is empty.")
-        for number, operation in enumerate(operations, start=1):
-            fields = fields_of(operation)
-            if fields.get("action") in {"add", "replace"} and fields.get("content"):
-                refusal = _unfit(fields["content"])
+        fields = [operation if isinstance(operation, dict) else {} for operation in operations]
+        for number, each in enumerate(fields, start=1):
+            if each.get("action") in {"add", "replace"} and each.get("content"):
+                refusal = _unfit(each["content"])
                 if refusal:
                     return failure(f"Operation {number}: {refusal}")
 
         def plan(file: FileText) -> _Plan:
             draft = file.draft(self._shown[target])
-            for number, operation in enumerate(operations, start=1):
-                problem = apply(draft, fields_of(operation), number)
+            for number, each in enumerate(fields, start=1):
+                problem = apply(draft, each, number)
                 if problem is not None:
-                    said = f"{problem} No operations were applied (batch is all-or-nothing)."
-                    return Refusal(full(said, file.entries, file.size, self._char_limit(target)))
+                    refusal = f"{problem} No operations were applied (batch is all-or-nothing)."
+                    return Refusal(full(refusal, file, self._char_limit(target)))
             return draft
 
-        def over(_: int, new_size: int) -> str:
-            return batch_over_limit(len(operations), new_size, self._char_limit(target))
-
-        return self._write(target, "batch", plan, over, f"Applied {len(operations)} operation(s).")
+        done = f"Applied {len(operations)} operation(s)."
+        return self._write(target, "batch", plan, done, (_BATCH_OVER, len(operations)))
 
     def _write(
         self,
         target: str,
         action: str,
         plan: Callable[[FileText], _Plan],
-        over: Callable[[int, int], str] | None,
         message: str,
+        over: tuple[str, int] | None = None,
     ) -> Answer:
         """Have the store write what ``plan`` makes of the file as it is now; ``over`` says that it is too long."""
-        path, limit = self._path_for(target), self._char_limit(target)
+        path, limit = _path_for(target), self._char_limit(target)
         found: _Plan = message
-        written, data_written, made = FileText("", [], ()), b"", HermesDraft([], [])
+        file, made = FileText("", [], ()), HermesDraft([], [])
         note: dict[str, object] = {"target": target, "actor": None}
 
         def update(data: bytes) -> bytes:
-            nonlocal found, written, data_written, made
-            written, data_written = self._read(target, data), data
-            self._begin(target, written)
-            found = None if action != "add" and self._is_drifted(target, written) else plan(written)
-            if not isinstance(found, HermesDraft):
+            nonlocal found, file, made
+            file = read_text(data)
+            self._begin(target, file)
+            # Adding rewrites nothing, so what others put there does not matter to it.
+            drifted = action != "add" and max(map(len, file.entries), default=0) > limit
+            draft = found = None if drifted else plan(file)
+            if not isinstance(draft, HermesDraft):
                 return data
-            if found.unseen:
+            if draft.unseen:
                 found = None
                 return data
-            draft, after = found, written.written(found)
+            after = file.written(draft)
             if over is not None and after.size > limit:
-                size = written.size
-                found = Refusal(full(over(size, after.size), written.entries, size, limit))
+                too_long = over[0].format(size=file.size, new_size=after.size, limit=limit, length=over[1])
+                found = Refusal(full(too_long, file, limit))
                 return data
-            note["actions"] = said(written, draft)
-            found, written, data_written, made = message, after, encoded(after, written, data), draft
-            if all(after.entries.count(text) == 1 for text in draft.fresh):  # what is there twice is read as once
-                self._known[target] = data_written, after
-            return data_written
+            note["actions"] = said(file, draft)
+            found, file, made = message, after, draft
+            return after.text.encode()
 
         try:
-            # Adding rewrites nothing, so what others put there does not matter to it.
-            backup = None if action == "add" else self._reload_target(target)
-            if backup is not None:
-                return drift(path, backup)
-            found_after = FILES.write(path, update, note)
+            file = read_text(FILES.write(path, update, note))  # where another writer's text may have been joined
         except CatmemError as error:
             kept = error.drift_backup if isinstance(error, RefusedError) else None
             return refused(path, error, _backup(path) if isinstance(error, NotUtf8Error) else kept)
-        if found_after != data_written:
-            written = self._read(target, found_after)  # another writer's text was joined at the very moment
-        self._take(target, written)
+        self._take(target, file)
         answer = self._answer(target, found)
         shown = self._shown[target]
-        shown.difference_update(set(made.gone).difference(written.entries))
+        shown.difference_update(set(made.gone).difference(file.entries))
         shown.update(made.fresh, answer.get("current_entries", ()))
-        warnings = list(unmerged_warnings(path.name, written.text))
+        warnings = list(unmerged_warnings(path.name, file.text))
         for text in without_threats([(text,) for text in made.kept], path.name) if made.kept else ():
-            warnings.append(kept_text(text))
+            warnings.append(f"Another program had added this to the entry. It stays, as a separate entry: {text}")
             logger.warning("%s: %s", path.name, warnings[-1])
         return {**answer, "warning": " ".join(warnings)} if warnings else answer
 
     def _answer(self, target: str, found: _Plan) -> Answer:
         if found is None:
-            path = self._path_for(target)
+            path = _path_for(target)
             return drift(path, _backup(path))
-        if isinstance(found, Refusal):
-            return self._consolidation_failure(found.answer) if found.counted else found.answer
-        self._consolidation_failures = 0
-        entries = self._entries_for(target)
-        return success(target, str(found), len(entries), self._char_count(target), self._char_limit(target))
-
-    # --- a turn ------------------------------------------------------------------------------------------------------
-
-    def reset_consolidation_failures(self) -> None:
-        """Forget the failures of the last turn."""
-        self._consolidation_failures = 0
-
-    def _consolidation_failure(self, response: Answer) -> Answer:
-        """Count a failure; after too many in one turn the answer is to stop trying."""
-        self._consolidation_failures += 1
-        if self._consolidation_failures <= self._MAX_CONSOLIDATION_FAILURES_PER_TURN:
-            return response
-        return given_up(self._consolidation_failures)
+        if not isinstance(found, Refusal):
+            self._consolidation_failures = 0
+            entries = len(self._entries_for(target))
+            return success(target, str(found), entries, usage(self._char_count(target), self._char_limit(target)))
+        self._consolidation_failures += found.counted
+        if found.counted and self._consolidation_failures > self._MAX_CONSOLIDATION_FAILURES_PER_TURN:
+            return given_up(self._consolidation_failures)
+        return found.answer
 
     # --- what Hermes reaches into ------------------------------------------------------------------------------------
 
-    def save_to_disk(self, target: str) -> None:
-        """Write the entries as they are in memory. Raises ``RuntimeError``."""
-        memory_dir().mkdir(parents=True, exist_ok=True)
-        self._write_file(self._path_for(target), self._entries_for(target))
+    def reset_consolidation_failures(self) -> None:
+        """A turn begins: forget the failures of the last one."""
+        self._consolidation_failures = 0
+
+    @staticmethod
+    def _read_file(path: Path) -> list[str]:
+        """The entries of a file. Raises ``ValueError``, for which Hermes looks, where its own store may find none."""
+        try:
+            return read_text(FILES.read(path), repeated=True).entries
+        except CatmemError as error:
+            raise ValueError(f"{path.name} cannot be read: {error.message}") from error
 
     @staticmethod
     def _write_file(path: Path, entries: Sequence[str]) -> None:
@@ -542,21 +506,11 @@ class MemoryStore:
         except (CatmemError, OSError) as error:
             raise RuntimeError(f"Failed to write memory file {path}: {error}") from error
 
-    @staticmethod
-    def _path_for(target: str) -> Path:
-        return memory_dir() / ("USER.md" if target == "user" else "MEMORY.md")
-
     def _entries_for(self, target: str) -> list[str]:
         return self.user_entries if target == "user" else self.memory_entries
 
-    def _set_entries(self, target: str, entries: list[str]) -> None:
-        if target == "user":
-            self.user_entries = entries
-        else:
-            self.memory_entries = entries
-
     def _take(self, target: str, file: FileText) -> None:
-        self._set_entries(target, file.entries.copy())
+        setattr(self, "user_entries" if target == "user" else "memory_entries", file.entries.copy())
         self._headers[target] = file.size - size_of(file.entries) if file.document else 0
 
     def _char_count(self, target: str) -> int:
@@ -565,15 +519,9 @@ class MemoryStore:
     def _char_limit(self, target: str) -> int:
         return self.user_char_limit if target == "user" else self.memory_char_limit
 
-    def _render_block(self, target: str, entries: Sequence[str]) -> str:
-        if not entries:
-            return ""
-        limit = self._char_limit(target)
-        content = DELIMITER.join(entries)
-        title = hermes_module("tools.memory_tool").MEMORY_BLOCK_HEADERS["user" if target == "user" else "memory"]
-        line = "═" * 46
-        usage = f"{percent(len(content), limit)}% — {len(content):,}/{limit:,} chars"
-        return f"{line}\n{title} [{usage}]\n{line}\n{content}"
+
+def _path_for(target: str) -> Path:
+    return memory_dir() / ("USER.md" if target == "user" else "MEMORY.md")
 
 
 def _backup(path: Path) -> str:
@@ -583,24 +531,9 @@ def _backup(path: Path) -> str:
         return f"{path.name}.bak (BACKUP FAILED — file unchanged on disk)"
 
 
-def _of_match(
-    old_text: str, action: str, shown: Collection[str], change: Callable[[HermesDraft, int], None]
-) -> Callable[[FileText], _Plan]:
-    """The plan that changes the one entry which holds a text."""
-
-    def plan(file: FileText) -> _Plan:
-        found = one_match(file, old_text, action)
-        if isinstance(found, Refusal):
-            return found
-        draft = file.draft(shown)
-        change(draft, found)
-        return draft
-
-    return plan
-
-
 def _unfit(content: str) -> str | None:
     """Why a text may not be stored: Hermes's message for a threat, or that no file can hold it."""
     if not content.isascii() and any("\ud800" <= character <= "\udfff" for character in content):
         return "Content holds a lone surrogate, half of a character, which no file can hold. Leave it out."
-    return first_threat(content)
+    found: str | None = hermes_module("tools.memory_tool")._scan_memory_content(content)  # noqa: SLF001 - its own scan
+    return found

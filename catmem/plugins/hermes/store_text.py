@@ -27,7 +27,6 @@ DELIMITER = "\n§\n"
 _PREVIEW = 80
 
 _BOUNDARY = re.compile(r"(?:\A|\n)(?:##[ \t]|§[ \t]*(?:\n|\Z))")
-_TAKES = {"add": ("content",), "replace": ("old_text", "content"), "remove": ("old_text",)}
 
 
 @dataclass(slots=True)
@@ -157,14 +156,6 @@ def read_text(data: bytes, *, repeated: bool = False) -> FileText:
     return FileText(text, [entries[place].text for place in origins], origins, document)
 
 
-def encoded(new: FileText, old: FileText, data: bytes) -> bytes:
-    """The bytes of a text that was made of the ``old`` one, whose bytes are ``data``; a front that stayed is copied."""
-    front = old.text.removesuffix("\n")
-    if not front or not new.text.startswith(front):
-        return new.text.encode()
-    return data[: len(data) - len(old.text) + len(front)] + new.text[len(front) :].encode()
-
-
 def _first_places(values: Sequence[object]) -> tuple[int, ...]:
     """Where each value stands for the first time."""
     first = {value: place for place, value in reversed(list(enumerate(values)))}
@@ -260,23 +251,24 @@ def one_match(file: FileText, old_text: str, action: str) -> int | Refusal:
     """Which entry holds a text: the first of several that are the same."""
     matches = [place for place, entry in enumerate(file.entries) if old_text in entry]
     if not matches:
-        return Refusal(no_match(old_text, file.entries, action))
+        error = (
+            f"No entry matched '{old_text}'. Check current_entries below and retry with the exact text of the entry "
+            f"you want to {action}."
+        )
+        return Refusal(failure(error, current_entries=[*file.entries]))
     texts = [file.entries[place] for place in matches]
     if len(set(texts)) > 1:
-        return Refusal(several_match(old_text, texts), counted=False)
+        previews = [entry[:_PREVIEW] + ("..." if len(entry) > _PREVIEW else "") for entry in texts]
+        error = f"Multiple entries matched '{old_text}'. Be more specific."
+        return Refusal(failure(error, matches=previews), counted=False)
     return matches[0]
-
-
-def fields_of(operation: object) -> dict[str, Any]:
-    """The fields of one operation of a batch; none for what is no object."""
-    return operation if isinstance(operation, dict) else {}
 
 
 def apply(draft: HermesDraft, fields: Mapping[str, Any], number: int) -> str | None:
     """Make one change of a batch; says why not, if it cannot be made."""
     action = fields.get("action")
     content, old_text = clean(fields.get("content") or ""), clean(fields.get("old_text") or "")
-    problem = _lacking(action, content, old_text) or _untaken(action, fields)
+    problem = _lacking(action, content, old_text)
     if problem is None and action == "add":
         if content not in draft.texts:
             draft.add(content)
@@ -291,13 +283,6 @@ def apply(draft: HermesDraft, fields: Mapping[str, Any], number: int) -> str | N
         else:
             draft.replace(matches[0], content, old_text)
     return problem and f"Operation {number} ({action or 'unknown'}): {problem}"
-
-
-def _untaken(action: object, fields: Mapping[str, Any]) -> str | None:
-    """What an operation says and its action has no use for. A model may name a field and leave it empty."""
-    takes = ("action", *_TAKES[str(action)])
-    name = next((each for each, value in fields.items() if each not in takes and value), None)
-    return name and f"{action} takes no {name!r}; it takes {', '.join(takes[1:])}."
 
 
 def _lacking(action: object, content: str, old_text: str) -> str | None:
@@ -340,122 +325,61 @@ def failure(error: str, **more: object) -> Answer:
     return {"success": False, "error": error, **more}
 
 
-def success(target: str, message: str, count: int, size: int, limit: int) -> Answer:
+def success(target: str, message: str, count: int, used: str) -> Answer:
     """A call that is done."""
+    note = "Write saved. This update is complete — do not repeat it."
     return {
         "success": True,
         "done": True,
         "target": target,
-        "usage": f"{percent(size, limit)}% — {size:,}/{limit:,} chars",
+        "usage": used,
         "entry_count": count,
         "message": message,
-        "note": "Write saved. This update is complete — do not repeat it.",
+        "note": note,
     }
 
 
-def percent(size: int, limit: int) -> int:
-    """How full the file is, at most 100."""
-    return min(100, int((size / limit) * 100)) if limit > 0 else 0
+def usage(size: int, limit: int) -> str:
+    """How full the file is."""
+    percent = min(100, int((size / limit) * 100)) if limit > 0 else 0
+    return f"{percent}% — {size:,}/{limit:,} chars"
 
 
 def given_up(failures: int) -> Answer:
     """The end of a turn's tries to make room."""
-    return {
-        "success": False,
-        "done": True,
-        "error": (
-            f"Memory consolidation failed {failures} times "
-            "this turn. Stop retrying memory calls — leave memory unchanged for "
-            "now and continue with your reply to the user. The fact can be saved "
-            "in a later turn."
-        ),
-    }
+    error = (
+        f"Memory consolidation failed {failures} times this turn. Stop retrying memory calls — leave memory unchanged "
+        "for now and continue with your reply to the user. The fact can be saved in a later turn."
+    )
+    return {"success": False, "done": True, "error": error}
 
 
-def full(error: str, entries: Sequence[str], size: int, limit: int) -> Answer:
+def full(error: str, file: FileText, limit: int) -> Answer:
     """A call that was refused with the file before the agent's eyes, so that it makes room."""
-    return failure(error, current_entries=[*entries], usage=f"{size:,}/{limit:,}")
-
-
-def add_over_limit(content: str, size: int, limit: int) -> str:
-    """No room for a new entry."""
-    return (
-        f"Memory at {size:,}/{limit:,} chars. "
-        f"Adding this entry ({len(content)} chars) would exceed the limit. "
-        f"Consolidate now: use 'replace' to merge overlapping entries into "
-        f"shorter ones or 'remove' stale or less important entries (see "
-        f"current_entries below), then retry this add — all in this turn."
-    )
-
-
-def replace_over_limit(new_size: int, limit: int) -> str:
-    """No room for a longer text."""
-    return (
-        f"Replacement would put memory at {new_size:,}/{limit:,} chars. "
-        f"Shorten the new content, or 'remove' other stale or less important "
-        f"entries to make room (see current_entries below), then retry — all "
-        f"in this turn."
-    )
-
-
-def batch_over_limit(operations: int, new_size: int, limit: int) -> str:
-    """No room for what a batch comes to."""
-    return (
-        f"After applying all {operations} operations, memory would be at "
-        f"{new_size:,}/{limit:,} chars -- over the limit. Remove or shorten more "
-        f"entries in the same batch (see current_entries below), then retry."
-    )
-
-
-def no_match(old_text: str, entries: Sequence[str], action: str) -> Answer:
-    """No entry holds the text."""
-    return failure(
-        f"No entry matched '{old_text}'. Check current_entries below and retry with the exact text of the entry you "
-        f"want to {action}.",
-        current_entries=[*entries],
-    )
-
-
-def several_match(old_text: str, matches: Sequence[str]) -> Answer:
-    """Several entries hold the text, and they differ."""
-    previews = [entry[:_PREVIEW] + ("..." if len(entry) > _PREVIEW else "") for entry in matches]
-    return failure(f"Multiple entries matched '{old_text}'. Be more specific.", matches=previews)
-
-
-def kept_text(text: str) -> str:
-    """What to know of a change to an entry to which another program had appended a text."""
-    return f"Another program had added this to the entry. It stays, as a separate entry: {text}"
+    return failure(error, current_entries=[*file.entries], usage=f"{file.size:,}/{limit:,}")
 
 
 def drift(path: Path, backup: str) -> Answer:
     """Another writer put more into one entry than the tool writes."""
     return failure(
-        f"Refusing to write {path.name}: file on disk has content that "
-        f"wouldn't round-trip through the memory tool (likely added by "
-        f"the patch tool, a shell append, a manual edit, or a "
-        f"concurrent session). A snapshot was saved to {backup}. "
-        f"Resolve the drift first — either rewrite the file as a clean "
-        f"§-delimited list of entries, or move the extra content out — "
-        f"then retry. This guard exists to prevent silent data loss "
-        f"(issue #26045).",
+        f"Refusing to write {path.name}: file on disk has content that wouldn't round-trip through the memory tool "
+        "(likely added by the patch tool, a shell append, a manual edit, or a concurrent session). "
+        f"A snapshot was saved to {backup}. Resolve the drift first — either rewrite the file as a clean §-delimited list "
+        "of entries, or move the extra content out — then retry. This guard exists to prevent silent data loss "
+        "(issue #26045).",
         drift_backup=backup,
-        remediation=(
-            "Open the .bak file, integrate the missing entries into the "
-            "memory tool one at a time via memory(action=add, content=...), "
-            "then remove or rewrite the original file to a clean state."
-        ),
+        remediation="Open the .bak file, integrate the missing entries into the memory tool one at a time via "
+        "memory(action=add, content=...), then remove or rewrite the original file to a clean state.",
     )
 
 
 def refused(path: Path, error: CatmemError, backup: str | None) -> Answer:
     """The file cannot be read, or not be written: what Hermes's own store takes for empty, or raises."""
-    saved = f" A snapshot was saved to {backup}." if backup else ""
+    said = f"Refusing to write {path.name}: {error.message}. The file is as it was."
+    if error.hint and "in place" in error.hint:
+        said = f"{path.name}: {error.message}. {error.hint}"
+    elif backup:
+        said += f" A snapshot was saved to {backup}."
     more: Answer = {"drift_backup": backup} if backup else {}
-    return failure(
-        f"Refusing to write {path.name}: {error.message}. The file is as it was.{saved}"
-        if not error.hint or "in place" not in error.hint
-        else f"{path.name}: {error.message}. {error.hint}",
-        **more,
-        remediation=error.hint or "Nothing was written. Have a person look at the file, then retry.",
-        reason=error.code,
-    )
+    remediation = error.hint or "Nothing was written. Have a person look at the file, then retry."
+    return failure(said, **more, remediation=remediation, reason=error.code)

@@ -73,7 +73,7 @@ class Side:
             "prompt": [store.format_for_system_prompt(target) for target in TARGETS],
             "snapshot": store._system_prompt_snapshot,
             "failures": store._consolidation_failures,
-            "read": [self.answer("_read_file", [store._path_for(target)]) for target in TARGETS],
+            "read": [self.answer("_read_file", [hermes.MemoryStore._path_for(target)]) for target in TARGETS],
             # Hermes has one name for the copies of one second, so that of two the second is lost.
             "backups": sorted({self.text(name) for name in found if STAMP.search(name)}),
             "copies": sum(STAMP.search(name) is not None for name in found),

@@ -364,8 +364,8 @@ def drift(path: Path, backup: str) -> Answer:
     return failure(
         f"Refusing to write {path.name}: file on disk has content that wouldn't round-trip through the memory tool "
         "(likely added by the patch tool, a shell append, a manual edit, or a concurrent session). "
-        f"A snapshot was saved to {backup}. Resolve the drift first — either rewrite the file as a clean §-delimited list "
-        "of entries, or move the extra content out — then retry. This guard exists to prevent silent data loss "
+        f"A snapshot was saved to {backup}. Resolve the drift first — either rewrite the file as a clean §-delimited "
+        "list of entries, or move the extra content out — then retry. This guard exists to prevent silent data loss "
         "(issue #26045).",
         drift_backup=backup,
         remediation="Open the .bak file, integrate the missing entries into the memory tool one at a time via "

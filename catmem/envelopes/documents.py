@@ -10,14 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from catmem.clock import read_date
 from catmem.config.access import all_problems, visible_categories
 from catmem.errors import (
     EditError,
     ForbiddenError,
     TooLargeError,
 )
-from catmem.model.document import Document, Entry, TagValue
+from catmem.model.document import Document, Entry
 from catmem.model.layout import is_shared
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
@@ -144,20 +143,11 @@ def _dated(part: Part, old: Sequence[Version], pairs: Mapping[int, int], terms: 
         tags, was = entry.tags, before.get(index)
         if was is None and dated and "created" not in tags:
             tags = {"created": terms.today.isoformat(), **tags}
-        known = _known_since(tags, entry.body, terms) if was is None or was.body != entry.body else None
+        known = terms.day_before(tags, entry.body) if was is None or was.body != entry.body else None
         if was is not None and was.body != entry.body and tags.get("verified_date") == was.tags.get("verified_date"):
             tags = unverified(tags)
         entries.append(entry._replace(tags=tags if known is None else {**tags, "created": known}))
     return part._replace(entries=tuple(entries))
-
-
-def _known_since(tags: Mapping[str, TagValue], body: str, terms: Terms) -> str | None:
-    """The day that words which come back had, if their ``created`` is later and the actor may not verify."""
-    created = read_date(tags.get("created"))
-    if created is None or terms.may_verify:
-        return None
-    known = terms.known_since(body)
-    return known.isoformat() if known is not None and known < created else None
 
 
 def _changes(old: Sequence[Version], new: Sequence[Version], pairs: Mapping[int, int]) -> list[EntryChange]:
@@ -214,7 +204,7 @@ def _first_fault(changes: Iterable[EntryChange], terms: Terms, *, is_text: bool)
             terms.check_tags(changed, old)
         except EditError as error:
             first = first or error
-        known = None if change.old is not None else _known_since(change.new.tags, change.new.body, terms)
+        known = None if change.old is not None else terms.day_before(change.new.tags, change.new.body)
         if known is not None and first is None:
             first = EditError(
                 f"these words were there before, since {known}, and are no younger now",

@@ -121,7 +121,8 @@ class _PlanDraft:
             self._leave("replace", entry, "already says that")
             return
         if body != entry.body:
-            tags = self._no_younger(tags, body)
+            known = self.terms.day_before(tags, body)
+            tags = tags if known is None else {**tags, "created": known}
             if tags.get("verified_date") == old_tags.get("verified_date"):
                 tags = unverified(tags)
         self._check_threats([*([body] if body != entry.body else []), *tag_texts(given)])
@@ -277,15 +278,8 @@ class _PlanDraft:
         undated = "created" in (operation.tags or {}) and self.terms.may_verify  # null takes it away
         if "created" not in tags and not undated and not is_shared(self.document):
             tags = {"created": self._day(operation), **tags}
-        return self._no_younger(tags, body)
-
-    def _no_younger(self, tags: dict[str, TagValue], body: str) -> dict[str, TagValue]:
-        """The tags with a ``created`` that is no later than the day which dated these words when the file had them."""
-        created = read_date(tags.get("created"))
-        if created is None or self.terms.may_verify:
-            return tags
-        known = self.terms.known_since(body)
-        return tags if known is None or known >= created else {**tags, "created": known.isoformat()}
+        known = self.terms.day_before(tags, body)
+        return tags if known is None else {**tags, "created": known}
 
     def _day(self, operation: Operation) -> str:
         return (operation.as_of or self.terms.today).isoformat()

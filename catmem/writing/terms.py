@@ -63,11 +63,15 @@ class Terms(Rights):
         """Whether answers go to a profile: then they leave out what its prompt would withhold."""
         return self.actor is not None
 
-    def known_since(self, body: str) -> date | None:
-        """The day that counts for words that the file had before; asked for an actor who may not verify."""
+    def day_before(self, tags: Mapping[str, TagValue], body: str) -> str | None:
+        """The day that words had which come back, if their ``created`` is later and the actor may not verify."""
+        created = read_date(tags.get("created"))
+        if created is None or self.may_verify:
+            return None
         from catmem.staleness.lineage import known_since
 
-        return known_since(self.root, self.owner.name, self.actor, body)
+        known = known_since(self.root, self.owner.name, self.actor, body)
+        return known.isoformat() if known is not None and known < created else None
 
     def wrote(self, body: str) -> bool:
         """Whether the actor, a profile, alone wrote these words in the file."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -102,7 +101,6 @@ class _Planning:
         known = known_profiles(workspace, profiles)
         if asked.actor is not None:  # before it learns of any other profile
             refuse_bounded(workspace, asked.actor, "seed the memory of other profiles")
-        self.acting = None if asked.actor is None else workspace.profile(asked.actor)
         self.source = known(asked.source)
         self.profiles = {name: known(name) for name in asked.targets or ()}
         self._refuse(known)
@@ -115,7 +113,6 @@ class _Planning:
             self.handed_on.setdefault(record.source, []).append(record)
         self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, Parts] = {}
-        self.slips: list[str] = []
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
         """Raise for what makes the whole seed wrong."""
@@ -181,23 +178,8 @@ class _Planning:
     def offers(self) -> dict[str, Offer]:
         """What the source has to give, by target. Raises ``UnknownNameError`` for an unknown category."""
         offers = {target: self._offer(target) for target in self.files}
-        if self.asked.categories is not None:
-            self._refuse_unknown(self.asked.categories, offers)
-        return offers
-
-    def _refuse_unknown(self, categories: Sequence[str], offers: Mapping[str, Offer]) -> None:
-        """Raise for a category that the actor sees nowhere: not declared, named, in the source or on record."""
-        known: set[str] = set()
-        taxonomy = self.workspace.config.taxonomy
-        for target, offered in offers.items():
-            there = {*taxonomy.declared().values(), *(each.version.category for each in offered.entries)}
-            for record in self.handed_on.get(f"{self.source.name}/{target}", ()):
-                there.update(each.category for each in record.entries)
-            for profile in (self.source, *self.profiles.values()):
-                there |= profile.selectors(target, taxonomy).names
-            rights = Rights(self.acting, target, taxonomy)
-            known.update(filter(rights.may_see, there))
-        unknown = next((each for each in categories if each not in known), None)
+        known = self._known_categories(offers)
+        unknown = next((each for each in self.asked.categories or () if each not in known), None)
         if unknown is not None:
             near = nearest(unknown, known)
             meant = f"Did you mean {near!r}? " if near else ""
@@ -206,6 +188,20 @@ class _Planning:
                 code="unknown_category",
                 hint=f"Nothing was seeded. {meant}The categories are {few(sorted(known), _LISTED)}.",
             )
+        return offers
+
+    def _known_categories(self, offers: Mapping[str, Offer]) -> set[str]:
+        """The categories that are declared, named by a profile, in the source or on record, and that the actor sees."""
+        taxonomy, actor, known = self.workspace.config.taxonomy, self.asked.actor, set[str]()
+        acting = None if actor is None else self.workspace.profile(actor)
+        for target, offered in offers.items():
+            there = {*taxonomy.declared().values(), *(each.version.category for each in offered.entries)}
+            for record in self.handed_on.get(f"{self.source.name}/{target}", ()):
+                there |= {each.category for each in record.entries}
+            for profile in (self.source, *self.profiles.values()):
+                there |= profile.selectors(target, taxonomy).names
+            known.update(filter(Rights(acting, target, taxonomy).may_see, there))
+        return known
 
     def _offer(self, target: str) -> Offer:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
@@ -242,61 +238,63 @@ class _Planning:
 
     def _file(self, profile: Profile, target: str, offered: Offer) -> FilePlan | None:
         """The plan of one file; ``None`` if there is nothing to say of it."""
+        parts = self.parts[f"{profile.name}/{target}"] = self._parts(profile, target, offered)
+        replaces = self.asked.replace_cloned and not _is_flat(offered)
+        is_new = parts.base is None
+        if is_new and not (parts.slice or replaces):
+            return None
+        data = self.workspace.bytes_of(profile, target)
+        self._refuse_unreadable(parts.target, data)
+        self._refuse_slip(profile, parts, data)
+        kept = all(each.text.encode() in data for each in parts.base or ())
+        if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
+            entries = self.lock.records[parts.target, parts.source].entries
+            return FilePlan(parts.target, parts.source, "", "", entries, withheld=left_out(parts))
+        document = legible(self.workspace.parse, parts.target, data)
+        plan = plan_within(self.workspace, self.asked, profile, parts, document)
+        return None if is_new and not (parts.slice or plan.cloned) else plan
+
+    def _parts(self, profile: Profile, target: str, offered: Offer) -> Parts:
+        """What goes into the plan of one file."""
         entity, source = f"{profile.name}/{target}", f"{self.source.name}/{target}"
         record = self.lock.records.get((entity, source))
         entries = () if record is None else record.entries
         others = (each for each in self.given.get(entity, ()) if each.source != source)
-        parts = self.parts[entity] = Parts(
+        return Parts(
             entity,
             source,
             offered,
-            self.slice_of(profile, target, offered),
+            tuple(filter(self._is_asked, sliced(offered, target, profile, self.workspace.config.taxonomy))),
             None if record is None else tuple(filter(self._is_asked, entries)),
             held=frozenset(each.key for other in others for each in other.entries),
             beside=tuple(each for each in entries if not self._is_asked(each)),
         )
-        replaces = self.asked.replace_cloned and not _is_flat(offered)
-        if record is None and not (parts.slice or replaces):
-            return None
-        data = self.workspace.bytes_of(profile, target)
-        # A file in which nothing is to change is looked at no closer than whether it is a text that git left whole.
+
+    def _refuse_unreadable(self, entity: str, data: bytes) -> None:
+        """Raise for what is no text, or holds markers of git; a file that stays is looked at no closer."""
         try:
             text = data.decode()
         except UnicodeDecodeError:
             text = legible(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
         refuse_unmerged(self.workspace, entity, text)
-        self._refuse_slip(profile, parts, data)
-        kept = all(each.text.encode() in data for each in parts.base or ())
-        if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
-            return FilePlan(entity, source, "", "", entries, withheld=left_out(parts))
-        plan = plan_within(self.workspace, self.asked, profile, parts, legible(self.workspace.parse, entity, data))
-        return plan if record is not None or parts.slice or plan.cloned else None
 
     def _refuse_slip(self, profile: Profile, parts: Parts, data: bytes) -> None:
-        """Raise ``UnknownNameError`` where a misspelt category would take copies out of a file, else note it."""
-        target, taxonomy = parts.target.partition("/")[2], self.workspace.config.taxonomy
-        selectors = profile.selectors(target, taxonomy)
+        """Raise ``UnknownNameError`` where a misspelt category would take copies out of a file."""
+        taxonomy = self.workspace.config.taxonomy
+        selectors = profile.selectors(parts.target.partition("/")[2], taxonomy)
         there = {each.version.category for each in parts.offered.entries}
-        unread = set(itertools.filterfalse(selectors.matches, there))
-        for name in sorted(selectors.names - there - taxonomy.categories.keys()):
+        unread = {each for each in there if not selectors.matches(each)} & {each.category for each in parts.base or ()}
+        for name in sorted(selectors.names - there - taxonomy.categories.keys()) if unread else ():
             near = nearest(name, unread)
             if near is None or name in legible(self.workspace.parse, parts.target, data).by_category:
                 continue
-            said = f"{profile.name} names the category {name}, which no file has. Did you mean {near}?"
-            if not any(each.key[0] == near for each in parts.base or ()):
-                self.slips.append(said)
-                continue
             raise UnknownNameError(
-                said,
+                f"{profile.name} names the category {name}, which no file has. Did you mean {near}?",
                 code="unknown_category",
                 path=profile.path,
                 hint=f"Nothing was written to {parts.target}: its entries of {near} would go. Mend the profile; if you "
                 f"mean {name}, declare it in catmem.yaml.",
             )
-
-    def slice_of(self, profile: Profile, target: str, offered: Offer) -> tuple[Offered, ...]:
-        """What a profile is to have of an offer, of the categories that are asked for."""
-        return tuple(filter(self._is_asked, sliced(offered, target, profile, self.workspace.config.taxonomy)))
 
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories
@@ -314,9 +312,8 @@ class _Planning:
         return notes
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
-        """Categories that are misspelt, clones, and categories that are asked for and that some targets do not read."""
-        notes = [*dict.fromkeys(self.slips)]
-        notes += [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
+        """Clones, and categories that are asked for and that some targets do not read."""
+        notes = [on_cloned(each, replaced=self.asked.replace_cloned) for each in files if each.cloned]
         for category in self.asked.categories or ():
             names = [
                 name

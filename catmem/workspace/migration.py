@@ -137,7 +137,9 @@ def plan_migration(document: Document, config: Config, *, shared: bool = False) 
         read, planned = document, _planned(document, meanings)
     if all(each.action == "stayed" for each in planned):
         return Migration(document.text, document.text, planned, None)
-    text = tidied(document, _written(with_one_title(read, planned), planned, config), shared=shared)
+    titles = {slug: category.title for slug, category in config.taxonomy.categories.items()}
+    made = regrouped(with_one_title(read, planned), ([_made(each)] for each in planned), titles)
+    text = tidied(document, made, shared=shared)
     return Migration(document.text, text, planned, read.title if document.title is None else None)
 
 
@@ -191,22 +193,33 @@ def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Docum
     return Document(scan(text, document.scan.categories, always_titled=document.scan.always_titled), document.limits)
 
 
-def _written(document: Document, planned: Sequence[PlannedEntry], config: Config) -> str:
-    """The text with every entry where it goes: at the end of its category, in the order in which they stand."""
-    plans = iter(planned)
+def _made(plan: PlannedEntry) -> Version:
+    """The entry as it is to be; what stays is as it was."""
+    if plan.action == "stayed":
+        return Version.of(plan.entry)
+    added = {key: value for key, value in plan.tags.items() if key not in plan.entry.tags}
+    return Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
+
+
+def regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Mapping[str, str]) -> str:
+    """The text in which each entry without a category is what is ``made`` of it, in the order in which they stand.
+
+    What has a category goes to its end; new sections come in the order of ``titles``.
+    """
+    versions = iter(made)
     slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
     last = {slot.entry.category: slot for slot in slots}
-    first: dict[str, list[Version]] = {category: [] for category in config.taxonomy.categories}
+    first: dict[str, list[Version]] = {category: [] for category in titles}
     for slot in slots:
-        if slot.entry.category != UNCATEGORIZED or (plan := next(plans)).action == "stayed":
+        if slot.entry.category != UNCATEGORIZED:
             continue
-        added = {key: value for key, value in plan.tags.items() if key not in plan.entry.tags}
-        version = Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
-        slot.versions = [version] if plan.action == "tagged" else []
-        if plan.action == "moved":
-            (last[plan.category].behind if plan.category in last else first[plan.category]).append(version)
-    titles = {slug: category.title for slug, category in config.taxonomy.categories.items()}
-    headed = {category: versions for category, versions in first.items() if versions}
+        slot.versions = []
+        for version in next(versions):
+            if version.category == UNCATEGORIZED:
+                slot.versions.append(version)
+            else:
+                (last[version.category].behind if version.category in last else first[version.category]).append(version)
+    headed = {category: some for category, some in first.items() if some}
     return spliced(document, slots, headed, titles, document.title)
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded
 from catmem.model.document import Document, Entry
-from catmem.model.splice import Slot, spliced, titled
+from catmem.model.splice import titled
 from catmem.model.version import Version
 from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, slugify
 from catmem.plugins.sorting.proposals import ACTIONS, Described, Proposer, SortLine
@@ -31,7 +31,7 @@ from catmem.workspace.formatting import (
     warnings_of,
 )
 from catmem.workspace.init import kits, starting_categories
-from catmem.workspace.migration import Migration, PlannedEntry, Proposed, tidied, with_one_title
+from catmem.workspace.migration import Migration, PlannedEntry, Proposed, regrouped, tidied, with_one_title
 from catmem.workspace.profile_memory import parsed_at, read_document
 from catmem.workspace.root import Root, configured_now, load_each
 
@@ -56,24 +56,10 @@ def sort_document(
     if all(line.choice == STAYS and not line.part and not line.tags for line in lines):
         return Migration(document.text, document.text, planned, None)
     read = titled(document)
-    written = with_one_title(read, planned)
-    flat = [entry for entry in written.entries if entry.category == UNCATEGORIZED]
-    slots = {entry.start: Slot(entry, [Version.of(entry)]) for entry in written.entries}
-    for entry in flat:
-        slots[entry.start].versions = []
-    last = {slot.entry.category: slot for slot in slots.values()}
-    first: dict[str, list[Version]] = {category: [] for category in titles}
+    made: list[list[Version]] = [[] for entry in read.entries if entry.category == UNCATEGORIZED]
     for line in kept:
-        version = _version(line)
-        if line.choice == STAYS:
-            slots[flat[line.number - 1].start].versions.append(version)
-        elif version.category in last:
-            last[version.category].behind.append(version)
-        else:
-            first[version.category].append(version)
-    headed = {category: versions for category, versions in first.items() if versions}
-    text = spliced(written, list(slots.values()), headed, titles, written.title)
-    new = tidied(document, text, shared=shared)
+        made[line.number - 1].append(_version(line))
+    new = tidied(document, regrouped(with_one_title(read, planned), made, titles), shared=shared)
     return Migration(document.text, new, planned, read.title if document.title is None else None)
 
 

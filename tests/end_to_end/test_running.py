@@ -111,7 +111,6 @@ def test_a_copy_during_writes_has_what_was_acknowledged_or_is_found_to_lack_it(r
 
 
 def test_sqlite_makes_the_copy_of_its_file_during_writes(root, tmp_path):
-    pytest.importorskip("sqlalchemy")
     config = root / "catmem.yaml"
     config.write_text(f"store: sqlite:///.catmem/memory.db\n{config.read_text()}")
     copy = tmp_path / "copy"

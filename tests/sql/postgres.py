@@ -27,7 +27,7 @@ PATIENCE = 60.0
 LOOK = 0.02
 MISSING = "; ".join(
     f"{name} is not installed (make .venv/.dev)"
-    for name in (WHEEL, "psycopg", "sqlalchemy")
+    for name in (WHEEL, "psycopg")
     if importlib.util.find_spec(name) is None
 )
 """Why there is no PostgreSQL to test with; empty if there is one."""

@@ -1,4 +1,4 @@
-"""Entities in a database: one store on SQLAlchemy Core, for SQLite and PostgreSQL."""
+"""Entities in a database: one store for SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

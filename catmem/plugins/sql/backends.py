@@ -7,25 +7,15 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from catmem.config.config import Config, expand_user
-from catmem.errors import StoreError
-from catmem.resources import install_command
 from catmem.store.contract import Store
 from catmem.workspace.stores import Backend, Opening, tier_of
 
 _SQLITE = "sqlite:///"
 
 
-def _open_database(opening: Opening, url: str, *, extra: str) -> Store:
+def _open_database(opening: Opening, url: str) -> Store:
     config = opening.config
-    try:
-        from catmem.plugins.sql.sql_store import SqlStore
-    except ModuleNotFoundError as error:
-        raise StoreError(
-            f"the store of this root is a database, and {error.name} is not installed",
-            code="missing_extra",
-            path=config.path,
-            hint=f"Run: {install_command(extra)}",
-        ) from error
+    from catmem.plugins.sql.sql_store import SqlStore
     from catmem.workspace.rows import RowCodec
 
     codec = RowCodec(opening.parse, tier_of(opening.profile))
@@ -44,24 +34,24 @@ def _sqlite_file(config: Config) -> Path:
 
 @contextmanager
 def _new_file(config: Config) -> Iterator[str]:
-    from catmem.plugins.sql.database import new_file
+    from catmem.plugins.sql.connections import new_file
 
     with new_file(_sqlite_file(config)):
         yield config.store
 
 
 def _new_schema(config: Config) -> AbstractContextManager[str]:
-    from catmem.plugins.sql.database import new_schema
+    from catmem.plugins.sql.connections import new_schema
 
     return new_schema(config.store)
 
 
 SQLITE = Backend(
-    lambda opening: _open_database(opening, _sqlite_url(opening.config), extra="sql"),
+    lambda opening: _open_database(opening, _sqlite_url(opening.config)),
     file=_sqlite_file,
     scratch=_new_file,
 )
 POSTGRESQL = Backend(
-    lambda opening: _open_database(opening, opening.config.store, extra="postgres"),
+    lambda opening: _open_database(opening, opening.config.store),
     scratch=_new_schema,
 )

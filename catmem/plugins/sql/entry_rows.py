@@ -12,10 +12,8 @@ from itertools import pairwise
 from math import isfinite
 from typing import Any, NamedTuple
 
-from sqlalchemy import LargeBinary, Select, Text, bindparam, cast, delete, insert, select, update
-
-from catmem.plugins.sql.link import Link, Statement
-from catmem.plugins.sql.tables import AT_THE_END, ENTRIES
+from catmem.plugins.sql.connections import Link, Statement
+from catmem.plugins.sql.tables import AT_THE_END
 from catmem.store.codec import Changed, FoundRow, TableRow
 
 GAP = 10**9
@@ -24,47 +22,36 @@ GAP = 10**9
 _SHARE = 1024
 """What comes between two others is put this part of the gap behind the first: more usually follows it."""
 
-_TEXTS = (ENTRIES.c.category, ENTRIES.c.title, ENTRIES.c.content, ENTRIES.c.tags, ENTRIES.c.created_at, ENTRIES.c.mark)
-_OF = ENTRIES.c.entity == bindparam("entity")
-_IN_ORDER = (ENTRIES.c.position, ENTRIES.c.id)
-
-_COLUMNS = (ENTRIES.c.id, ENTRIES.c.position, ENTRIES.c.tier)
+_TEXTS = ("category", "title", "content", "tags", "created_at", "mark")
 
 
-def _found(kind: type[LargeBinary | Text]) -> Select[Any]:
-    return select(*_COLUMNS, *(cast(each, kind) for each in _TEXTS)).order_by(*_IN_ORDER)
+def _found(columns: str, end: str) -> Statement:
+    # SQLite lets any bytes into a text, and its driver then refuses the whole row.
+    texts = {
+        kind: ", ".join(f"CAST({name} AS {kind})" for name in (*_TEXTS, *columns.split())) for kind in ("BLOB", "TEXT")
+    }
+    said = {kind: f"SELECT id, position, tier, {columns} FROM user_memories {end}" for kind, columns in texts.items()}
+    return Statement(said["BLOB"], said["TEXT"])
 
 
-# SQLite lets any bytes into a text, and its driver then refuses the whole row.
-_ALL = Statement(_found(LargeBinary).where(_OF), _found(Text).where(_OF))
-_OF_ALL = Statement(
-    *(
-        _found(kind).add_columns(cast(ENTRIES.c.entity, kind).label("of")).order_by(None).order_by("of", *_IN_ORDER)
-        for kind in (LargeBinary, Text)
-    )
+_ALL = _found("", "WHERE entity = :entity ORDER BY position, id")
+_OF_ALL = _found("entity", "ORDER BY entity, position, id")
+_PLACES = "SELECT id, position FROM user_memories WHERE entity = :entity"
+_FROM_START = Statement(f"{_PLACES} ORDER BY position, id LIMIT :count OFFSET :skipped")
+_FROM_END = Statement(f"{_PLACES} ORDER BY position DESC, id DESC LIMIT :count OFFSET :skipped")
+_INSERT = Statement(
+    f"INSERT INTO user_memories (entity, position, {', '.join(TableRow._fields)}) "
+    f"VALUES (:entity, :position, {', '.join(f':{name}' for name in TableRow._fields)})"
 )
-_PLACES = select(ENTRIES.c.id, ENTRIES.c.position).where(_OF).limit(bindparam("count")).offset(bindparam("skipped"))
-_FROM_START = Statement(_PLACES.order_by(*_IN_ORDER))
-_BACKWARDS = tuple(each.desc() for each in _IN_ORDER)
-_FROM_END = Statement(_PLACES.order_by(*_BACKWARDS))
-
-_SHOWN: dict[str, Any] = {name: bindparam(name) for name in TableRow._fields}
-_INSERT = Statement(insert(ENTRIES).values(entity=bindparam("entity"), position=bindparam("position"), **_SHOWN))
-
-
-_ID = ENTRIES.c.id == bindparam("row")
+_SHOWN = ", ".join(f"{name} = :{name}" for name in TableRow._fields)
 # What is overwritten or deleted has to be what was recorded, though nothing counted a change of it.
-_UNTOUCHED = (
-    ENTRIES.c.category == bindparam("was_category"),
-    ENTRIES.c.content == bindparam("was_content"),
-    cast(ENTRIES.c.tags, Text) == bindparam("was_tags"),
-    ENTRIES.c.created_at.is_not_distinct_from(cast(bindparam("was_created_at"), Text)),
-)
-_UPDATE = Statement(update(ENTRIES).where(_ID, *_UNTOUCHED).values(**_SHOWN))
-_PLACE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position"), **_SHOWN))
-_DELETE = Statement(delete(ENTRIES).where(_ID))
-_DELETE_UNTOUCHED = Statement(delete(ENTRIES).where(_ID, *_UNTOUCHED))
-_NAMES = Statement(select(ENTRIES.c.entity).distinct())
+_SAME = "category = :was_category AND content = :was_content AND CAST(tags AS TEXT) = :was_tags AND created_at"
+_UNTOUCHED = (f"{_SAME} IS :was_created_at", f"{_SAME} IS NOT DISTINCT FROM CAST(:was_created_at AS TEXT)")
+_UPDATE = Statement(*(f"UPDATE user_memories SET {_SHOWN} WHERE id = :row AND {each}" for each in _UNTOUCHED))
+_PLACE = Statement(f"UPDATE user_memories SET position = :position, {_SHOWN} WHERE id = :row")
+_MOVE = Statement("UPDATE user_memories SET position = :position WHERE id = :row")
+_DELETE = Statement("DELETE FROM user_memories WHERE id = :row")
+_DELETE_UNTOUCHED = Statement(*(f"DELETE FROM user_memories WHERE id = :row AND {each}" for each in _UNTOUCHED))
 
 
 class UncountedError(Exception):
@@ -132,7 +119,7 @@ def _jsonable(value: object) -> object:
 
 def entities(link: Link) -> list[str]:
     """The entities that have rows."""
-    return sorted(str(each[0]) for each in link.rows(_NAMES))
+    return sorted(str(each) for (each,) in link.text("SELECT DISTINCT entity FROM user_memories"))
 
 
 def apply(link: Link, entity: str, changed: Changed) -> None:
@@ -195,9 +182,6 @@ def _insert_tight(link: Link, entity: str, number: int, new: Sequence[TableRow])
         position = (index + 1 + (len(new) if index >= number else 0)) * GAP
         link.run(_MOVE, row=row.id, position=position)
     _insert(link, entity, (((number + index + 1) * GAP, row) for index, row in enumerate(new)))
-
-
-_MOVE = Statement(update(ENTRIES).where(_ID).values(position=bindparam("position")))
 
 
 def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[TableRow]) -> None:

@@ -17,11 +17,9 @@ from typing import TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
-from catmem.plugins.sql import entry_rows, meta, revision_rows, sql_upkeep
-from catmem.plugins.sql.database import Database
-from catmem.plugins.sql.link import Link, TransientError
-from catmem.plugins.sql.meta import Meta
-from catmem.plugins.sql.revision_rows import Base, Heads, LogHistory, Rebuilding, chain_start
+from catmem.plugins.sql import entry_rows, history, sql_upkeep
+from catmem.plugins.sql.connections import Database, Link, TransientError
+from catmem.plugins.sql.history import Base, Heads, LogHistory, Meta, Rebuilding, chain_start
 from catmem.plugins.sql.row_commit import SqlCommit
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.codec import Codec
@@ -105,11 +103,11 @@ class SqlStore(LastingStore):
             with self._database.reading() as link:
                 return LogHistory(link, entity).snapshot(revision)
         with self._database.looking() as link:
-            there = meta.look(link, entity)
+            there = history.look(link, entity)
         data = self._heads.known(there.digest) if there.head else b""
         if data is None or there.is_drifted or not self._ready.is_counted:
             with self._database.reading() as link:
-                there = meta.look(link, entity)
+                there = history.look(link, entity)
                 data = self._heads.data(link, entity, there)
                 if there.is_drifted or not self._ready.is_counted:
                     return self._unrecorded(link, entity, there, data)
@@ -129,18 +127,18 @@ class SqlStore(LastingStore):
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision."""
-        known = self._found(meta.look_at_all, at_once=True) or {}
+        known = self._found(history.look_at_all, at_once=True) or {}
         return sorted(entity for entity, there in known.items() if there.sequence)
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, the newest first."""
-        before, most = 1 << 62, revision_rows.FIRST_PAGE
-        look = revision_rows.page_before
+        before, most = 1 << 62, history.FIRST_PAGE
+        look = history.page_before
         while page := self._found(partial(look, entity=entity, sequence=before, most=most), at_once=True):
             yield from page
             if len(page) < most:
                 return
-            before, most = page[-1].sequence, min(revision_rows.PAGE, 4 * most)
+            before, most = page[-1].sequence, min(history.PAGE, 4 * most)
 
     def branches(self, entity: str) -> Sequence[Revision]:
         """The head, and the branches that nothing follows, the newest first."""
@@ -155,7 +153,7 @@ class SqlStore(LastingStore):
         """Every revision with its bytes, the oldest first."""
         rebuilding = Rebuilding(self._database, entity)
         after = -1
-        while page := self._found(partial(revision_rows.page_after, entity=entity, sequence=after), at_once=True):
+        while page := self._found(partial(history.page_after, entity=entity, sequence=after), at_once=True):
             for step in page:
                 yield step.revision, self._again(partial(rebuilding.data, step))
             after = page[-1].revision.sequence
@@ -213,7 +211,7 @@ class SqlStore(LastingStore):
             raise error.error from error
 
     def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
-        there = meta.lock(link, entity)
+        there = history.lock(link, entity)
         if there.sequence or there.is_drifted or entry_rows.found_rows(link, entity):
             raise not_empty(entity)
         past, after = LogHistory(link, entity), there._replace(chain=chain)
@@ -234,7 +232,7 @@ class SqlStore(LastingStore):
         if last is None:
             return 0
         entry_rows.settle(link, entity, [], self._codec.rows(entity, head))
-        meta.record(link, there, after, last)
+        history.record(link, there, after, last)
         return after.sequence
 
     @staticmethod
@@ -290,7 +288,7 @@ class SqlStore(LastingStore):
 
     def _with_rows(self) -> list[str]:
         with self._database.looking() as link:
-            known = (entity for entity, there in meta.look_at_all(link).items() if there.sequence)
+            known = (entity for entity, there in history.look_at_all(link).items() if there.sequence)
             return sorted({*known, *entry_rows.entities(link)})
 
     def _take_in(self, entity: str) -> list[str]:
@@ -309,7 +307,7 @@ class SqlStore(LastingStore):
 
     def generations(self) -> Mapping[str, tuple[int, int]]:
         """Of each entity how often its rows were changed, by the last record and by now."""
-        return self._found(meta.generations, at_once=True) or {}
+        return self._found(history.generations, at_once=True) or {}
 
     def has_had(self, entity: str, digest: str) -> bool:
         """Whether a revision of an entity has the bytes with this digest."""
@@ -319,7 +317,7 @@ class SqlStore(LastingStore):
         """The rows of an entity that are no entries, by their ids, and what is wrong with each."""
 
         def look(link: Link) -> Sequence[tuple[int, str]]:
-            there = meta.look(link, entity)
+            there = history.look(link, entity)
             if not there.is_drifted and self._ready.is_counted:
                 return []
             head = self._heads.data(link, entity, there)
@@ -329,7 +327,7 @@ class SqlStore(LastingStore):
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:
         """The end of each entity's log, small enough to be kept elsewhere."""
-        found = self._found(lambda link: (version_of(link), meta.look_at_all(link)))
+        found = self._found(lambda link: (version_of(link), history.look_at_all(link)))
         version, known = found or (None, {})
         store = "" if version is None else version[1]
         for entity, there in known.items():
@@ -417,7 +415,7 @@ class SqlStore(LastingStore):
             if not self._ready.to_read():
                 return marks
             with self._database.looking() as link:
-                found = meta.look_at_all(link)
+                found = history.look_at_all(link)
             return marks | {entity: (there.sequence, there.generation) for entity, there in found.items()}
         except TransientError as error:
             raise error.error from error

@@ -14,16 +14,12 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from sqlalchemy import bindparam, func, select, update
-
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, RefusedError
-from catmem.plugins.sql import entry_rows, meta, revision_rows
-from catmem.plugins.sql.database import Database
-from catmem.plugins.sql.link import Link, Statement
-from catmem.plugins.sql.meta import Meta
-from catmem.plugins.sql.revision_rows import LogHistory, LogStep, Rebuilding, chain_start, chained, columns_of
-from catmem.plugins.sql.tables import ENTRIES, LOG, is_counted, version_of
+from catmem.plugins.sql import entry_rows, history
+from catmem.plugins.sql.connections import Database, Link, Statement
+from catmem.plugins.sql.history import LogHistory, LogStep, Meta, Rebuilding, chain_start, chained, columns_of
+from catmem.plugins.sql.tables import is_counted, version_of
 from catmem.store.changes import ByteChange, WholeText, splice, whole
 from catmem.store.codec import Codec, FoundRow
 from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Redact, Revision, Rows
@@ -100,18 +96,18 @@ _COUNT_AGAIN = (
 )
 
 
-_COUNT = Statement(select(ENTRIES.c.entity, func.count()).group_by(ENTRIES.c.entity))
-
-
 def count_rows(link: Link) -> dict[str, int]:
     """How many rows each entity has."""
-    return {str(entity): int(count) for entity, count in link.rows(_COUNT)}
+    return {
+        str(entity): int(count)
+        for entity, count in link.text("SELECT entity, count(*) FROM user_memories GROUP BY entity")
+    }
 
 
 def all_rows(link: Link) -> Rows:
     """All rows as they are, and how often those of each entity were changed."""
     rows = entry_rows.shown_rows(link)
-    return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | meta.generations(link))
+    return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | history.generations(link))
 
 
 def look_over(database: Database, codec: Codec) -> list[Fault]:
@@ -119,7 +115,7 @@ def look_over(database: Database, codec: Codec) -> list[Fault]:
     faults = list(_whole(database))
     with database.reading() as link:
         version = version_of(link)
-        known = {*meta.look_at_all(link), *entry_rows.entities(link)}
+        known = {*history.look_at_all(link), *entry_rows.entities(link)}
         if not is_counted(link):
             message = "the triggers of user_memories are not as they must be, so changes of its rows go unnoticed"
             faults.append(Fault("not_counted", message, database.name, _COUNT_AGAIN, repairable=True))
@@ -143,14 +139,14 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
     place = f"{database.kind}:{entity}"
     faults: list[Fault] = []
     with database.reading() as link:
-        there, past = meta.look(link, entity), LogHistory(link, entity)
+        there, past = history.look(link, entity), LogHistory(link, entity)
         rows = entry_rows.found_rows(link, entity)
         open_branches = [each.revision for each in past.tips()]
     rebuilding = Rebuilding(database, entity)
     chain, head = chain_start(store, entity), b""
     log: list[Revision] = []
     try:
-        for step in revision_rows.steps(database, entity):
+        for step in history.steps(database, entity):
             if step.revision.sequence > there.sequence:
                 break  # it was written meanwhile
             if step.revision.sequence != len(log) + 1 or chained(chain, step) != step.chain:
@@ -203,9 +199,9 @@ def mend(database: Database, entity: str) -> list[str]:
     """Make the open branches of an entity again from its log; says what was done."""
     done: list[str] = []
     with database.writing() as link:
-        meta.lock(link, entity)
+        history.lock(link, entity)
         past = LogHistory(link, entity)
-        log = revision_rows.page_before(link, entity, 1 << 62, 1 << 62)
+        log = history.page_before(link, entity, 1 << 62, 1 << 62)
         branches = [each for each in tips(log) if each.is_branch]
         if [each.revision for each in branches] != [each.revision for each in past.tips()]:
             past.set_tips(branches)
@@ -221,9 +217,8 @@ _OPEN = "a program has the database open; end that and purge once more"
 
 _CHANGED = ("digest", "size", "note", "base", "depth", "offset", "removed", "data", "chain")
 _REWRITE = Statement(
-    update(LOG)
-    .where(LOG.c.entity == bindparam("of"), LOG.c.sequence == bindparam("number"))
-    .values({LOG.c[name]: bindparam(f"new_{name}") for name in _CHANGED})
+    f"""UPDATE mem_log SET {", ".join(f'"{name}" = :{name}' for name in _CHANGED)} """
+    "WHERE entity = :entity AND sequence = :sequence"
 )
 
 
@@ -234,28 +229,26 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
     """
     count = 0
     with database.writing() as link:
-        there = meta.lock(link, entity)
+        there = history.lock(link, entity)
         if there.is_drifted:
             raise BusyError(
                 f"another program changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again."
             )
         rebuilding, chain, after = Rebuilding(database, entity), start, there
         last: LogStep | None = None
-        for old in revision_rows.steps(database, entity):
+        for old in history.steps(database, entity):
             before = rebuilding.base(old)
             data = rebuilding.data(old)
             new = _erased(old, before, data, erasure, chain)
             chain = new.chain
             if new != old:
                 count += new.revision.digest != old.revision.digest
-                columns = columns_of(new)
-                values = {f"new_{name}": columns[name] for name in _CHANGED}
-                link.run(_REWRITE, of=entity, number=old.revision.sequence, **values)
+                link.run(_REWRITE, **columns_of(new))
             if new.revision.sequence == there.head:
                 after = after._replace(digest=new.revision.digest)
             last = new
         if last is not None and chain != there.chain:
-            meta.record(link, there, after._replace(chain=chain), last.revision)
+            history.record(link, there, after._replace(chain=chain), last.revision)
     return count
 
 

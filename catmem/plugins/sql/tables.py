@@ -1,4 +1,4 @@
-"""Making the tables and their triggers, and bringing those of an older version here.
+"""The tables and their triggers, and whether they are there.
 
 The triggers count: each change of a row of ``user_memories`` adds to ``memory_meta.generation`` of its entity, so a
 write of a direct SQL client is noticed. On SQLite a REPLACE deletes rows without their delete trigger (but where the
@@ -8,155 +8,88 @@ clause of its own: SQLite would put that of the outer statement in its place.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import (
-    JSON,
-    BigInteger,
-    Column,
-    ColumnElement,
-    Dialect,
-    Identity,
-    Index,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Table,
-    Text,
-    UniqueConstraint,
-    func,
-    insert,
-    literal_column,
-    select,
-)
-from sqlalchemy.schema import CreateIndex, CreateTable
-
 from catmem.errors import BusyError, StoreError
-from catmem.plugins.sql.database import Database
-from catmem.plugins.sql.link import Link, Statement, TransientError
+from catmem.plugins.sql.connections import Database, Link, Statement, TransientError
 from catmem.plugins.sql.sqlite_file import DatabaseFile
 
 SCHEMA_VERSION = 4
-"""The version of these tables. ``STEPS`` brings older ones here."""
+"""The version of these tables."""
 
 AT_THE_END = 10**18
 """The position of a row for which a client names none: behind all others."""
 
-METADATA = MetaData()
-
-_BIG = BigInteger().with_variant(Integer, "sqlite")
-_JSON = Text().with_variant(JSON, "postgresql")
-
-SCHEMA = Table(
-    "catmem_schema",
-    METADATA,
-    Column("version", Integer, nullable=False),
-    Column("store", Text, nullable=False),
-    comment="The version of the tables, and a random name of this store, with which every chain begins.",
-)
-
-ENTRIES = Table(
-    "user_memories",
-    METADATA,
-    Column("id", _BIG, Identity(always=True), primary_key=True),
-    Column("entity", Text, nullable=False),
-    Column("position", _BIG, nullable=False, server_default=str(AT_THE_END)),
-    Column("category", Text, nullable=False, server_default="__uncategorized__"),
-    Column("title", Text),
-    Column("tier", Integer),
-    Column("content", Text, nullable=False),
-    Column("tags", _JSON, nullable=False, server_default="{}"),
-    Column("created_at", Text),
-    Column("mark", Text),
-    Index("user_memories_order", "entity", "position"),
-    comment="One row an entry, in the order of position and id: the head of each entity, to be read and edited.",
-)
-
-META = Table(
-    "memory_meta",
-    METADATA,
-    Column("entity", Text, primary_key=True),
-    Column("generation", _BIG, nullable=False, server_default="0"),
-    Column("recorded", _BIG, nullable=False, server_default="0"),
-    Column("revision", _BIG, nullable=False, server_default="0"),
-    Column("sequence", _BIG, nullable=False, server_default="0"),
-    Column("head", _BIG, nullable=False, server_default="0"),
-    Column("depth", Integer, nullable=False, server_default="0"),
-    Column("digest", Text, nullable=False, server_default=""),
-    Column("chain", Text, nullable=False, server_default=""),
-    Column("updated_at", Text),
-    comment="generation counts every change of the rows of an entity; recorded is the one that catmem last made.",
-)
-
-LOG = Table(
-    "mem_log",
-    METADATA,
-    Column("entity", Text, primary_key=True),
-    Column("sequence", _BIG, primary_key=True, autoincrement=False),
-    Column("revision", Text, nullable=False),
-    Column("parents", Text, nullable=False),
-    Column("timestamp", Text, nullable=False),
-    Column("op", Text, nullable=False),
-    Column("agent", Text, nullable=False),
-    Column("op_id", Text, nullable=False),
-    Column("digest", Text, nullable=False),
-    Column("size", _BIG, nullable=False),
-    Column("note", Text, nullable=False),
-    Column("base", _BIG),
-    Column("depth", Integer, nullable=False),
-    Column("offset", _BIG),
-    Column("removed", _BIG),
-    Column("data", LargeBinary, nullable=False),
-    Column("chain", Text, nullable=False),
-    UniqueConstraint("entity", "revision"),
-    UniqueConstraint("entity", "agent", "op_id"),
-    comment="Every revision. data is the whole, packed by zlib, where base is null; else what goes in at offset.",
-)
-
-BRANCHES = Table(
-    "mem_branches",
-    METADATA,
-    Column("entity", Text, primary_key=True),
-    Column("revision", Text, primary_key=True),
-    Column("sequence", _BIG, nullable=False),
-    comment="The branches that no other revision follows.",
-)
-
-
-STEPS: Mapping[int, Sequence[str]] = {
-    # Version 2 shows in memory_meta when an entity was last written.
-    1: (
-        "ALTER TABLE memory_meta ADD COLUMN updated_at TEXT",
-        (
-            "UPDATE memory_meta SET updated_at = (SELECT timestamp FROM mem_log "
-            "WHERE mem_log.entity = memory_meta.entity AND mem_log.sequence = memory_meta.head)"
-        ),
-        "UPDATE catmem_schema SET version = 2",
-    ),
-    # Version 3 has a safer function behind PostgreSQL's triggers. ``schema.make_ready`` makes it, as wherever the
-    # triggers are not as they must be.
-    2: ("UPDATE catmem_schema SET version = 3",),
-    # In version 4 an op_id is the agent's own.
-    3: ("UPDATE catmem_schema SET version = 4",),
+_TYPES = {
+    "sqlite": {"ID": "INTEGER NOT NULL", "BIG": "INTEGER", "JSON": "TEXT", "BYTES": "BLOB"},
+    "postgresql": {"ID": "BIGINT GENERATED ALWAYS AS IDENTITY", "BIG": "BIGINT", "JSON": "JSON", "BYTES": "BYTEA"},
 }
-"""What brings tables of a version to the next one; each step ends in saying so."""
+_TABLES = """
+-- The version of the tables, and a random name of this store, with which every chain begins.
+CREATE TABLE catmem_schema (version INTEGER NOT NULL, store TEXT NOT NULL);
 
+-- One row an entry, in the order of position and id: the head of each entity, to be read and edited.
+CREATE TABLE user_memories (
+  id {ID},
+  entity TEXT NOT NULL,
+  position {BIG} DEFAULT {AT_THE_END} NOT NULL,
+  category TEXT DEFAULT '__uncategorized__' NOT NULL,
+  title TEXT,
+  tier INTEGER,
+  content TEXT NOT NULL,
+  tags {JSON} DEFAULT '{{}}' NOT NULL,
+  created_at TEXT,
+  mark TEXT,
+  PRIMARY KEY (id)
+);
+CREATE INDEX user_memories_order ON user_memories (entity, position);
 
-def _own_op_ids(dialect: Dialect) -> Sequence[str]:
-    """The statements of step 3: SQLite changes no constraint of a table that is there."""
-    if dialect.name == "postgresql":
-        return (
-            "ALTER TABLE mem_log DROP CONSTRAINT IF EXISTS mem_log_entity_op_id_key",
-            "ALTER TABLE mem_log ADD UNIQUE (entity, agent, op_id)",
-        )
-    return (
-        "ALTER TABLE mem_log RENAME TO mem_log_3",
-        str(CreateTable(LOG).compile(dialect=dialect)),
-        "INSERT INTO mem_log SELECT * FROM mem_log_3",
-        "DROP TABLE mem_log_3",
-    )
+-- generation counts every change of the rows of an entity, recorded is the one that catmem last made.
+CREATE TABLE memory_meta (
+  entity TEXT NOT NULL,
+  generation {BIG} DEFAULT 0 NOT NULL,
+  recorded {BIG} DEFAULT 0 NOT NULL,
+  revision {BIG} DEFAULT 0 NOT NULL,
+  sequence {BIG} DEFAULT 0 NOT NULL,
+  head {BIG} DEFAULT 0 NOT NULL,
+  depth INTEGER DEFAULT 0 NOT NULL,
+  digest TEXT DEFAULT '' NOT NULL,
+  chain TEXT DEFAULT '' NOT NULL,
+  updated_at TEXT,
+  PRIMARY KEY (entity)
+);
+
+-- Every revision. data is the whole, packed by zlib, where base is null, else what goes in at offset.
+CREATE TABLE mem_log (
+  entity TEXT NOT NULL,
+  sequence {BIG} NOT NULL,
+  revision TEXT NOT NULL,
+  parents TEXT NOT NULL,
+  timestamp TEXT NOT NULL,
+  op TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  op_id TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  size {BIG} NOT NULL,
+  note TEXT NOT NULL,
+  base {BIG},
+  depth INTEGER NOT NULL,
+  "offset" {BIG},
+  removed {BIG},
+  data {BYTES} NOT NULL,
+  chain TEXT NOT NULL,
+  PRIMARY KEY (entity, sequence),
+  UNIQUE (entity, revision),
+  UNIQUE (entity, agent, op_id)
+);
+
+-- The branches that no other revision follows.
+CREATE TABLE mem_branches (
+  entity TEXT NOT NULL, revision TEXT NOT NULL, sequence {BIG} NOT NULL, PRIMARY KEY (entity, revision)
+)
+"""
 
 
 _BUMP = "UPDATE memory_meta SET generation = generation + 1 WHERE entity"
@@ -236,7 +169,7 @@ _SCHEMA_OF_TABLES = (
 )
 _SQLITE_COUNTS = "SELECT sql FROM sqlite_master WHERE type = 'trigger' AND lower(tbl_name) = 'user_memories'"
 _POSTGRESQL_COUNTS = (
-    "SELECT tgname, tgtype, tgoldtable, tgnewtable FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_proc "  # noqa: S608 - every word is ours
+    "SELECT tgname, tgtype, tgoldtable, tgnewtable FROM pg_catalog.pg_trigger JOIN pg_catalog.pg_proc "
     "ON pg_proc.oid = tgfoid WHERE tgrelid = 'user_memories'::pg_catalog.regclass AND tgenabled IN ('O', 'A') "
     "AND tgqual IS NULL AND tgattr = '' AND prosecdef "
     f"AND proconfig = ARRAY['search_path={_SEARCH_PATH}'] AND prosrc = $${_BODY}$$"
@@ -249,39 +182,33 @@ _OUTDATED = (
     ),
 )
 
-_NEWEST = select(func.max(SCHEMA.c.version)).scalar_subquery().label("version")
-AS_THEY_ARE: Mapping[str, tuple[ColumnElement[Any], ...]] = {
+AS_THEY_ARE: Mapping[str, str] = {
     # Every change of a table or trigger counts the one up; on a server the triggers themselves are counted.
-    "sqlite": (_NEWEST, literal_column("(SELECT schema_version FROM pragma_schema_version)").label("shape")),
-    "postgresql": (
-        _NEWEST,
-        literal_column(
-            "(SELECT count(*) FROM pg_catalog.pg_trigger WHERE tgrelid = 'user_memories'::pg_catalog.regclass "
-            "AND tgenabled IN ('O', 'A') AND NOT tgisinternal)"
-        ).label("shape"),
-    ),
+    "sqlite": "(SELECT max(version) FROM catmem_schema) AS version, "
+    "(SELECT schema_version FROM pragma_schema_version) AS shape",
+    "postgresql": "(SELECT max(version) FROM catmem_schema) AS version, "
+    "(SELECT count(*) FROM pg_catalog.pg_trigger WHERE tgrelid = 'user_memories'::pg_catalog.regclass "
+    "AND tgenabled IN ('O', 'A') AND NOT tgisinternal) AS shape",
 }
 """Columns that say as what the tables are: asked with whatever is read of an entity, since others may change them."""
 
-_AS_THEY_ARE = Statement(select(*AS_THEY_ARE["sqlite"]), select(*AS_THEY_ARE["postgresql"]))
-_VERSION = Statement(select(SCHEMA.c.version, SCHEMA.c.store))
-_MADE = Statement(insert(SCHEMA))
+_MADE = Statement("INSERT INTO catmem_schema (version, store) VALUES (:version, :store)")
 
 
 def version_of(link: Link) -> tuple[int, str] | None:
     """The version of the tables and the name of the store; ``None`` where there are none."""
-    if not link.text(_HAS_SCHEMA[link.dialect.name]):
+    if not link.text(_HAS_SCHEMA[link.kind]):
         return None
-    found = link.first(_VERSION)
-    return None if found is None else (int(found[0]), str(found[1]))
+    found = link.text("SELECT version, store FROM catmem_schema")
+    return (int(found[0][0]), str(found[0][1])) if found else None
 
 
 def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
-    """Make the tables, or bring older ones here; returns the name of the store, and as what the tables are.
+    """Make the tables; returns the name of the store, and as what the tables are.
 
     Where changes were not counted as they must be, they are from now on, and every entity is said to have been changed:
-    its rows are then compared with its head. Raises ``StoreError``, with ``newer_schema`` for tables of a newer catmem,
-    of which nothing is touched.
+    its rows are then compared with its head. Raises ``StoreError``, with ``other_schema`` for tables of another
+    version, of which nothing is touched.
     """
     with database.writing() as link:
         if database.kind == "postgresql":
@@ -290,15 +217,12 @@ def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
         _refuse_strange(database.file, link, found)
         if found is None:
             name = uuid4().hex
-            for statement in definitions(link.dialect):
+            for statement in _TABLES.format(AT_THE_END=AT_THE_END, **_TYPES[link.kind]).split(";"):
                 link.text(statement)
             link.run(_MADE, version=SCHEMA_VERSION, store=name)
         else:
             version, name = found
-            refuse_newer(version, database.name)
-            for step in range(version, SCHEMA_VERSION):
-                for statement in (*(_own_op_ids(link.dialect) if step == 3 else ()), *STEPS[step]):  # noqa: PLR2004
-                    link.text(statement)
+            refuse_other(version, database.name)
         if not is_counted(link):
             for statement in counting(link):
                 link.text(statement)
@@ -325,7 +249,7 @@ def revisions_of(link: Link) -> int:
 
 def is_counted(link: Link) -> bool:
     """Whether the triggers are there, as they must be."""
-    if link.dialect.name == "sqlite":
+    if link.kind == "sqlite":
         return {str(sql) for (sql,) in link.text(_SQLITE_COUNTS)} >= set(SQLITE_TRIGGERS)
     ((schema,),) = link.text(_SCHEMA_OF_TABLES)
     return {tuple(each) for each in link.text(_POSTGRESQL_COUNTS.replace("{schema}", schema))} >= _POSTGRESQL_KINDS
@@ -333,7 +257,7 @@ def is_counted(link: Link) -> bool:
 
 def counting(link: Link) -> Iterator[str]:
     """The statements that make the triggers, in the place of any that have their names."""
-    if link.dialect.name == "sqlite":
+    if link.kind == "sqlite":
         for trigger in SQLITE_TRIGGERS:
             yield f"DROP TRIGGER IF EXISTS {trigger.split()[2]}"
             yield trigger
@@ -348,16 +272,16 @@ def counting(link: Link) -> Iterator[str]:
 
 def as_they_are(link: Link) -> tuple[Any, ...]:
     """As what the tables are."""
-    return tuple(link.first(_AS_THEY_ARE) or ())
+    return tuple(link.text(f"SELECT {AS_THEY_ARE[link.kind]}")[0])
 
 
 def refuse_changed(link: Link) -> None:
-    """Raise if the tables are not as they were known: ``StoreError`` for newer ones, else ``ChangedTablesError``."""
+    """Raise if the tables are not as they were known: ``ChangedTablesError``, or as ``refuse_other``."""
     if link.tables is None:
         return
     found = as_they_are(link)
     if found != link.tables:
-        refuse_newer(int(found[0] or 0), None)
+        refuse_other(int(found[0] or 0), None)
         raise ChangedTablesError
 
 
@@ -370,23 +294,15 @@ class ChangedTablesError(TransientError):
         super().__init__(BusyError("another program changes the tables of the database", hint=hint))
 
 
-def refuse_newer(version: int, name: str | None) -> None:
-    """Raise ``StoreError`` for tables of a newer version than this catmem knows."""
-    if version > SCHEMA_VERSION:
+def refuse_other(version: int, name: str | None) -> None:
+    """Raise ``StoreError`` for tables of another version than this catmem knows."""
+    if version != SCHEMA_VERSION:
         raise StoreError(
-            f"the tables have version {version}, and this catmem knows versions up to {SCHEMA_VERSION}",
-            code="newer_schema",
+            f"the tables have version {version}, and this catmem knows version {SCHEMA_VERSION}",
+            code="other_schema",
             path=name,
-            hint="Nothing was touched. Install the catmem that made them, or a newer one.",
+            hint="Nothing was touched. Install the catmem that made them.",
         )
-
-
-def definitions(dialect: Dialect) -> Iterator[str]:
-    """The statements that make the tables."""
-    for table in METADATA.sorted_tables:
-        yield str(CreateTable(table).compile(dialect=dialect))
-    for index in sorted(ENTRIES.indexes, key=lambda each: str(each.name)):
-        yield str(CreateIndex(index).compile(dialect=dialect))
 
 
 class Readiness:
@@ -399,7 +315,7 @@ class Readiness:
         self._known: object = None
 
     def to_read(self) -> bool:
-        """Whether there is anything to read. Older tables are read as they are, and a write brings them here."""
+        """Whether there is anything to read."""
         database = self._database
         if not database.exists:
             return False
@@ -412,11 +328,10 @@ class Readiness:
                 return False
             if database.file is not None:
                 database.file.learn(found[1])
-            refuse_newer(found[0], database.name)
-            if found[0] == SCHEMA_VERSION:
-                tables = as_they_are(link)  # first, so that what changes meanwhile is noticed
-                if is_counted(link):
-                    self._learn(found[1], tables)
+            refuse_other(found[0], database.name)
+            tables = as_they_are(link)  # first, so that what changes meanwhile is noticed
+            if is_counted(link):
+                self._learn(found[1], tables)
         return True
 
     def to_write(self) -> str:

@@ -13,8 +13,6 @@ WORDS = "The clinic in Elm Street has the file."
 
 @pytest.fixture(params=["files", "sqlite"])
 def ws(request, tmp_path):
-    if request.param == "sqlite":
-        pytest.importorskip("sqlalchemy")
     store = "" if request.param == "files" else "store: sqlite:///memory.db\n"
     put(tmp_path / "catmem.yaml", f"approval: others\n{store}")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [rules]\nwritable_categories: [rules]\n")

@@ -11,8 +11,7 @@ from catmem.config import profile
 from catmem.envelopes import papers, parsing
 from catmem.jsonable import jsonable
 from catmem.model import document
-from catmem.plugins.sql.database import Database
-from catmem.plugins.sql.link import Link
+from catmem.plugins.sql.connections import Database, Link
 from tests.http_root import plain, served_root
 
 CONFIG = "agents: {planner: neo}\nstore: sqlite:///memory.db\n"

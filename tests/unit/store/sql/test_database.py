@@ -2,7 +2,7 @@
 
 import pytest
 
-from catmem.plugins.sql.database import Database
+from catmem.plugins.sql.connections import Database
 
 
 @pytest.fixture

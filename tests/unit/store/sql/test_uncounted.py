@@ -153,7 +153,7 @@ def test_a_schema_that_becomes_newer_while_the_store_is_open_is_refused(store, c
     before = client.run("SELECT * FROM user_memories")
     with pytest.raises(StoreError) as caught:
         act(store)
-    assert caught.value.code == "newer_schema"
+    assert caught.value.code == "other_schema"
     assert client.run("SELECT * FROM user_memories") == before
 
 

@@ -1,6 +1,7 @@
-"""The log of an entity: its revisions, each as a splice of another or as the whole, chained by digests.
+"""The history of an entity: its revisions, each as a splice of another or as the whole, chained by digests.
 
 A revision is at most ``DEPTH`` splices away from a whole one, so reading any costs the same however long the log is.
+``memory_meta`` says of each entity where its log ends, and how often its rows changed.
 """
 
 from __future__ import annotations
@@ -8,20 +9,60 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import bindparam, delete, insert, select
-
 from catmem.digest import bytes_digest, canonical_json
-from catmem.errors import DamagedError
+from catmem.errors import DamagedError, StoreError
 from catmem.jsonable import jsonable
-from catmem.plugins.sql.database import Database
-from catmem.plugins.sql.link import Link, Statement
-from catmem.plugins.sql.meta import Meta
-from catmem.plugins.sql.tables import AS_THEY_ARE, BRANCHES, LOG, META, refuse_changed
-from catmem.store.changes import Splice, WholeText, change, whole
+from catmem.plugins.sql.connections import GIVE_WAY, Database, Link, Statement
+from catmem.plugins.sql.tables import AS_THEY_ARE, refuse_changed
+from catmem.store.changes import ByteChange, Splice, WholeText, change, whole
 from catmem.store.contract import Revision, Snapshot, unknown_revision
+
+
+class Meta(NamedTuple):
+    """``head`` is the sequence of the head, ``sequence`` that of the last record, ``depth`` the head's in splices."""
+
+    generation: int
+    recorded: int
+    revision: int
+    sequence: int
+    head: int
+    depth: int
+    digest: str
+    chain: str
+
+    @property
+    def is_drifted(self) -> bool:
+        """Whether the rows have an external change since catmem last recorded them."""
+        return self.generation != self.recorded
+
+
+NEVER = Meta(0, 0, 0, 0, 0, 0, "", "")
+"""An entity that was never written."""
+
+_META = ", ".join(Meta._fields)
+_ALL = f"SELECT entity, {_META} FROM memory_meta ORDER BY entity"
+_READ = {
+    kind: f"SELECT {_META}, {tables} FROM memory_meta WHERE entity = :name" for kind, tables in AS_THEY_ARE.items()
+}
+_LOOK = Statement(_READ["sqlite"], _READ["postgresql"])
+_LOCK = Statement(
+    f"SELECT *, (SELECT coalesce(sum(sequence), 0) FROM memory_meta) FROM ({_READ['sqlite']})",
+    # Once the entity is held, no other lock is waited for any longer: see GIVE_WAY.
+    f"WITH locked AS ({_READ['postgresql']} FOR UPDATE) "
+    f"SELECT locked.*, set_config('lock_timeout', '{GIVE_WAY}', true) FROM locked",
+)
+_ADD = Statement("INSERT INTO memory_meta (entity) VALUES (:name) ON CONFLICT DO NOTHING")
+_RECORD = (
+    "UPDATE memory_meta SET recorded = generation, updated_at = :now, revision = :new_revision, "
+    "sequence = :new_sequence, head = :new_head, depth = :new_depth, digest = :new_digest, chain = :new_chain "
+    "WHERE entity = :name AND sequence = :before"
+)
+_SEEN = Statement("UPDATE memory_meta SET recorded = generation WHERE entity = :name")
+_CHANGED = Statement("UPDATE memory_meta SET generation = generation + 1 WHERE entity = :name")
+
 
 DEPTH = 31
 """Splices between a revision and the whole that it is rebuilt from."""
@@ -31,72 +72,124 @@ FIRST_PAGE = 8
 """Records of the first page, the newest first: most who look at a log want the last few. The next ones are larger."""
 
 _FIELDS = tuple(name for name in Revision.__slots__ if name != "entity")
-_COLUMNS = tuple(LOG.c[name] for name in _FIELDS)
-_STEP = (LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.data, LOG.c.chain)
-_OF = LOG.c.entity == bindparam("entity")
+_STEP = ("base", "depth", "offset", "removed", "data", "chain")
+_COLUMNS = ", ".join(f"mem_log.{name}" for name in _FIELDS)
+_STEPS = f'{_COLUMNS}, base, depth, "offset", removed, data, chain'
+_FROM = "FROM mem_log WHERE entity = :entity"
+_INTO = f"""INSERT INTO mem_log (entity, {", ".join(f'"{name}"' for name in (*_FIELDS, *_STEP))})
+    VALUES (:entity, {", ".join(f":{name}" for name in (*_FIELDS, *_STEP))})"""
+_APPEND = Statement(_INTO)
+_MOVED_ON = Statement(_RECORD)
+_APPEND_AND_MOVE_ON = Statement(_RECORD, f"WITH appended AS ({_INTO}) {_RECORD}")
 
-_BY_REVISION = Statement(select(*_COLUMNS).where(_OF, LOG.c.revision == bindparam("revision")))
-_BY_OPERATION = Statement(
-    select(*_COLUMNS).where(_OF, LOG.c.agent == bindparam("agent"), LOG.c.op_id == bindparam("op_id"))
-)
-_BY_DIGEST = Statement(
-    select(*_COLUMNS).where(_OF, LOG.c.digest == bindparam("digest")).order_by(LOG.c.sequence.desc()).limit(1)
-)
-_LATEST = Statement(
-    select(*_COLUMNS)
-    .where(_OF, LOG.c.sequence < bindparam("before"))
-    .order_by(LOG.c.sequence.desc())
-    .limit(bindparam("most"))
-)
-_EARLIEST = Statement(
-    select(*_COLUMNS, *_STEP).where(_OF, LOG.c.sequence > bindparam("after")).order_by(LOG.c.sequence).limit(PAGE)
-)
-_LINK = Statement(
-    select(*_COLUMNS, *_STEP)
-    .where(_OF, LOG.c.sequence >= bindparam("first"), LOG.c.sequence <= bindparam("last"))
-    .order_by(LOG.c.sequence)
-)
-_TIPS = Statement(
-    select(*_COLUMNS)
-    .join(BRANCHES, (BRANCHES.c.entity == LOG.c.entity) & (BRANCHES.c.sequence == LOG.c.sequence))
-    .where(_OF)
-    .order_by(LOG.c.sequence.desc())
-)
+_BY_REVISION = Statement(f"SELECT {_COLUMNS} {_FROM} AND revision = :revision")
+_BY_OPERATION = Statement(f"SELECT {_COLUMNS} {_FROM} AND agent = :agent AND op_id = :op_id")
+_BY_DIGEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND digest = :digest ORDER BY sequence DESC LIMIT 1")
 _BY_AGENT = Statement(
-    select(*_COLUMNS)
-    .where(_OF, LOG.c.agent == bindparam("agent"), LOG.c.sequence > bindparam("after"))
-    .order_by(LOG.c.sequence.desc())
-    .limit(1)
+    f"SELECT {_COLUMNS} {_FROM} AND agent = :agent AND sequence > :after ORDER BY sequence DESC LIMIT 1"
 )
-_DEPTH_OF = Statement(select(LOG.c.depth).where(_OF, LOG.c.sequence == bindparam("sequence")))
-_CHAIN_OF = Statement(select(LOG.c.chain).where(_OF, LOG.c.sequence == bindparam("sequence")))
-_STARTING_WITH = Statement(select(LOG.c.revision).where(_OF, LOG.c.revision.like(bindparam("beginning"))))
-_HEAD_OF = META.outerjoin(LOG, (LOG.c.entity == META.c.entity) & (LOG.c.sequence == META.c.head))
+_LATEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND sequence < :before ORDER BY sequence DESC LIMIT :most")
+_EARLIEST = Statement(f"SELECT {_STEPS} {_FROM} AND sequence > :after ORDER BY sequence LIMIT {PAGE}")
+_LINK = Statement(f"SELECT {_STEPS} {_FROM} AND sequence BETWEEN :first AND :last ORDER BY sequence")
+_DEPTH_OF = Statement(f"SELECT depth {_FROM} AND sequence = :sequence")
+_CHAIN_OF = Statement(f"SELECT chain {_FROM} AND sequence = :sequence")
+_STARTING_WITH = Statement(f"SELECT revision {_FROM} AND revision LIKE :beginning")
+_TIPS = Statement(
+    f"SELECT {_COLUMNS} FROM mem_log JOIN mem_branches USING (entity, sequence) "
+    "WHERE entity = :entity ORDER BY sequence DESC"
+)
 _HEAD = Statement(
     *(
-        select(*_COLUMNS, *AS_THEY_ARE[kind]).select_from(_HEAD_OF).where(META.c.entity == bindparam("entity"))
-        for kind in ("sqlite", "postgresql")
+        f"SELECT {_COLUMNS}, {tables} FROM memory_meta LEFT JOIN mem_log "
+        "ON mem_log.entity = memory_meta.entity AND mem_log.sequence = head WHERE memory_meta.entity = :entity"
+        for tables in (AS_THEY_ARE["sqlite"], AS_THEY_ARE["postgresql"])
     )
 )
-_APPEND = Statement(insert(LOG))
-_NEW_TIP = Statement(insert(BRANCHES))
-_NO_TIPS = Statement(delete(BRANCHES).where(BRANCHES.c.entity == bindparam("entity")))
-_NO_TIP = Statement(
-    delete(BRANCHES).where(BRANCHES.c.entity == bindparam("entity"), BRANCHES.c.revision == bindparam("revision"))
+_NEW_TIP = Statement("INSERT INTO mem_branches (entity, revision, sequence) VALUES (:entity, :revision, :sequence)")
+_NO_TIPS = Statement("DELETE FROM mem_branches WHERE entity = :entity")
+_NO_TIP = Statement("DELETE FROM mem_branches WHERE entity = :entity AND revision = :revision")
+_REBUILT = Statement(
+    f"""WITH RECURSIVE steps AS (
+        SELECT base, depth, "offset", removed, size, data {_FROM} AND sequence = :sequence
+        UNION ALL SELECT mem_log.base, mem_log.depth, mem_log."offset", mem_log.removed, mem_log.size, mem_log.data
+        FROM mem_log JOIN steps ON mem_log.sequence = steps.base WHERE mem_log.entity = :entity)
+    SELECT base, "offset", removed, size, data FROM steps ORDER BY depth"""
 )
 
 
-def _chain_of_splices() -> Statement:
-    made = select(LOG.c.entity, LOG.c.base, LOG.c.depth, LOG.c.offset, LOG.c.removed, LOG.c.size, LOG.c.data)
-    first = made.where(_OF, LOG.c.sequence == bindparam("sequence")).cte("steps", recursive=True)
-    more = made.join(first, (LOG.c.entity == first.c.entity) & (LOG.c.sequence == first.c.base))
-    steps = first.union_all(more)
-    return Statement(
-        select(steps.c.base, steps.c.offset, steps.c.removed, steps.c.size, steps.c.data).order_by(steps.c.depth)
-    )
+# --- where a log ends ---
 
 
-_STEPS = _chain_of_splices()
+def look(link: Link, entity: str) -> Meta:
+    """What is known of an entity."""
+    return _meta(link, link.first(_LOOK, name=entity))
+
+
+def look_at_all(link: Link) -> dict[str, Meta]:
+    """What is known of every entity."""
+    return {str(entity): Meta(*rest) for entity, *rest in link.text(_ALL)}
+
+
+def generations(link: Link) -> dict[str, tuple[int, int]]:
+    """How often the rows of each entity were changed: by the last record of catmem, and by now."""
+    return {entity: (there.recorded, there.generation) for entity, there in look_at_all(link).items()}
+
+
+def lock(link: Link, entity: str) -> Meta:
+    """What is known of an entity, which no other writer reaches until the end of the transaction."""
+    found = link.first(_LOCK, name=entity)
+    if found is None:
+        link.run(_ADD, name=entity)
+        found = link.first(_LOCK, name=entity)
+    there = _meta(link, found)
+    if link.file is not None and found is not None:
+        link.revisions = int(found[-1])
+        link.file.refuse_behind(link.revisions)
+    return there
+
+
+def _meta(link: Link, found: Sequence[Any] | None) -> Meta:
+    """What was found of an entity, in tables that are as they were known."""
+    if found is None:
+        refuse_changed(link)
+        return NEVER
+    count = len(Meta._fields)
+    if link.tables is not None and tuple(found[count : count + 2]) != link.tables:
+        refuse_changed(link)
+    return Meta(*found[:count])
+
+
+def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[str, Any] | None = None) -> None:
+    """Set where the log ends, with ``last``, and that the rows are as they were just written.
+
+    ``log`` are the columns of ``last`` in the log, if they are not there yet.
+    """
+    values = {"name": last.entity, "before": before.sequence, "now": last.timestamp}
+    values |= {f"new_{name}": value for name, value in after._asdict().items()}
+    if log is None:
+        changed = link.run(_MOVED_ON, **values)
+    elif link.kind == "postgresql":
+        changed = link.run(_APPEND_AND_MOVE_ON, **values, **log)  # both in one statement: a server is asked once
+    else:
+        link.run(_APPEND, **log)
+        changed = link.run(_MOVED_ON, **values)
+    if link.file is not None:
+        link.revisions = (link.revisions or 0) + after.sequence - before.sequence
+    if changed != 1:
+        raise StoreError(f"the record of {last.entity} changed under a lock", hint="Nothing was written. Try again.")
+
+
+def rows_are_recorded(link: Link, entity: str) -> None:
+    """Say that the rows are what the head says, though they were touched."""
+    link.run(_SEEN, name=entity)
+
+
+def rows_were_changed(link: Link, entity: str) -> None:
+    """Say that the rows have an external change, though nothing counted it."""
+    link.run(_CHANGED, name=entity)
+
+
+# --- the log ---
 
 
 class LogStep(NamedTuple):
@@ -105,7 +198,7 @@ class LogStep(NamedTuple):
     revision: Revision
     base: int | None
     depth: int
-    change: Splice | WholeText
+    change: ByteChange
     chain: str
 
 
@@ -158,7 +251,7 @@ class LogHistory:
     def head(self) -> Revision | None:
         """The record of the head, in tables that are as they were known: all in one statement."""
         found = self.link.first(_HEAD, entity=self.entity)
-        if found is None or tuple(found[len(_COLUMNS) :]) != self.link.tables:
+        if found is None or tuple(found[len(_FIELDS) :]) != self.link.tables:
             refuse_changed(self.link)
         return None if found is None or found[0] is None else revision_of(self.entity, found)
 
@@ -233,7 +326,7 @@ def next_step(recorded: Revision, data: bytes, base: Base | None, chain: str) ->
 def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     """The bytes of a revision, from the whole that it goes back to. Raises ``DamagedError``."""
     data: bytes | None = None
-    for base, offset, removed, size, stored in link.rows(_STEPS, entity=entity, sequence=sequence):
+    for base, offset, removed, size, stored in link.rows(_REBUILT, entity=entity, sequence=sequence):
         try:
             if base is None:
                 data = WholeText(stored, size).unpack()

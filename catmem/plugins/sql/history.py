@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from catmem.digest import bytes_digest, canonical_json
@@ -32,14 +32,35 @@ class Meta(NamedTuple):
     depth: int
     digest: str
     chain: str
+    branches: str
+    """The branches that nothing follows, as a JSON list of their ids, the oldest first."""
 
     @property
     def is_drifted(self) -> bool:
         """Whether the rows have an external change since catmem last recorded them."""
         return self.generation != self.recorded
 
+    def followed_by(self, step: LogStep) -> Meta:
+        """After one more record."""
+        made = step.revision
+        branches = [each for each in json.loads(self.branches) if each not in made.parents]
+        after = self._replace(
+            sequence=made.sequence,
+            chain=step.chain,
+            branches=json.dumps([*branches, made.revision] if made.is_branch else branches),
+        )
+        if made.is_branch:
+            return after
+        return after._replace(
+            recorded=self.generation,
+            revision=int(made.revision),
+            head=made.sequence,
+            depth=step.depth,
+            digest=made.digest,
+        )
 
-NEVER = Meta(0, 0, 0, 0, 0, 0, "", "")
+
+NEVER = Meta(0, 0, 0, 0, 0, 0, "", "", "[]")
 """An entity that was never written."""
 
 _META = ", ".join(Meta._fields)
@@ -57,10 +78,12 @@ _LOCK = Statement(
 _ADD = Statement("INSERT INTO memory_meta (entity) VALUES (:name) ON CONFLICT DO NOTHING")
 _RECORD = (
     "UPDATE memory_meta SET recorded = generation, updated_at = :now, revision = :new_revision, "
-    "sequence = :new_sequence, head = :new_head, depth = :new_depth, digest = :new_digest, chain = :new_chain "
+    "sequence = :new_sequence, head = :new_head, depth = :new_depth, digest = :new_digest, chain = :new_chain, "
+    "branches = :new_branches "
     "WHERE entity = :name AND sequence = :before"
 )
 _SEEN = Statement("UPDATE memory_meta SET recorded = generation WHERE entity = :name")
+_BRANCHES = Statement("UPDATE memory_meta SET branches = :branches WHERE entity = :name")
 _CHANGED = Statement("UPDATE memory_meta SET generation = generation + 1 WHERE entity = :name")
 
 
@@ -91,12 +114,16 @@ _BY_AGENT = Statement(
 _LATEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND sequence < :before ORDER BY sequence DESC LIMIT :most")
 _EARLIEST = Statement(f"SELECT {_STEPS} {_FROM} AND sequence > :after ORDER BY sequence LIMIT {PAGE}")
 _LINK = Statement(f"SELECT {_STEPS} {_FROM} AND sequence BETWEEN :first AND :last ORDER BY sequence")
-_DEPTH_OF = Statement(f"SELECT depth {_FROM} AND sequence = :sequence")
 _CHAIN_OF = Statement(f"SELECT chain {_FROM} AND sequence = :sequence")
 _STARTING_WITH = Statement(f"SELECT revision {_FROM} AND revision LIKE :beginning")
 _TIPS = Statement(
-    f"SELECT {_COLUMNS} FROM mem_log JOIN mem_branches USING (entity, sequence) "
-    "WHERE entity = :entity ORDER BY sequence DESC"
+    *(
+        f"SELECT {_COLUMNS} {_FROM} AND revision IN ({named}) ORDER BY sequence DESC"
+        for named in (
+            "SELECT value FROM memory_meta, json_each(branches) WHERE memory_meta.entity = :entity",
+            "SELECT json_array_elements_text(branches::json) FROM memory_meta WHERE memory_meta.entity = :entity",
+        )
+    )
 )
 _HEAD = Statement(
     *(
@@ -105,9 +132,6 @@ _HEAD = Statement(
         for tables in (AS_THEY_ARE["sqlite"], AS_THEY_ARE["postgresql"])
     )
 )
-_NEW_TIP = Statement("INSERT INTO mem_branches (entity, revision, sequence) VALUES (:entity, :revision, :sequence)")
-_NO_TIPS = Statement("DELETE FROM mem_branches WHERE entity = :entity")
-_NO_TIP = Statement("DELETE FROM mem_branches WHERE entity = :entity AND revision = :revision")
 _REBUILT = Statement(
     f"""WITH RECURSIVE steps AS (
         SELECT base, depth, "offset", removed, size, data {_FROM} AND sequence = :sequence
@@ -184,6 +208,11 @@ def rows_are_recorded(link: Link, entity: str) -> None:
     link.run(_SEEN, name=entity)
 
 
+def set_branches(link: Link, entity: str, branches: Sequence[str]) -> None:
+    """Say which branches nothing follows."""
+    link.run(_BRANCHES, name=entity, branches=json.dumps(branches))
+
+
 def rows_were_changed(link: Link, entity: str) -> None:
     """Say that the rows have an external change, though nothing counted it."""
     link.run(_CHANGED, name=entity)
@@ -242,12 +271,6 @@ class LogHistory:
         """The branches that nothing follows, the newest first."""
         return [revision_of(self.entity, each) for each in self.link.rows(_TIPS, entity=self.entity)]
 
-    def set_tips(self, branches: Sequence[Revision]) -> None:
-        """Say which branches nothing follows."""
-        self.link.run(_NO_TIPS, entity=self.entity)
-        for each in branches:
-            self.link.run(_NEW_TIP, entity=self.entity, revision=each.revision, sequence=each.sequence)
-
     def head(self) -> Revision | None:
         """The record of the head, in tables that are as they were known: all in one statement."""
         found = self.link.first(_HEAD, entity=self.entity)
@@ -266,11 +289,6 @@ class LogHistory:
         if bytes_digest(data) != revision.digest:
             raise damaged(f"revision {revision.revision} of {self.entity} is not what was recorded")
         return data
-
-    def depth(self, sequence: int) -> int:
-        """How many splices a revision is away from the whole that it is made from."""
-        found = self.link.first(_DEPTH_OF, entity=self.entity, sequence=sequence)
-        return DEPTH if found is None else int(found[0])
 
     def chain(self, sequence: int) -> str | None:
         """The link of a record; ``None`` if there is none."""
@@ -297,24 +315,13 @@ class LogHistory:
             raise unknown_revision(self.entity, revision)
         return Snapshot(self.data(found), found.revision, found.digest)
 
-    def append(self, recorded: Revision, data: bytes, base: Base | None, chain: str) -> LogStep:
-        """Add a revision; ``base`` is one whose bytes are at hand, ``chain`` that of the last record."""
-        step = next_step(recorded, data, base, chain)
+    def append(self, step: LogStep) -> None:
+        """Add a revision that is not the head's next one."""
         self.link.run(_APPEND, **columns_of(step))
-        self.keep_tips(recorded)
-        return step
-
-    def keep_tips(self, recorded: Revision) -> None:
-        """Keep in mind which branches are open behind a revision."""
-        for parent in recorded.parents:
-            if not parent.isdecimal():
-                self.link.run(_NO_TIP, entity=self.entity, revision=parent)
-        if recorded.is_branch:
-            self.link.run(_NEW_TIP, entity=self.entity, revision=recorded.revision, sequence=recorded.sequence)
 
 
 def next_step(recorded: Revision, data: bytes, base: Base | None, chain: str) -> LogStep:
-    """A revision as a step of the log; see ``LogHistory.append``."""
+    """A revision as a step of the log: ``base`` is the head before it, none for a branch; ``chain`` the last link."""
     made = whole(data) if base is None or base.depth >= DEPTH else change(base.data, data)
     if base is None or isinstance(made, WholeText):
         step = LogStep(recorded, None, 0, made, "")
@@ -361,38 +368,25 @@ def steps(database: Database, entity: str) -> Iterator[LogStep]:
         after = page[-1].revision.sequence
 
 
-class Rebuilding:
-    """Makes the bytes of revisions that come in order, the oldest first. Holds those of the last two and no more."""
+def contents(entity: str, log: Iterable[LogStep]) -> Iterator[tuple[LogStep, bytes, bytes]]:
+    """Records that come in order, the oldest first, each with the bytes of the head before it, and its own.
 
-    def __init__(self, database: Database, entity: str) -> None:
-        """The bytes of what is not at hand are read from ``database``."""
-        self._database = database
-        self._entity = entity
-        self._held: dict[int, bytes] = {}
-
-    def data(self, step: LogStep) -> bytes:
-        """The bytes of a revision. Raises ``DamagedError``."""
-        change = step.change
+    Raises ``DamagedError``.
+    """
+    head, place = b"", None
+    for step in log:
+        made = step.change
         try:
-            data = change.unpack() if isinstance(change, WholeText) else change.apply(self.base(step) or b"")
+            if isinstance(made, Splice) and step.base != place:
+                raise ValueError("what it changes is not the head before it")  # noqa: TRY301 - any fault of it is one kind
+            data = made.unpack() if isinstance(made, WholeText) else made.apply(head)
         except ValueError as error:
-            raise damaged(f"revision {step.revision.revision} of {self._entity} cannot be rebuilt: {error}") from error
+            raise damaged(f"revision {step.revision.revision} of {entity} cannot be rebuilt: {error}") from error
         if bytes_digest(data) != step.revision.digest:
-            raise damaged(f"revision {step.revision.revision} of {self._entity} is not what was recorded")
-        self._held[step.revision.sequence] = data
-        while len(self._held) > 2:  # noqa: PLR2004 - a head, and a branch beside it
-            del self._held[next(iter(self._held))]
-        return data
-
-    def base(self, step: LogStep) -> bytes | None:
-        """The bytes that a revision is recorded as a splice of; ``None`` for a whole one."""
-        if step.base is None:
-            return None
-        held = self._held.get(step.base)
-        if held is not None:
-            return held
-        with self._database.looking() as link:
-            return rebuilt(link, self._entity, step.base)
+            raise damaged(f"revision {step.revision.revision} of {entity} is not what was recorded")
+        yield step, head, data
+        if not step.revision.is_branch:
+            head, place = data, step.revision.sequence
 
 
 def revision_of(entity: str, row: Sequence[Any]) -> Revision:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,7 +13,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, history, sql_upkeep
 from catmem.plugins.sql.connections import DriverError, Link
-from catmem.plugins.sql.history import Base, Heads, LogHistory, Meta, chain_start, columns_of, next_step
+from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, chain_start, columns_of, next_step
 from catmem.store.codec import Codec
 from catmem.store.contract import (
     EXTERNAL,
@@ -252,18 +251,7 @@ class SqlCommit:
         recorded = self._recorded(str(self.meta.revision + 1), change.parents(seen), data, change)
         base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
         step = next_step(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
-        number = recorded.sequence
-        after = self.meta._replace(
-            recorded=self.meta.generation,
-            revision=self.meta.revision + 1,
-            sequence=number,
-            head=number,
-            depth=step.depth,
-            digest=recorded.digest,
-            chain=step.chain,
-        )
-        self._close(after, recorded, columns_of(step))
-        self.past.keep_tips(recorded)
+        self._close(step)
         self.data = data
         self.heads.keep(recorded.digest, data)
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted)
@@ -277,11 +265,9 @@ class SqlCommit:
         number = branch_number(parent, str(self.meta.revision))
         name = next_branch(number, self.past.names_of_branches(number))
         recorded = self._recorded(name, self.change.parents(parent), data, self.change)
-        named = None if parent == "0" else self.past.named(parent)
-        base = None if named is None else Base(named.sequence, self.past.depth(named.sequence), seen.data)
         self.begun = True
-        step = self.past.append(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
-        self._close(self.meta._replace(sequence=recorded.sequence, chain=step.chain), recorded)
+        step = next_step(recorded, data, None, self.meta.chain or chain_start(self.store, self.entity))
+        self._close(step)
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
 
     def _recorded(self, revision: str, parents: tuple[str, ...], data: bytes, change: Change) -> Revision:
@@ -299,12 +285,13 @@ class SqlCommit:
             note=change.recorded_note(),
         )
 
-    def _close(self, after: Meta, recorded: Revision, log: Mapping[str, Any] | None = None) -> None:
-        history.record(self.link, self.meta, after, recorded, log)
+    def _close(self, step: LogStep) -> None:
+        after = self.meta.followed_by(step)
+        history.record(self.link, self.meta, after, step.revision, columns_of(step))
         self.meta = after
         self.heads.check(self.entity, after.chain)
-        if recorded.agent != EXTERNAL:
-            self.link.op_id = recorded.op_id
+        if step.revision.agent != EXTERNAL:
+            self.link.op_id = step.revision.op_id
 
     def _refuse_unknown(self, revision: str) -> None:
         """Refuse a revision that no caller can have seen: not yet, or never. Later this commit may make it."""

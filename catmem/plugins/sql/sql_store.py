@@ -19,7 +19,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
 from catmem.plugins.sql import entry_rows, history, sql_upkeep
 from catmem.plugins.sql.connections import Database, Link, TransientError
-from catmem.plugins.sql.history import Base, Heads, LogHistory, Meta, Rebuilding, chain_start
+from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, chain_start
 from catmem.plugins.sql.row_commit import SqlCommit
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.codec import Codec
@@ -151,11 +151,13 @@ class SqlStore(LastingStore):
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, the oldest first."""
-        rebuilding = Rebuilding(self._database, entity)
+        for step, _, data in history.contents(entity, self._steps(entity)):
+            yield step.revision, data
+
+    def _steps(self, entity: str) -> Iterator[LogStep]:
         after = -1
         while page := self._found(partial(history.page_after, entity=entity, sequence=after), at_once=True):
-            for step in page:
-                yield step.revision, self._again(partial(rebuilding.data, step))
+            yield from page
             after = page[-1].revision.sequence
 
     def _found(self, look: Callable[[Link], _Answer], *, at_once: bool = False) -> _Answer | None:
@@ -224,24 +226,16 @@ class SqlStore(LastingStore):
                     hint="Nothing was copied. Look over the store that it comes from with catmem fsck.",
                 )
             last = replace(said, entity=entity, sequence=sequence, size=len(data))
-            step = past.append(last, data, self._base_of(past, last, base), after.chain)
-            after = after._replace(sequence=sequence, chain=step.chain)
+            step = history.next_step(last, data, None if last.is_branch else base, after.chain)
+            past.append(step)
+            after = after.followed_by(step)
             if not last.is_branch:
                 head, base = data, Base(sequence, step.depth, data)
-                after = after._replace(revision=int(last.revision), head=sequence, depth=step.depth, digest=last.digest)
         if last is None:
             return 0
         entry_rows.settle(link, entity, [], self._codec.rows(entity, head))
         history.record(link, there, after, last)
         return after.sequence
-
-    @staticmethod
-    def _base_of(past: LogHistory, recorded: Revision, head: Base | None) -> Base | None:
-        """The revision of which a brought one is recorded as a splice: the head before it, or a branch's parent."""
-        if not recorded.is_branch or not recorded.parents:
-            return head
-        parent = past.named(recorded.parents[0])
-        return head if parent is None else Base(parent.sequence, past.depth(parent.sequence), past.data(parent))
 
     def _again(self, work: Callable[[], _Answer]) -> _Answer:
         """Do something, again where the database asks for it, until it took too long."""

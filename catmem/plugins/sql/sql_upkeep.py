@@ -1,9 +1,10 @@
 """The upkeep of a database: what it gives the store, what is not right in it, and forgetting for good.
 
 Codes of faults: ``database_damaged`` (SQLite's own check), ``log_damaged`` (a record is not what was written, or does
-not follow from the one before), ``log_end`` (records are missing at the end), ``branches_differ`` (``mem_branches`` is
-not what the log says), ``rows_differ`` (rows are not what was recorded, though nothing counted a change), ``bad_rows``
-(rows that are no entries), ``not_counted`` (triggers are missing); and for information ``changed_outside``.
+not follow from the one before), ``log_end`` (records are missing at the end), ``branches_differ`` (the open branches of
+``memory_meta`` are not those of the log), ``rows_differ`` (rows are not what was recorded, though nothing counted a
+change), ``bad_rows`` (rows that are no entries), ``not_counted`` (triggers are missing); and for information
+``changed_outside``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, RefusedError
 from catmem.plugins.sql import entry_rows, history
 from catmem.plugins.sql.connections import Database, Link, Statement
-from catmem.plugins.sql.history import LogHistory, LogStep, Meta, Rebuilding, chain_start, chained, columns_of
+from catmem.plugins.sql.history import LogHistory, LogStep, Meta, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import is_counted, version_of
 from catmem.store.changes import ByteChange, WholeText, splice, whole
 from catmem.store.codec import Codec, FoundRow
@@ -142,17 +143,15 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
         there, past = history.look(link, entity), LogHistory(link, entity)
         rows = entry_rows.found_rows(link, entity)
         open_branches = [each.revision for each in past.tips()]
-    rebuilding = Rebuilding(database, entity)
     chain, head = chain_start(store, entity), b""
     log: list[Revision] = []
     try:
-        for step in history.steps(database, entity):
+        for step, _, data in history.contents(entity, history.steps(database, entity)):
             if step.revision.sequence > there.sequence:
                 break  # it was written meanwhile
             if step.revision.sequence != len(log) + 1 or chained(chain, step) != step.chain:
                 message = f"record {step.revision.sequence} does not follow from the one before"
                 return [Fault("log_damaged", message, place, _RESTORE)]
-            data = rebuilding.data(step)
             chain = step.chain
             log.append(step.revision)
             if not step.revision.is_branch:
@@ -164,7 +163,7 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
         return [Fault("log_end", message, place, _RESTORE)]
     branches = [each.revision for each in tips(reversed(log)) if each.is_branch]
     if branches != open_branches:
-        message = f"the open branches are {_list(branches)}, and mem_branches has {_list(open_branches)}"
+        message = f"the open branches are {_list(branches)}, and memory_meta has {_list(open_branches)}"
         faults.append(Fault("branches_differ", message, place, _REPAIR, repairable=True))
     return [*faults, *_rows(codec, entity, there, head, rows, place)]
 
@@ -204,8 +203,8 @@ def mend(database: Database, entity: str) -> list[str]:
         log = history.page_before(link, entity, 1 << 62, 1 << 62)
         branches = [each for each in tips(log) if each.is_branch]
         if [each.revision for each in branches] != [each.revision for each in past.tips()]:
-            past.set_tips(branches)
-            done.append(f"{entity}: mem_branches was made again from the log")
+            history.set_branches(link, entity, [each.revision for each in reversed(branches)])
+            done.append(f"{entity}: the list of open branches was made again from the log")
     return done
 
 
@@ -234,11 +233,9 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
             raise BusyError(
                 f"another program changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again."
             )
-        rebuilding, chain, after = Rebuilding(database, entity), start, there
+        chain, after = start, there
         last: LogStep | None = None
-        for old in history.steps(database, entity):
-            before = rebuilding.base(old)
-            data = rebuilding.data(old)
+        for old, before, data in history.contents(entity, history.steps(database, entity)):
             new = _erased(old, before, data, erasure, chain)
             chain = new.chain
             if new != old:
@@ -252,7 +249,7 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
     return count
 
 
-def _erased(old: LogStep, before: bytes | None, data: bytes, erasure: Erasure, chain: str) -> LogStep:
+def _erased(old: LogStep, before: bytes, data: bytes, erasure: Erasure, chain: str) -> LogStep:
     rest = erasure.redact(data)
     recorded, change = old.revision, _change(old.change, before, data, rest, erasure.redact)
     note = erasure.redact_note(recorded.note, data)
@@ -263,8 +260,8 @@ def _erased(old: LogStep, before: bytes | None, data: bytes, erasure: Erasure, c
     return new._replace(chain=chained(chain, new))
 
 
-def _change(change: ByteChange, before: bytes | None, data: bytes, rest: bytes, redact: Redact) -> ByteChange:
-    if isinstance(change, WholeText) or before is None:
+def _change(change: ByteChange, before: bytes, data: bytes, rest: bytes, redact: Redact) -> ByteChange:
+    if isinstance(change, WholeText):
         return change if rest == data else whole(rest)
     base = redact(before)
     return change if base == before and rest == data else splice(base, rest)

@@ -16,7 +16,7 @@ from catmem.errors import BusyError, StoreError
 from catmem.plugins.sql.connections import Database, Link, Statement, TransientError
 from catmem.plugins.sql.sqlite_file import DatabaseFile
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The version of these tables."""
 
 AT_THE_END = 10**18
@@ -46,7 +46,8 @@ CREATE TABLE user_memories (
 );
 CREATE INDEX user_memories_order ON user_memories (entity, position);
 
--- generation counts every change of the rows of an entity, recorded is the one that catmem last made.
+-- generation counts every change of the rows of an entity, recorded is the one that catmem last made. The rest says
+-- where its log ends. branches are those that no other revision follows.
 CREATE TABLE memory_meta (
   entity TEXT NOT NULL,
   generation {BIG} DEFAULT 0 NOT NULL,
@@ -57,6 +58,7 @@ CREATE TABLE memory_meta (
   depth INTEGER DEFAULT 0 NOT NULL,
   digest TEXT DEFAULT '' NOT NULL,
   chain TEXT DEFAULT '' NOT NULL,
+  branches TEXT DEFAULT '[]' NOT NULL,
   updated_at TEXT,
   PRIMARY KEY (entity)
 );
@@ -83,11 +85,6 @@ CREATE TABLE mem_log (
   PRIMARY KEY (entity, sequence),
   UNIQUE (entity, revision),
   UNIQUE (entity, agent, op_id)
-);
-
--- The branches that no other revision follows.
-CREATE TABLE mem_branches (
-  entity TEXT NOT NULL, revision TEXT NOT NULL, sequence {BIG} NOT NULL, PRIMARY KEY (entity, revision)
 )
 """
 

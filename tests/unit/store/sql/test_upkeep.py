@@ -35,7 +35,7 @@ TAMPERING = {
     "an agent": ("UPDATE mem_log SET agent = 'somebody' WHERE sequence = 5", "log_damaged"),
     "a record that is gone": ("DELETE FROM mem_log WHERE sequence = 5", "log_damaged"),
     "a tail that is gone": ("DELETE FROM mem_log WHERE sequence > 60", "log_end"),
-    "a branch that is gone": ("DELETE FROM mem_branches", "branches_differ"),
+    "a branch that is gone": ("UPDATE memory_meta SET branches = '[]'", "branches_differ"),
     "rows that nothing counted": ("UPDATE memory_meta SET recorded = generation + 1, generation = generation + 1", ""),
 }
 

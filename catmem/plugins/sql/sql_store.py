@@ -19,7 +19,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
 from catmem.plugins.sql import entry_rows, history, sql_upkeep
 from catmem.plugins.sql.connections import Database, Link, TransientError
-from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, chain_start
+from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, Meta, chain_start
 from catmem.plugins.sql.row_commit import SqlCommit
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.codec import Codec

@@ -263,8 +263,6 @@ def bounded(name: object) -> str:
 _PIECE = 1 << 20
 _LONGEST = 1 << 16
 """Bytes of a line; what is longer was not written by catmem."""
-_KNOWN_BY = 512
-"""Bytes before a place by which it is found again. No two lines are alike: each begins with its time."""
 
 
 class Damage(NamedTuple):
@@ -281,16 +279,13 @@ class AuditReader:
         """Nothing is opened yet."""
         self._log = log
         self._descriptor = -1
-        self._left = b""
-        """The beginning of a line that may still be written on."""
+        self._place = 0
+        """Where the next line begins in the open file; half a line may be taken back."""
         self._number = 0
-        self._last = b""
-        """The last bytes of whole lines: if they stand there no more, the file was emptied in its place."""
 
     def poll(self) -> Iterator[AuditLine | Damage]:
         """The lines that were not given yet, the oldest first. Raises ``OSError``."""
-        # A file that has become an older one is read to its end first, so that no line is left out or given twice. One
-        # that was emptied in its place, as `logrotate` does with `copytruncate`, is read from its start.
+        # A file that has become an older one is read to its end first, so that no line is left out or given twice.
         files = self._log.open_files()
         own = self._descriptor
         places = [number for number, (_, each) in enumerate(files) if own >= 0 and os.path.sameopenfile(own, each)]
@@ -321,28 +316,15 @@ class AuditReader:
 
     def _rest(self, name: str, *, ended: bool) -> Iterator[AuditLine | Damage]:
         """What the open file has further on. ``ended``: no process writes to it any more."""
-        self._go_back()
-        while piece := os.read(self._descriptor, _PIECE):
-            data = self._left + piece
-            *whole, self._left = data.split(b"\n")
-            if len(self._left) > _LONGEST:
-                whole.append(self._left[:_LONGEST])
-                self._left = b""
-            self._last = (self._last + data[: len(data) - len(self._left)])[-_KNOWN_BY:]
-            for data in whole:
-                yield self._line(name, data)
-        if ended and self._left:
-            yield self._line(name, self._left)
-            self._left = b""
-
-    def _go_back(self) -> None:
-        """Stand after the last whole line, since half a one may be taken back; at the start of an emptied file."""
-        end = os.lseek(self._descriptor, 0, os.SEEK_CUR) - len(self._left)
-        begin = max(0, end - _KNOWN_BY)
-        if os.pread(self._descriptor, end - begin, begin) != self._last:
-            end, self._number, self._last = 0, 0, b""
-        os.lseek(self._descriptor, end, os.SEEK_SET)
-        self._left = b""
+        while data := os.pread(self._descriptor, _PIECE, self._place):
+            whole, newline, _ = data.rpartition(b"\n")
+            if not newline:
+                if not ended and len(data) <= _LONGEST:
+                    return
+                whole = data
+            self._place += len(whole) + len(newline)
+            for line in whole.split(b"\n"):
+                yield self._line(name, line)
 
     def _line(self, name: str, data: bytes) -> AuditLine | Damage:
         self._number += 1
@@ -352,4 +334,4 @@ class AuditReader:
         """Let go of the file; a further ``poll`` begins anew."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
-        self._descriptor, self._left, self._number, self._last = -1, b"", 0, b""
+        self._descriptor, self._place, self._number = -1, 0, 0

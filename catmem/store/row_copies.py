@@ -22,10 +22,8 @@ from catmem.files import os_errors
 from catmem.store.contract import Rows
 from catmem.store.files.system import FOLDER, System, new_file
 
-KEPT, KEPT_BYTES = 100, 64 * 1024 * 1024
-"""How many copies are kept, and of how many bytes together; the newest ``KEPT_AT_LEAST`` stay whatever their size."""
-
-KEPT_AT_LEAST = 10
+KEPT = 100
+"""How many copies are kept."""
 
 KEPT_FOR = 30 * 24 * 3600
 """For how many seconds; the newest of all stays whatever its age."""
@@ -91,13 +89,10 @@ def find_copy(folder: Path, entity: str, generations: tuple[int, int]) -> Path |
 
 
 def _remove_old(folder: Path) -> None:
-    oldest, size = time.time() - KEPT_FOR, 0
+    oldest = time.time() - KEPT_FOR
     for number, path in enumerate(reversed(copies(folder))):
         with suppress(FileNotFoundError):  # another process removed it just now
-            about = path.stat()
-            size += about.st_size
-            too_many = number >= KEPT or (number >= KEPT_AT_LEAST and size > KEPT_BYTES)
-            if number and (too_many or about.st_mtime < oldest):
+            if number and (number >= KEPT or path.stat().st_mtime < oldest):
                 path.unlink()
 
 

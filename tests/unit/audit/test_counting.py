@@ -147,26 +147,7 @@ def test_ten_thousand_hostile_names_are_one(workspace):
         assert (counted.counts.reasons.keys(), counted.counts.heads.keys()) == ({OTHER}, {OTHER})
 
 
-@pytest.mark.parametrize("after", [1, 3, 40], ids=["shorter", "as long", "longer"])
-@pytest.mark.parametrize("half", [b"", b'{"half a line'], ids=["", "in a line"])
-def test_a_log_that_is_emptied_in_its_place_counts_on(workspace, after, half):
-    """As ``logrotate`` does with ``copytruncate``."""
-    log = AuditLog(workspace.root / ".catmem")
-    with counting(workspace) as counted:
-        for number in range(3):
-            log.append(line(number))
-        add_raw(workspace, half)
-        counted.catch_up()
-        os.truncate(workspace.root / ".catmem" / "audit.jsonl", 0)
-        for number in range(after):
-            log.append(line(100 + number))
-        counted.catch_up()
-        counted.catch_up()
-        assert counted.counts.writes == {("neo/user", "neo", "ok"): 3 + after}
-        assert counted.damaged == 0
-
-
-def test_half_a_line_that_is_taken_back_is_no_emptied_log(workspace):
+def test_half_a_line_that_is_taken_back_is_not_counted(workspace):
     """As by a writer for whose whole line there was no space."""
     log = AuditLog(workspace.root / ".catmem")
     path = workspace.root / ".catmem" / "audit.jsonl"

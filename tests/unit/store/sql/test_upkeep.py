@@ -91,9 +91,6 @@ def test_copies_are_kept_within_bounds_and_the_newest_always(store, client, fold
     put(store, b"## A\none\n")
     monkeypatch.setattr(row_copies, "KEPT", 6)
     assert changed(9) == 6
-    monkeypatch.setattr(row_copies, "KEPT_BYTES", 1)
-    monkeypatch.setattr(row_copies, "KEPT_AT_LEAST", 3)
-    assert changed(1) == 3
-    assert any("theirs 0" in path.read_text() for path in folder.glob("memory.bak.*.json"))
     monkeypatch.setattr(row_copies, "KEPT_FOR", -1)
     assert changed(1) == 1
+    assert any("theirs 0" in path.read_text() for path in folder.glob("memory.bak.*.json"))

@@ -16,9 +16,8 @@ from catmem.model.document import Document, Entry, parse
 from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.store.codec import Codec, EditedRows, FoundRow
 from catmem.store.contract import PERSON, Change, Rows
-from catmem.store.row_copies import MOST_BYTES, copy_digest, copy_text, row_copy, rows_of
+from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
 from catmem.workspace.change_plan import ChangePlan, FileChange, write_file
 from catmem.workspace.init import is_there

@@ -20,7 +20,7 @@ from catmem.model.edit import Edited as EntryEdit
 from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.names import UNCATEGORIZED, is_declared, slugify
 from catmem.staleness.lineage import differing_stretches
-from catmem.store.codec import Changed, EditedRows, FoundRow, TableRow
+from catmem.store.table_rows import Changed, EditedRows, FoundRow, TableRow
 from catmem.text import equal_ends
 
 _CREATED = "created"

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from catmem.plugins.sql.connections import Link, Statement
 from catmem.plugins.sql.tables import AT_THE_END
-from catmem.store.codec import Changed, FoundRow, TableRow
+from catmem.store.table_rows import Changed, FoundRow, TableRow
 
 GAP = 10**9
 """Between two positions in a row that was written at once."""

@@ -14,7 +14,6 @@ from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, history, sql_upkeep
 from catmem.plugins.sql.connections import DriverError, Link
 from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, chain_start, columns_of, next_step
-from catmem.store.codec import Codec
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -30,7 +29,7 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, unread
-from catmem.store.row_copies import find_copy, keep_rows
+from catmem.store.table_rows import Codec, find_copy, keep_rows
 
 LOG = logging.getLogger("catmem.plugins.sql")
 

@@ -22,7 +22,6 @@ from catmem.plugins.sql.connections import Database, Link, TransientError
 from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, Meta, chain_start
 from catmem.plugins.sql.row_commit import SqlCommit
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
-from catmem.store.codec import Codec
 from catmem.store.contract import (
     Anchor,
     Change,
@@ -40,7 +39,7 @@ from catmem.store.contract import (
     not_empty,
     unknown_revision,
 )
-from catmem.store.row_copies import keep_rows
+from catmem.store.table_rows import Codec, keep_rows
 
 TIMEOUT = 10.0
 """Seconds that a write waits for others, and is begun again where the database asks for it."""

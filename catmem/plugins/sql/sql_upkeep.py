@@ -22,10 +22,9 @@ from catmem.plugins.sql.connections import Database, Link, Statement
 from catmem.plugins.sql.history import LogHistory, LogStep, Meta, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import is_counted, version_of
 from catmem.store.changes import ByteChange, WholeText, splice, whole
-from catmem.store.codec import Codec, FoundRow
 from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Redact, Revision, Rows
 from catmem.store.graph import tips
-from catmem.store.row_copies import copies, read_copy, rows_of
+from catmem.store.table_rows import Codec, FoundRow, copies, read_copy, rows_of
 
 _OPEN_TO_ALL = (
     "SELECT 1 FROM pg_catalog.pg_namespace, "

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from catmem.model.document import parse
-from catmem.store.row_copies import copy_digest
+from catmem.store.table_rows import copy_digest
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.model.document import Document, parse
-from catmem.store.codec import FoundRow
+from catmem.store.table_rows import FoundRow
 from catmem.syntax.scan import rescan
 from catmem.workspace.rows import RowCodec
 from tests.property.strategies import texts

@@ -5,7 +5,7 @@ import pytest
 from catmem.errors import DamagedError
 from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
-from catmem.store import row_copies
+from catmem.store import table_rows
 from catmem.store.contract import Change
 from catmem.workspace.rows import RowCodec
 from tests.erasures import erasure_of
@@ -89,8 +89,8 @@ def test_copies_are_kept_within_bounds_and_the_newest_always(store, client, fold
         return len(list(folder.glob("memory.bak.*.json")))
 
     put(store, b"## A\none\n")
-    monkeypatch.setattr(row_copies, "KEPT", 6)
+    monkeypatch.setattr(table_rows, "KEPT", 6)
     assert changed(9) == 6
-    monkeypatch.setattr(row_copies, "KEPT_FOR", -1)
+    monkeypatch.setattr(table_rows, "KEPT_FOR", -1)
     assert changed(1) == 1
     assert any("theirs 0" in path.read_text() for path in folder.glob("memory.bak.*.json"))

@@ -1,7 +1,8 @@
-"""Copies of all rows: ``memory.bak.<unix_ts>.json`` in a folder of the root, for each external change.
+"""Entities as rows of a table: what stands between their bytes and their rows, and copies of all rows.
 
-A copy of the same change that is there already is used again. Old ones are removed, never the newest.
-A digest in it says whether it was edited.
+The store knows no Markdown, the service knows no SQL. For each external change of rows a copy of all is kept,
+``memory.bak.<unix_ts>.json`` in a folder of the root. A copy of the same change that is there already is used again.
+Old ones are removed, never the newest. A digest in it says whether it was edited.
 """
 
 from __future__ import annotations
@@ -10,10 +11,10 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from catmem import clock
 from catmem.digest import bytes_digest, canonical_json
@@ -21,6 +22,66 @@ from catmem.errors import StoreError
 from catmem.files import os_errors
 from catmem.store.contract import Rows
 from catmem.store.files.system import FOLDER, System, new_file
+
+
+class TableRow(NamedTuple):
+    """What one entry shows in ``user_memories``.
+
+    ``tags`` is a JSON object. ``mark`` is a digest by which the codec knows the entry again after a change of the
+    row; a client leaves it alone.
+    """
+
+    category: str
+    title: str | None
+    tier: int | None
+    content: str
+    tags: str
+    created_at: str | None
+    mark: str
+
+
+class FoundRow(NamedTuple):
+    """A row as it was found: any client may have written it, so a column may hold what is none of its kind."""
+
+    id: int
+    position: int
+    category: object
+    title: object
+    tier: object
+    content: object
+    tags: object
+    created_at: object
+    mark: object
+
+
+class Changed(NamedTuple):
+    """The rows of new bytes as a change of the ``total`` old ones: from ``first`` on, ``gone`` give way to ``rows``."""
+
+    total: int
+    first: int
+    gone: Sequence[TableRow]
+    rows: Sequence[TableRow]
+
+
+class EditedRows(NamedTuple):
+    """The bytes that rows make of a head, and what is wrong with rows that were left out, by their ids."""
+
+    data: bytes
+    bad: Sequence[tuple[int, str]]
+
+
+class Codec(Protocol):
+    """Bytes to rows and back."""
+
+    def rows(self, entity: str, data: bytes) -> Sequence[TableRow]:
+        """The rows of an entity, in order; none for bytes that cannot be shown in rows."""
+
+    def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
+        """What changes in the rows."""
+
+    def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
+        """What rows with an external change make of the head: bytes that no row touches stay as they are."""
+
 
 KEPT = 100
 """How many copies are kept."""

@@ -473,11 +473,11 @@ class Database:
 
 
 _IDLE = 5
-"""Connections that stay open while nobody uses them."""
+"""Connections that stay open, to be used again."""
 
 
 class _Pool:
-    """The open connections that nobody uses now. Safe in threads."""
+    """The open connections that are not in use. Safe in threads."""
 
     def __init__(self, connect: Callable[[], Any]) -> None:
         self._connect = connect

@@ -11,9 +11,9 @@ from uuid import uuid4
 from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
-from catmem.plugins.sql import entry_rows, history, sql_upkeep
+from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import DriverError, Link
-from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, chain_start, columns_of, next_step
+from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, chain_start, columns_of, next_step
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -57,7 +57,7 @@ class SqlCommit:
         self.past = LogHistory(link, entity)
         self.store = ""
         """The name of the store, with which the chain of an entity begins."""
-        self.meta = history.NEVER
+        self.meta = log_rows.NEVER
         self.data = b""
         """The bytes of the head."""
         self.before: Point | None = None
@@ -75,7 +75,7 @@ class SqlCommit:
 
     def run(self, expected: str | None, update: Update) -> Snapshot | None:
         """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
-        self.meta = history.lock(self.link, self.entity)
+        self.meta = log_rows.lock(self.link, self.entity)
         first = self.past.operation(self.change.agent, self.change.op_id) if self.change.op_id else None
         if first and repeated(first, self.change):
             return replace(self.past.snapshot(first.revision), branch=first.is_branch)
@@ -104,7 +104,7 @@ class SqlCommit:
 
         Raises ``DriftError`` if there are rows that are no entries.
         """
-        self.meta = history.lock(self.link, self.entity)
+        self.meta = log_rows.lock(self.link, self.entity)
         self.data = self.heads.data(self.link, self.entity, self.meta)
         rows = entry_rows.found_rows(self.link, self.entity)
         if not self.meta.is_drifted and not entry_rows.differ(rows, self.codec.rows(self.entity, self.data)):
@@ -113,7 +113,7 @@ class SqlCommit:
             # Perhaps of no profile: it stays an external change, which the first write takes in.
             if self.meta.is_drifted:
                 return None
-            history.rows_were_changed(self.link, self.entity)
+            log_rows.rows_were_changed(self.link, self.entity)
             return f"{self.entity}: its rows are counted from now on"
         self._adopt()
         if self.adopted is None:
@@ -130,7 +130,7 @@ class SqlCommit:
         columns = entry_rows.set_back(rows, self.codec.rows(self.entity, self.data))
         if not edited.bad and not columns and edited.data == self.data:
             entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
-            history.rows_are_recorded(self.link, self.entity)
+            log_rows.rows_are_recorded(self.link, self.entity)
             return
         generations = self.meta.recorded, self.meta.generation
         if self.folder is not None:
@@ -286,7 +286,7 @@ class SqlCommit:
 
     def _close(self, step: LogStep) -> None:
         after = self.meta.followed_by(step)
-        history.record(self.link, self.meta, after, step.revision, columns_of(step))
+        log_rows.record(self.link, self.meta, after, step.revision, columns_of(step))
         self.meta = after
         self.heads.check(self.entity, after.chain)
         if step.revision.agent != EXTERNAL:

@@ -17,9 +17,9 @@ from typing import TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, DriftError, StoreError
-from catmem.plugins.sql import entry_rows, history, sql_upkeep
+from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import Database, Link, TransientError
-from catmem.plugins.sql.history import Base, Heads, LogHistory, LogStep, Meta, chain_start
+from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start
 from catmem.plugins.sql.row_commit import SqlCommit
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.contract import (
@@ -102,11 +102,11 @@ class SqlStore(LastingStore):
             with self._database.reading() as link:
                 return LogHistory(link, entity).snapshot(revision)
         with self._database.looking() as link:
-            there = history.look(link, entity)
+            there = log_rows.look(link, entity)
         data = self._heads.known(there.digest) if there.head else b""
         if data is None or there.is_drifted or not self._ready.is_counted:
             with self._database.reading() as link:
-                there = history.look(link, entity)
+                there = log_rows.look(link, entity)
                 data = self._heads.data(link, entity, there)
                 if there.is_drifted or not self._ready.is_counted:
                     return self._unrecorded(link, entity, there, data)
@@ -126,18 +126,18 @@ class SqlStore(LastingStore):
 
     def entities(self) -> Sequence[str]:
         """The entities that have a revision."""
-        known = self._found(history.look_at_all, at_once=True) or {}
+        known = self._found(log_rows.look_at_all, at_once=True) or {}
         return sorted(entity for entity, there in known.items() if there.sequence)
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, the newest first."""
-        before, most = 1 << 62, history.FIRST_PAGE
-        look = history.page_before
+        before, most = 1 << 62, log_rows.FIRST_PAGE
+        look = log_rows.page_before
         while page := self._found(partial(look, entity=entity, sequence=before, most=most), at_once=True):
             yield from page
             if len(page) < most:
                 return
-            before, most = page[-1].sequence, min(history.PAGE, 4 * most)
+            before, most = page[-1].sequence, min(log_rows.PAGE, 4 * most)
 
     def branches(self, entity: str) -> Sequence[Revision]:
         """The head, and the branches that nothing follows, the newest first."""
@@ -150,12 +150,12 @@ class SqlStore(LastingStore):
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, the oldest first."""
-        for step, _, data in history.contents(entity, self._steps(entity)):
+        for step, _, data in log_rows.contents(entity, self._steps(entity)):
             yield step.revision, data
 
     def _steps(self, entity: str) -> Iterator[LogStep]:
         after = -1
-        while page := self._found(partial(history.page_after, entity=entity, sequence=after), at_once=True):
+        while page := self._found(partial(log_rows.page_after, entity=entity, sequence=after), at_once=True):
             yield from page
             after = page[-1].revision.sequence
 
@@ -212,7 +212,7 @@ class SqlStore(LastingStore):
             raise error.error from error
 
     def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
-        there = history.lock(link, entity)
+        there = log_rows.lock(link, entity)
         if there.sequence or there.is_drifted or entry_rows.found_rows(link, entity):
             raise not_empty(entity)
         past, after = LogHistory(link, entity), there._replace(chain=chain)
@@ -225,7 +225,7 @@ class SqlStore(LastingStore):
                     hint="Nothing was copied. Look over the store that it comes from with catmem fsck.",
                 )
             last = replace(said, entity=entity, sequence=sequence, size=len(data))
-            step = history.next_step(last, data, None if last.is_branch else base, after.chain)
+            step = log_rows.next_step(last, data, None if last.is_branch else base, after.chain)
             past.append(step)
             after = after.followed_by(step)
             if not last.is_branch:
@@ -233,7 +233,7 @@ class SqlStore(LastingStore):
         if last is None:
             return 0
         entry_rows.settle(link, entity, [], self._codec.rows(entity, head))
-        history.record(link, there, after, last)
+        log_rows.record(link, there, after, last)
         return after.sequence
 
     def _again(self, work: Callable[[], _Answer]) -> _Answer:
@@ -281,7 +281,7 @@ class SqlStore(LastingStore):
 
     def _with_rows(self) -> list[str]:
         with self._database.looking() as link:
-            known = (entity for entity, there in history.look_at_all(link).items() if there.sequence)
+            known = (entity for entity, there in log_rows.look_at_all(link).items() if there.sequence)
             return sorted({*known, *entry_rows.entities(link)})
 
     def _take_in(self, entity: str) -> list[str]:
@@ -300,7 +300,7 @@ class SqlStore(LastingStore):
 
     def generations(self) -> Mapping[str, tuple[int, int]]:
         """Of each entity how often its rows were changed, by the last record and by now."""
-        return self._found(history.generations, at_once=True) or {}
+        return self._found(log_rows.generations, at_once=True) or {}
 
     def has_had(self, entity: str, digest: str) -> bool:
         """Whether a revision of an entity has the bytes with this digest."""
@@ -310,7 +310,7 @@ class SqlStore(LastingStore):
         """The rows of an entity that are no entries, by their ids, and what is wrong with each."""
 
         def look(link: Link) -> Sequence[tuple[int, str]]:
-            there = history.look(link, entity)
+            there = log_rows.look(link, entity)
             if not there.is_drifted and self._ready.is_counted:
                 return []
             head = self._heads.data(link, entity, there)
@@ -320,7 +320,7 @@ class SqlStore(LastingStore):
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:
         """The end of each entity's log, small enough to be kept elsewhere."""
-        found = self._found(lambda link: (version_of(link), history.look_at_all(link)))
+        found = self._found(lambda link: (version_of(link), log_rows.look_at_all(link)))
         version, known = found or (None, {})
         store = "" if version is None else version[1]
         for entity, there in known.items():
@@ -408,7 +408,7 @@ class SqlStore(LastingStore):
             if not self._ready.to_read():
                 return marks
             with self._database.looking() as link:
-                found = history.look_at_all(link)
+                found = log_rows.look_at_all(link)
             return marks | {entity: (there.sequence, there.generation) for entity, there in found.items()}
         except TransientError as error:
             raise error.error from error

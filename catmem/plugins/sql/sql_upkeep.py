@@ -17,9 +17,9 @@ from pathlib import Path
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, RefusedError
-from catmem.plugins.sql import entry_rows, history
+from catmem.plugins.sql import entry_rows, log_rows
 from catmem.plugins.sql.connections import Database, Link, Statement
-from catmem.plugins.sql.history import LogHistory, LogStep, Meta, chain_start, chained, columns_of
+from catmem.plugins.sql.log_rows import LogHistory, LogStep, Meta, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import is_counted, version_of
 from catmem.store.changes import ByteChange, WholeText, splice, whole
 from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Redact, Revision, Rows
@@ -84,7 +84,7 @@ def count_rows(link: Link) -> dict[str, int]:
 def all_rows(link: Link) -> Rows:
     """All rows as they are, and how often those of each entity were changed."""
     rows = entry_rows.shown_rows(link)
-    return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | history.generations(link))
+    return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | log_rows.generations(link))
 
 
 def look_over(database: Database, codec: Codec) -> list[Fault]:
@@ -92,7 +92,7 @@ def look_over(database: Database, codec: Codec) -> list[Fault]:
     faults = list(_whole(database))
     with database.reading() as link:
         version = version_of(link)
-        known = {*history.look_at_all(link), *entry_rows.entities(link)}
+        known = {*log_rows.look_at_all(link), *entry_rows.entities(link)}
         if not is_counted(link):
             message = "the triggers of user_memories are not as they must be, so changes of its rows go unnoticed"
             faults.append(Fault("not_counted", message, database.name, _COUNT_AGAIN, repairable=True))
@@ -116,13 +116,13 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
     place = f"{database.kind}:{entity}"
     faults: list[Fault] = []
     with database.reading() as link:
-        there, past = history.look(link, entity), LogHistory(link, entity)
+        there, past = log_rows.look(link, entity), LogHistory(link, entity)
         rows = entry_rows.found_rows(link, entity)
         open_branches = [each.revision for each in past.tips()]
     chain, head = chain_start(store, entity), b""
     log: list[Revision] = []
     try:
-        for step, _, data in history.contents(entity, history.steps(database, entity)):
+        for step, _, data in log_rows.contents(entity, log_rows.steps(database, entity)):
             if step.revision.sequence > there.sequence:
                 break  # it was written meanwhile
             if step.revision.sequence != len(log) + 1 or chained(chain, step) != step.chain:
@@ -174,12 +174,12 @@ def mend(database: Database, entity: str) -> list[str]:
     """Make the open branches of an entity again from its log; says what was done."""
     done: list[str] = []
     with database.writing() as link:
-        history.lock(link, entity)
+        log_rows.lock(link, entity)
         past = LogHistory(link, entity)
-        log = history.page_before(link, entity, 1 << 62, 1 << 62)
+        log = log_rows.page_before(link, entity, 1 << 62, 1 << 62)
         branches = [each for each in tips(log) if each.is_branch]
         if [each.revision for each in branches] != [each.revision for each in past.tips()]:
-            history.set_branches(link, entity, [each.revision for each in reversed(branches)])
+            log_rows.set_branches(link, entity, [each.revision for each in reversed(branches)])
             done.append(f"{entity}: the list of open branches was made again from the log")
     return done
 
@@ -204,14 +204,14 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
     """
     count = 0
     with database.writing() as link:
-        there = history.lock(link, entity)
+        there = log_rows.lock(link, entity)
         if there.is_drifted:
             raise BusyError(
                 f"another program changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again."
             )
         chain, after = start, there
         last: LogStep | None = None
-        for old, before, data in history.contents(entity, history.steps(database, entity)):
+        for old, before, data in log_rows.contents(entity, log_rows.steps(database, entity)):
             new = _erased(old, before, data, erasure, chain)
             chain = new.chain
             if new != old:
@@ -221,7 +221,7 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
                 after = after._replace(digest=new.revision.digest)
             last = new
         if last is not None and chain != there.chain:
-            history.record(link, there, after._replace(chain=chain), last.revision)
+            log_rows.record(link, there, after._replace(chain=chain), last.revision)
     return count
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit_json, say
@@ -27,8 +27,6 @@ _SHARED = frozenset({"anyio", "starlette", "uvicorn"})
 _SERVER_LIBRARIES = _SHARED | {"h11", "jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"}
 _MCP_LIBRARIES = _SHARED | {"mcp", "mcp_types"}
 """What the extras ``server`` and ``mcp`` bring."""
-_HOST = "127.0.0.1"
-_PORT = 8427
 _STDOUT, _STDERR = 1, 2
 _OF_USER = {"profile", "root"}
 
@@ -178,7 +176,6 @@ def _log_to_stderr(*, everything: bool) -> None:
         "catmem mcp -p trinity",
         "catmem mcp -p trinity --root ~/agents",
         "catmem mcp -p trinity --config",
-        "catmem mcp -p trinity --transport http --port 0",
     ),
 )
 def mcp(
@@ -192,14 +189,6 @@ def mcp(
             metavar="NAME",
         ),
     ] = None,
-    transport: Annotated[
-        Literal["stdio", "http"],
-        P("Standard input and output, for a client that starts this command; or streamable HTTP."),
-    ] = "stdio",
-    host: Annotated[str | None, P(f"For http: a loopback address. By default {_HOST}.", metavar="ADDRESS")] = None,
-    port: Annotated[
-        int | None, P(f"For http: 0 takes any that is free. By default {_PORT}.", minimum=0, maximum=65535)
-    ] = None,
     config: Annotated[bool, P("Print the JSON that a client needs to start this command, and end.")] = False,
 ) -> None:
     """Serve the memory of one profile to an MCP client: tools, resources, and the prompt.
@@ -207,13 +196,9 @@ def mcp(
     The profile acts in every call, within its rights. Needs the extra: pip install '.[mcp]' in the folder of catmem.
     A client that starts it without options needs ~/.config/catmem/mcp.yaml, with 'profile: NAME' and 'root: FOLDER'.
     Its root counts where the working folder lies in none. Without 'root' the client is asked for its folders.
-    The end of standard input, Ctrl-C and SIGTERM end it (exit status 0). Over http, with --format json, it first prints
-    its url.
+    The end of standard input, Ctrl-C and SIGTERM end it (exit status 0). 'catmem serve' has it over HTTP, at /mcp, with
+    tokens.
     """
-    if transport == "stdio" and (host is not None or port is not None):
-        raise UsageError("--host and --port are for --transport http.")
-    if config and transport == "http":
-        raise UsageError("--config is for a client that starts this command, and not for --transport http.")
     profile, usual = _of_user(call, profile)
     if usual is not None:
         call = replace(call, opener=partial(open_root, usual=usual))
@@ -221,10 +206,7 @@ def mcp(
         emit_json(_client_config(call.open("root"), profile))
         return
     with _with_extra("mcp", "mcp", _MCP_LIBRARIES):
-        if transport == "stdio":
-            _serve_stdio(call, profile, asks=call.named_root is None and usual is None)
-        else:
-            _serve_http(call, profile, host or _HOST, _PORT if port is None else port)
+        _serve_stdio(call, profile, asks=call.named_root is None and usual is None)
 
 
 def _of_user(call: Call, profile: str | None) -> tuple[str, str | None]:
@@ -265,7 +247,7 @@ def _serve_stdio(call: Call, profile: str, *, asks: bool) -> None:
         raise UnreadableError(
             "standard input or output is closed",
             code="io",
-            hint="An MCP client starts this command and talks to it; or use --transport http.",
+            hint="An MCP client starts this command and talks to it.",
         )
     client = _take_stdout()
     from catmem.mcp.server import make_server, serve_stdio
@@ -300,40 +282,6 @@ def _take_stdout() -> int:
     if sys.stderr is not None:
         sys.stdout = sys.stderr  # which holds nothing back, so that prints stand between the messages of their time
     return client
-
-
-def _serve_http(call: Call, profile: str, host: str, port: int) -> None:
-    from catmem.mcp.http import listen, serve_http, url_of
-    from catmem.mcp.server import make_server
-
-    server = make_server(call.root, profile)
-    try:
-        listening = listen(host, port)
-    except ConfigError as error:
-        if error.code == "cannot_listen" and not _is_literal(host):
-            error.hint = "Use --host 127.0.0.1, ::1 or localhost: it is served on this machine alone."
-        raise
-    with listening:
-        url = url_of(listening)
-
-        def ready() -> None:
-            if call.for_program:
-                emit_json({"profile": profile, "url": url})
-            else:
-                call.tell(f"The memory of {profile} is served at {url}. Ctrl-C ends it.")
-
-        serve_http(server, listening, ready)
-
-
-def _is_literal(host: str) -> bool:
-    """Whether it is an address in numbers, and not a name that leads somewhere."""
-    import ipaddress
-
-    try:
-        ipaddress.ip_address(host.partition("%")[0])
-    except ValueError:
-        return host == "localhost"
-    return True
 
 
 @contextmanager

@@ -1,16 +1,12 @@
 """`catmem mcp` as the process that a client starts or connects to."""
 
-import http.client
 import json
 import os
 import signal
 import subprocess
 import sys
 import sysconfig
-import urllib.error
-import urllib.parse
-import urllib.request
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
@@ -22,8 +18,7 @@ import catmem.cli.main
 import catmem.cli.servers
 from catmem.resources import install_command
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import error_of, process, run, write_root
-from tests.together import together
+from tests.end_to_end.terminal import process, run, write_root
 
 SECONDS = 60
 ERAS = ("legacy", "auto")
@@ -75,17 +70,6 @@ def started(root, *options, command=STARTS["the module"], **choices):
                 server.kill()
 
 
-@contextmanager
-def over_http(root, *options):
-    """The url of a server over HTTP."""
-    with started(root, "--transport", "http", "--port", "0", "--format", "json", *options) as server:
-        said = "".join(server.stdout.readline().decode() for _ in range(4))
-        yield json.loads(said)["url"]
-        server.send_signal(signal.SIGINT)
-        assert server.wait(SECONDS) == 0
-        assert b"Traceback" not in server.stderr.read()
-
-
 def entries(root):
     return [listed.entry.body for listed in Workspace.open(root, search=False).list("neo", category="rules")]
 
@@ -124,14 +108,7 @@ def test_a_client_is_told_what_to_start_from_anywhere(root, tmp_path, monkeypatc
     assert str(root) in said["args"]
     server = StdioServerParameters(command=said["command"], args=said["args"], env=dict(os.environ))
     anyio.run(rounds, server, "auto", root)
-    for wrong in (("--profile", "nobody"), ("--profile", "neo", "--transport", "http")):
-        run("mcp", *wrong, "--root", root, "--config", status=2)
-
-
-def test_a_client_connects_over_streamable_http(root):
-    with over_http(root) as url:
-        for era in ERAS:
-            anyio.run(rounds, url, era, root)
+    run("mcp", "--profile", "nobody", "--root", root, "--config", status=2)
 
 
 async def add_twenty(server, era):
@@ -154,17 +131,12 @@ def test_twenty_adds_at_once_are_all_kept_over_stdio(root):
 # --- its end -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("transport", "number"), [("stdio", signal.SIGINT), ("stdio", signal.SIGTERM), ("http", signal.SIGTERM)]
-)
-def test_a_signal_ends_it_quietly(root, transport, number):
-    with started(root, "--transport", transport, *(["--port", "0"] if transport == "http" else [])) as server:
-        if transport == "stdio":
-            server.stdin.write(PING)
-            server.stdin.flush()
-            assert json.loads(server.stdout.readline())["result"] == {}
-        else:
-            assert b"is served at http://127.0.0.1:" in server.stderr.readline()
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_quietly(root, number):
+    with started(root) as server:
+        server.stdin.write(PING)
+        server.stdin.flush()
+        assert json.loads(server.stdout.readline())["result"] == {}
         server.send_signal(number)
         assert server.wait(SECONDS) == 0
         assert (server.stdout.read(), server.stderr.read()) == (b"", b"")
@@ -260,60 +232,7 @@ def catmem_path():
     return [str(Path(catmem.__file__).parent.parent)]
 
 
-# --- HTTP is for this machine ------------------------------------------------------------------------------------------
-
-ASKED = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
-HEADERS = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-ATTACKS = {
-    "a name that leads here": ({"Host": "evil.example"}, 421),
-    "a name that begins like ours": ({"Host": "localhost.evil.example:80"}, 421),
-    "a page of another site": ({"Origin": "https://evil.example"}, 403),
-    "a page on another port": ({"Origin": "http://localhost:1"}, 403),
-    "a form": ({"Content-Type": "text/plain"}, 400),
-}
-
-
-@pytest.fixture(scope="module")
-def url(tmp_path_factory):
-    """The url of one server, which nobody gets to change anything."""
-    folder = tmp_path_factory.mktemp("http")
-    write_root(folder)
-    with over_http(folder) as found:
-        yield found
-
-
-@eras
-@together(("headers", "status"), ATTACKS.values(), ids=ATTACKS)
-def test_a_browser_that_was_led_here_is_refused(url, era, headers, status):
-    version = {"MCP-Protocol-Version": "2026-07-28"} if era == "auto" else {}
-    assert asked(url, {**HEADERS, **version, **headers}) == status
-
-
-def test_a_huge_request_is_refused_before_it_is_read(url):
-    with closing(http.client.HTTPConnection(urllib.parse.urlsplit(url).netloc, timeout=SECONDS)) as connection:
-        connection.putrequest("POST", "/mcp")
-        for name, value in {**HEADERS, "Content-Length": "2000000"}.items():
-            connection.putheader(name, value)
-        connection.endheaders()
-        assert connection.getresponse().status == 413
-
-
-def asked(url, headers):
-    """The status of a request."""
-    request = urllib.request.Request(url, data=ASKED, headers=headers)  # noqa: S310 - the url of our own server
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        opener.open(request, timeout=SECONDS)
-    with caught.value:
-        return caught.value.code
-
-
 # --- what the command line says ----------------------------------------------------------------------------------------
-
-
-def test_any_other_address_is_refused(root):
-    error = error_of("mcp", "-p", "neo", "--root", root, "--transport", "http", "--host", "0.0.0.0")  # noqa: S104
-    assert error["code"] == "not_loopback"
 
 
 def test_a_closed_input_is_an_error(root):

@@ -210,7 +210,7 @@ class McpServeDoor(ServeDoor, McpDoor):
     name = "mcp-serve"
 
     def open(self) -> Answer:
-        from tests.unit.mcp.test_over_http import HELLO
+        from tests.unit.mcp.test_http import HELLO
 
         self.headers = {"accept": "application/json, text/event-stream"}
         return Answer(as_json(self.ask("initialize", HELLO["params"])))

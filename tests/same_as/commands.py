@@ -348,7 +348,6 @@ sync --again
 sync --print-agent neo
 sync --remove --all
 mcp -p neo --config
-mcp -p neo --transport http --host nowhere.invalid --port 0
 serve --host nowhere.invalid --port 0 --allow-host example.org --no-tokens --no-page --no-access-log
 """,
     "seed-conflicts": """

@@ -1,33 +1,19 @@
-"""Where the HTTP server listens, and where it does not."""
+"""The sessions of `/mcp`, and what ends its streams."""
 
 import json
 
 import anyio
 import pytest
-from mcp.server.transport_security import TransportSecuritySettings
 
-from catmem.errors import ConfigError
+from catmem.envelopes.tokens import new_token, remove_tokens
 from catmem.mcp import http
-from catmem.mcp.http import PATH, application, listen, url_of
+from catmem.mcp.http import with_room
 from catmem.mcp.server import make_server
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
-def test_loopback_is_fine(host):
-    with listen(host, 0) as listening:
-        port = listening.getsockname()[1]
-        assert url_of(listening).endswith(f":{port}/mcp")
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "8.8.8.8", "::ffff:8.8.8.8"])  # noqa: S104 - refused
-def test_any_other_address_is_refused_with_the_reason(host):
-    with pytest.raises(ConfigError, match="every caller of the server reads and writes memory") as caught:
-        listen(host, 0)
-    assert caught.value.code == "not_loopback"
-    assert "tokens" in caught.value.hint
-
+from tests.unit.mcp.talk import talks
 
 CLIENT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
 HELLO = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
@@ -40,7 +26,7 @@ async def ask(app, said, session=None, method="POST", **more):
     headers |= {"accept": "application/json, text/event-stream"} | ({"mcp-session-id": session} if session else {})
     raw = [(name.encode(), value.encode("latin-1")) for name, value in (headers | more).items()]
     scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": method, "scheme": "http"}
-    scope |= {"path": PATH, "raw_path": PATH.encode(), "query_string": b"", "root_path": "", "headers": raw}
+    scope |= {"path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "", "headers": raw}
     parts = [{"type": "http.request", "body": json.dumps(said).encode()}] if said else []
     answers = []
 
@@ -62,7 +48,7 @@ async def test_sessions_that_were_quiet_end_where_many_are_open(tmp_path, monkey
     monkeypatch.setattr(http, "QUIET_SECONDS", quiet_seconds)
     write_root(tmp_path)
     server = make_server(Workspace.open(tmp_path, search=False), "neo")
-    app = application(server, TransportSecuritySettings(allowed_hosts=["localhost"]))
+    app = with_room(server, 1 << 20)
     async with server.session_manager.run():
         opened = [await ask(app, HELLO) for _ in range(3)]
         assert [status for status, _ in opened] == [200, 200, 200]
@@ -74,33 +60,40 @@ async def test_sessions_that_were_quiet_end_where_many_are_open(tmp_path, monkey
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize(
-    ("led", "status"), [({"host": "evil\x1b[31m\x9b2J"}, 421), ({"host": ""}, 421), ({"origin": "http://e\x9b2J"}, 403)]
-)
-async def test_a_request_that_was_led_here_ends_no_session_is_not_read_and_not_printed(
-    tmp_path, monkeypatch, caplog, led, status
-):
-    monkeypatch.setattr(http, "MOST_SESSIONS", 2)
-    monkeypatch.setattr(http, "QUIET_SECONDS", 0.0)
-    write_root(tmp_path)
-    server = make_server(Workspace.open(tmp_path, search=False), "neo")
-    app = application(server, TransportSecuritySettings(allowed_hosts=["localhost"]))
-    async with server.session_manager.run():
-        opened = [await ask(app, HELLO) for _ in range(2)]
-        assert (await ask(app, None, **led))[0] == status
-        assert [(await ask(app, PING, session))[0] for _, session in opened] == [200, 200]
-    assert caplog.messages
-    assert all(message.isprintable() for message in caplog.messages)
-
-
-@pytest.mark.anyio
 async def test_a_session_ends_for_whoever_knows_its_id_and_for_nobody_else(tmp_path):
     write_root(tmp_path)
     server = make_server(Workspace.open(tmp_path, search=False), "neo")
-    app = application(server, TransportSecuritySettings(allowed_hosts=["localhost"]))
+    app = with_room(server, 1 << 20)
     async with server.session_manager.run():
         (_, first), (_, second) = [await ask(app, HELLO) for _ in range(2)]
         for junk in ("x" * 10_000, "\x9b\xff", first[:-1], first.upper() + "A"):
             assert (await ask(app, PING, method="DELETE", **{"mcp-session-id": junk}))[0] == 404
         assert (await ask(app, PING, first, method="DELETE"))[0] == 200
         assert [(await ask(app, PING, each))[0] for each in (first, second)] == [404, 200]
+
+
+@talks
+async def test_a_stream_ends_well_after_its_token(tmp_path, monkeypatch):
+    monkeypatch.setattr(http, "_LOOK_SECONDS", 0.01)
+    write_root(tmp_path / "root")
+    workspace, file = Workspace.open(tmp_path / "root", search=False), tmp_path / "tokens" / "tokens.json"
+    _, text = new_token(workspace.config, file, "neo")
+    app = create_app(workspace, ServerSettings(tokens=file), more=http.routes())
+    headers = {"authorization": f"Bearer {text}"}
+    status, session = await ask(app, HELLO, **headers)
+    assert status == 200
+    ended: list[int] = []
+
+    async def listen():
+        found, _ = await ask(app, HELLO, session, method="GET", **headers)
+        ended.append(found)
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(listen)
+            await anyio.sleep(0.1)
+            assert ended == []
+            remove_tokens(file, "neo")
+    assert ended == [200]
+    await app.state.mcp.close()
+    workspace.store.close()

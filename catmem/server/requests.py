@@ -14,9 +14,8 @@ import hmac
 import json
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cache
 from typing import Any, Literal, NamedTuple, TypeAlias
 from urllib.parse import parse_qsl
@@ -26,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Scope
 
-from catmem.config.json_schema import is_date, nearest, shown
+from catmem.config.json_schema import faults_by, shown
 from catmem.envelopes.tokens import KEY, Caller
 from catmem.errors import (
     BusyError,
@@ -45,7 +44,7 @@ JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 OF_THE_BODY = frozenset({"content-type", "content-length"})
 _MOST_PARAMETERS = 32
-_LARGEST = 10**12 - 1
+_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,82 +61,52 @@ class Field:
 # --- parameters ------------------------------------------------------------------------------------------------------
 
 
-def read_values(parameters: Sequence[Field], given: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def form_of(fields: Mapping[str, BodySchema], required: Iterable[str] = ()) -> str:
+    """The JSON Schema, as a text, of an object with these fields and no others."""
+    form = {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
+    return json.dumps(form)
+
+
+def read_values(form: str, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The values of parameters as a request gives them. Raises ``RequestError`` 400 (``bad_parameter``)."""
-    known = {each.name: each for each in parameters if each.place != "header"}
+    kinds = _kinds(form)
     values: dict[str, Any] = {}
     for name, text in given:
-        if name not in known:
-            near = nearest(name, known)
-            takes = f"It takes {', '.join(known)}." if known else "It takes none."
-            raise bad_parameter(
-                f"there is no parameter {shown(name)}", f"Did you mean {near!r}? {takes}" if near else takes
-            )
         if name in values:
             raise bad_parameter(f"the parameter {name} is given twice", "Give it once.")
-        values[name] = _value(known[name], text)
-    for name, parameter in known.items():
-        if parameter.required and name not in values:
-            raise bad_parameter(f"the parameter {name} is missing", parameter.said)
+        values[name] = _meant(text, kinds.get(name))
+    for key, message, hint in faults_by(form, values):
+        said = message.replace("the key", "the parameter", 1)
+        takes = f"It takes {', '.join(kinds)}." if kinds else "It takes none."
+        raise bad_parameter(
+            f"{key[0]}: {said}" if key and key[0] in kinds else said, f"{hint} {takes}" if hint else takes
+        )
     return values
+
+
+@cache
+def _kinds(form: str) -> dict[str, str | None]:
+    return {name: schema.get("type") for name, schema in json.loads(form)["properties"].items()}
+
+
+def _meant(text: str, kind: str | None) -> Any:  # noqa: ANN401 - a JSON value
+    """The value that a text of an address stands for, if it can be one of that kind."""
+    if kind == "integer" and text.isascii() and text.isdecimal() and len(text) <= _DIGITS:
+        return int(text)
+    return {"true": True, "false": False}.get(text, text) if kind == "boolean" else text
+
+
+_NOTHING = form_of({})
 
 
 def refuse_query(request: Request) -> None:
     """Raise ``RequestError`` 400 (``bad_parameter``) for parameters where a path takes none."""
-    read_values((), request.query_params.multi_items())
+    read_values(_NOTHING, request.query_params.multi_items())
 
 
 def bad_parameter(message: str, hint: str) -> RequestError:
     """The refusal of a parameter that cannot be meant."""
     return RequestError(message, code="bad_parameter", hint=hint)
-
-
-def _value(parameter: Field, text: str) -> Any:  # noqa: ANN401 - as its schema says
-    schema = parameter.schema
-    match schema.get("type"):
-        case "integer":
-            fits = _is_number(text) and schema.get("minimum", 0) <= int(text) <= schema.get("maximum", _LARGEST)
-            value: Any = int(text) if fits else None
-        case "boolean":
-            fits, value = text in {"true", "false"}, text == "true"
-        case _ if schema.get("format") == "date":
-            fits = is_date(text)
-            value = date.fromisoformat(text) if fits else None
-        case _:
-            fits, value = _is_text(schema, text), text
-    if not fits:
-        raise bad_parameter(f"{parameter.name} is {shown(text)}, and has to be {_wanted(schema)}", parameter.said)
-    return value
-
-
-def _wanted(schema: BodySchema) -> str:
-    """What a parameter may be, in words."""
-    if "enum" in schema:
-        return f"one of {', '.join(schema['enum'])}"
-    if schema.get("type") == "integer":
-        return f"a number from {schema.get('minimum', 0)} to {schema.get('maximum', _LARGEST):,}"
-    if schema.get("type") == "boolean":
-        return "true or false"
-    if schema.get("format") == "date":
-        return "a day such as 2026-11-21"
-    return "a text that the parameter can be"
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= len("9" * 12)
-
-
-def _is_text(schema: BodySchema, text: str) -> bool:
-    if "enum" in schema:
-        return text in schema["enum"]
-    long = len(text) > schema.get("maxLength", 1024) or len(text) < schema.get("minLength", 0)
-    return not long and ("pattern" not in schema or bool(_pattern(schema["pattern"]).search(text)))
-
-
-@cache
-def _pattern(pattern: str) -> re.Pattern[str]:
-    # `$` alone would let a newline pass at the end.
-    return re.compile(re.sub(r"\$$", r"\\Z", pattern))
 
 
 # --- etags -----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from catmem.plugins.page.formats import DID, own_address, with_query
 from catmem.plugins.page.recent_changes import recent_changes
 from catmem.plugins.page.rendering import rendered, theme_of
 from catmem.server.guard import in_thread
-from catmem.server.requests import OF_THE_BODY, Field, bad_parameter, read_values
+from catmem.server.requests import OF_THE_BODY, bad_parameter, form_of, read_values
 from catmem.workspace.history import entity_of
 from catmem.workspace.overview import Overviews
 from catmem.workspace.workspace import Workspace
@@ -112,12 +112,12 @@ def of_entity(entity: str) -> dict[str, Any]:
 
 def reading(view: PageView, *takes: str) -> Callable[[Request], Awaitable[Response]]:
     """The endpoint of a view. ``takes`` is what its query may say, beside what was just done."""
-    known = [Field(name, "", {"type": "string", "maxLength": _LONGEST_QUERY}) for name in (*takes, DID)]
+    form = form_of({name: {"type": "string", "maxLength": _LONGEST_QUERY} for name in (*takes, DID)})
 
     async def endpoint(request: Request) -> Response:
         try:
             asked = asked_of(request)
-            read_values(known, request.query_params.multi_items())
+            read_values(form, request.query_params.multi_items())
             visit = visit_of(request) if asked.caller.may_write else None
             status, html = await in_thread(request, _made, request, view, asked, visit)
         except Exception as error:  # noqa: BLE001 - answered as every error of the server is, and logged there

@@ -20,7 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from catmem.names import category_name
 from catmem.plugins.page import formats
 from catmem.plugins.page.recent_changes import proposal_of
-from catmem.server.requests import Field, read_values
+from catmem.server.requests import form_of, read_values, refuse_query
 from catmem.text import counted, plural, printable
 from catmem.workspace.changed_entries import did
 
@@ -79,7 +79,7 @@ _COOKIE = "catmem_theme"
 _THEMES = ("auto", "light", "dark")
 """``auto`` is what the system of the person says."""
 
-_TAKES = [Field(name, "", {"type": "string", "maxLength": 65_536}) for name in ("theme", "back")]
+_TAKES = form_of({name: {"type": "string", "maxLength": 65_536} for name in ("theme", "back")})
 _YEAR = 365 * 24 * 3600
 
 
@@ -93,7 +93,7 @@ async def choose_theme(request: Request) -> Response:
     """Remember the choice, and go back to where it was made."""
     said = parse_qs((await request.body()).decode("utf-8", "replace"))
     read_values(_TAKES, [(name, value) for name, values in said.items() for value in values])
-    read_values((), request.query_params.multi_items())
+    refuse_query(request)
     theme, back = (said.get(name, [""])[0] for name in ("theme", "back"))
     answer = RedirectResponse(back if formats.is_own_address(back) else "/", status_code=303)
     if theme in _THEMES:

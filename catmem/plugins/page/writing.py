@@ -49,7 +49,7 @@ from catmem.plugins.page.page_view import (
 )
 from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO, record_of
 from catmem.server.guard import DEADLINE, in_thread
-from catmem.server.requests import read_values, refuse_other_type, unforeseen
+from catmem.server.requests import refuse_other_type, refuse_query, unforeseen
 from catmem.staleness.lineage import entry_in
 from catmem.store.contract import Revision, Snapshot
 from catmem.workspace.history import entity_of, parent_of
@@ -340,7 +340,7 @@ def bad_form(message: str) -> RequestError:
 
 async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
     """The fields of a form. Raises ``RequestError``: 415, and 400 for what no browser sends, or no form of the page."""
-    read_values((), request.query_params.multi_items())
+    refuse_query(request)
     refuse_other_type(request, _FORM_TYPE, "a form", "Programs write to /mem/write.")
     try:
         text = (await request.body()).decode("ascii")

@@ -43,6 +43,7 @@ from catmem.server.requests import (
     ParameterPlace,
     answer_of,
     bad_parameter,
+    form_of,
     is_known,
     query_of,
     read_match,
@@ -59,6 +60,8 @@ from catmem.writing.request import is_digest
 CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _LIST: Schema = {"type": "string", "maxLength": 65_536}
 """A list in an address: its parts with commas between."""
+_SHORT: Schema = {"maxLength": 1024}
+"""What a text in an address is unless its schema says otherwise."""
 _NO_STORE = {"Cache-Control": "no-store"}
 _CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
 
@@ -87,10 +90,16 @@ class Endpoint:
         for each in self.row.at("http"):
             in_path = f"{{{each.called}}}" in self.http.path
             if in_path or not self.writes or self.http.conditional:
-                form, needed = _LIST if each.many else each.schema, each.required or each.said.needed
+                short = _SHORT if each.schema.get("type") == "string" else {}
+                form, needed = _LIST if each.many else short | each.schema, each.required or each.said.needed
                 place: ParameterPlace = "path" if in_path else "query"
                 found.append(Field(each.called, each.said.http or each.said.said, form, needed, place))
         return found
+
+    @cached_property
+    def query(self) -> str:
+        """The form of these values."""
+        return form_of({each.name: each.schema for each in self.fields}, [e.name for e in self.fields if e.required])
 
     @cached_property
     def body(self) -> Schema | None:
@@ -157,7 +166,7 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
     """What a request asks for. Raises ``RequestError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
     headers, http = request.headers, endpoint.http
     given = [*query_of(request), *((name, str(value)) for name, value in request.path_params.items())]
-    values = read_values(endpoint.fields, given)
+    values = read_values(endpoint.query, given)
     if not endpoint.writes:
         if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
             raise RequestError(

@@ -67,10 +67,10 @@ def kits_text() -> str:
 
 
 def api_forms() -> dict[str, Any]:
-    """The forms of what the API gives (``catmem/server/api/forms.yaml``)."""
+    """The forms of what the API gives (``catmem/server/forms.yaml``)."""
     import yaml
 
-    parsed: dict[str, Any] = yaml.safe_load((_PACKAGE / "server" / "api" / "forms.yaml").read_text(encoding="utf-8"))
+    parsed: dict[str, Any] = yaml.safe_load((_PACKAGE / "server" / "forms.yaml").read_text(encoding="utf-8"))
     return parsed
 
 

@@ -133,7 +133,7 @@ class Parameter:
 class Http:
     """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
 
-    ``gives`` is a name of ``server/api/forms.yaml``, ``None`` for any object. ``statuses`` say which status a code of
+    ``gives`` is a name of ``server/forms.yaml``, ``None`` for any object. ``statuses`` say which status a code of
     an error has here, where that is another than everywhere. ``as_text``: a caller may have its ``text``.
     ``conditional``: its body is one of its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
     """

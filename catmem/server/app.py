@@ -92,8 +92,7 @@ def _close(app: Starlette) -> None:
 
 
 def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
-    from catmem.server import metrics
-    from catmem.server.api import openapi
+    from catmem.server import metrics, openapi
 
     routes = [*openapi.routes(), *metrics.routes()]
     if settings.page:

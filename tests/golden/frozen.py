@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from click.testing import CliRunner
 
 from catmem.mcp.tools import all_tools
-from catmem.server.api.openapi import document
+from catmem.server.openapi import document
 from tests.docs.cli_reference import command_line
 from tests.docs.pages import ROOT
 

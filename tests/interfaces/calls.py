@@ -17,9 +17,9 @@ from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.mcp.tools import call_tool
 from catmem.ops.table import STREAMED, Call, call, option_of
-from catmem.server.api.routes import Endpoint
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
+from catmem.server.routes import Endpoint
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import SHOWN, ToolSession
 from tests.http_root import ADDRESS

@@ -50,19 +50,14 @@ from catmem.writing.request import Operation
 # --- forms -----------------------------------------------------------------------------------------------------------
 
 
-class EntryChoice(NamedTuple):
-    """A category that an entry can go to. ``seen``: the profile of the file reads it there."""
-
-    slug: str
-    title: str
-    seen: bool
-
-
 class Choices(NamedTuple):
-    """What a form of a file of ``owner`` offers: categories, whether there may be new ones, and known domains."""
+    """What a form of a file of ``owner`` offers: categories, whether there may be new ones, and known domains.
+
+    A category is a slug and a title, and whether the profile of the file reads it there.
+    """
 
     owner: str
-    categories: list[EntryChoice]
+    categories: list[tuple[str, str, bool]]
     may_be_new: bool
     domains: list[str]
 
@@ -109,7 +104,7 @@ def choices(workspace: Workspace, entity: str, document: Document, draft: EntryD
         categories = [*without, *categories] if document.entries else [*categories, *without]
     profile, slugs_of = workspace.profile(owner), [slug or UNCATEGORIZED for slug, _ in categories]
     seen = visible_categories(slugs_of, target, profile, taxonomy)
-    offered = [EntryChoice(slug, title, (slug or UNCATEGORIZED) in seen) for slug, title in categories]
+    offered = [(slug, title, (slug or UNCATEGORIZED) in seen) for slug, title in categories]
     domains = {*workspace.config.domains, *(each.domain for each in taxonomy.categories.values() if each.domain)}
     return Choices(owner, offered, not (taxonomy.closed or taxonomy.card_titles), sorted(domains))
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
@@ -125,21 +125,6 @@ STATES: dict[DueState, str] = {
 _QUEUE_SIZE = 40
 
 
-class Waiting(NamedTuple):
-    """A fact that waits for an answer.
-
-    ``base`` is the revision that it was read from, or a digest; empty where no answer can be written.
-    ``next`` is the id of the one that comes after it. ``follows`` are the entities that it is a copy of,
-    each with the address of the same fact there if it is due there; ``elsewhere`` says that it is answered there.
-    """
-
-    due: Due
-    base: str
-    next: str
-    follows: tuple[tuple[str, str | None], ...]
-    elsewhere: bool
-
-
 def queue(asked: PageRequest) -> Page:
     """What is due, in the order of a review; the query may name a ``profile``, a ``state`` and an ``entry``."""
     profiles = agent_names(asked.workspace)
@@ -175,7 +160,7 @@ def queue(asked: PageRequest) -> Page:
 
 def _grouped(
     review: Review, due: Sequence[Due], elsewhere: Collection[tuple[str, str]]
-) -> Iterator[tuple[str, list[Waiting], dict[str, str]]]:
+) -> Iterator[tuple[str, list[dict[str, Any]], dict[str, str]]]:
     """The facts of each profile in their order, with the entities of which several can be ticked, each with its base.
 
     ``elsewhere`` has the keys of those answered at their sources.
@@ -189,20 +174,28 @@ def _grouped(
             review.unreadable.append(error)
             return ""
 
-    rows: list[Waiting] = []
+    rows: list[dict[str, Any]] = []
     for index, each in enumerate(due):
         # After the last one the person looks at the one before it.
         beside = due[index + 1] if index + 1 < len(due) else due[index - 1] if index else None
-        following = "" if beside is None else beside.entry.id
-        rows.append(Waiting(each, base(each.entity), following, tuple(_followed(review, each)), each.key in elsewhere))
-    for name, some in groupby(rows, key=lambda row: row.due.entity.partition("/")[0]):
+        rows.append(
+            {
+                "due": each,
+                "base": base(each.entity),  # empty where no answer can be written
+                "next": "" if beside is None else beside.entry.id,
+                "follows": list(_followed(review, each)),
+                "elsewhere": each.key in elsewhere,
+            }
+        )
+    for name, some in groupby(rows, key=lambda row: row["due"].entity.partition("/")[0]):
         facts = list(some)
-        answered = Counter((each.due.entity, each.base) for each in facts if each.base and not each.elsewhere)
+        answered = Counter((row["due"].entity, row["base"]) for row in facts if row["base"] and not row["elsewhere"])
         many = {entity: base for (entity, base), count in answered.items() if count > 1}
         yield name, facts, many
 
 
 def _followed(review: Review, due: Due) -> Iterator[tuple[str, str | None]]:
+    """The entities that a fact is a copy of, each with the address of the same fact there if it is due there."""
     for entity, is_due in review.sources_of(due).items():
         address = with_query("/page/queue", profile=entity.partition("/")[0], entry=due.entry.id)
         yield entity, f"{address}#{reference(due.entry.id)}" if is_due else None

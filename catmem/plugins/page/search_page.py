@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from catmem import clock
 from catmem.config.access import visible
@@ -103,19 +103,6 @@ REVIEWED = frozenset({"CM307", "CM308"})
 """The rules whose findings a review asks about."""
 
 
-class About(NamedTuple):
-    """A finding, with the entity and the entry that it is in, if it is in one, and the files whose copies have it too.
-
-    ``address`` is the page where a person can do what it asks for, if there is one.
-    """
-
-    finding: Diagnostic
-    entity: str | None
-    entry: str | None
-    address: str | None
-    copies: tuple[str, ...] = ()
-
-
 def lint(asked: PageRequest) -> Page:
     """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
     linter = Linter.open(asked.workspace.root, search=False)
@@ -132,12 +119,11 @@ def lint(asked: PageRequest) -> Page:
     files: list[dict[str, Any]] = []
     profiles = [each.name for each in load_each(asked.workspace)[0]]
     for each in some.rows:
-        path = each.finding.path
+        path, entity = each["finding"].path, each["entity"]
         if not files or files[-1]["path"] != path:
             of_profile = (f"/page/profiles/{name}" for name in profiles if path == f"profiles/{name}.yaml")
-            address = next(of_profile, None) if each.entity is None else f"/page/files/{each.entity}"
-            is_memory = each.entity is not None
-            files.append({"path": path, "address": address, "is_memory": is_memory, "findings": []})
+            address = next(of_profile, None) if entity is None else f"/page/files/{entity}"
+            files.append({"path": path, "address": address, "is_memory": entity is not None, "findings": []})
         files[-1]["findings"].append(each)
     names = {each.code: each.name for each in counted}
     rules = Counter(each.code for each in counted)
@@ -160,7 +146,8 @@ def lint(asked: PageRequest) -> Page:
     )
 
 
-def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[About]:
+def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
+    """Each finding with where it is, the page that does what it asks for, and the files whose copies have it too."""
     entity: str | None = None
     entries: Sequence[Entry] = ()
     path: str | None = None
@@ -174,4 +161,4 @@ def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[About]:
             queue = with_query("/page/queue", profile=entity.partition("/")[0], entry=entry)
             address = f"{queue}#{reference(entry)}"
         followers = sorted({linter.entity(copy.path) or copy.path for copy in copies})
-        yield About(each, entity, entry, address, tuple(followers))
+        yield {"finding": each, "entity": entity, "entry": entry, "address": address, "copies": followers}

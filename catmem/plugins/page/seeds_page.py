@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import RequestError, UnknownNameError
-from catmem.model.version import Conflict
 from catmem.names import FILE_NAMES
-from catmem.plugins.page.formats import DIFF_LINES, Diff, diff_of
+from catmem.plugins.page.formats import DIFF_LINES, diff_of
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.writing import Redirect, SentForm, bad_form, refuse_partly
 from catmem.seeding.applying import file_is_due
 from catmem.seeding.plan import SeedPlan, seed_order
-from catmem.seeding.slices import Choice, FilePlan, Resolve, SeedRow, conflict_id
+from catmem.seeding.slices import Choice, FilePlan, Resolve, conflict_id
 from catmem.server.requests import bad_parameter
 from catmem.workspace.workspace import Workspace
 
@@ -40,20 +39,6 @@ STATES = {
     "removed_in_target": "removed here, kept so",
     "in_sync": "in step",
 }
-
-
-class SeedChange(NamedTuple):
-    """One file of a target: the plan, what it would change, and how its entries stand.
-
-    ``conflicts`` are the open ones by their ids. ``due``: there is something to write.
-    """
-
-    plan: FilePlan
-    diff: Diff
-    counts: Mapping[str, int]
-    rows: Sequence[SeedRow]
-    conflicts: Sequence[tuple[str, Conflict]]
-    due: bool
 
 
 def seeds(asked: PageRequest) -> Page:
@@ -132,19 +117,20 @@ def _targets(workspace: Workspace, source: str, name: str | None) -> Sequence[st
     return targets
 
 
-def _file(plan: FilePlan, whole: SeedPlan, most: int) -> SeedChange:
+def _file(plan: FilePlan, whole: SeedPlan, most: int) -> dict[str, Any]:
+    """One file of a target: its plan, what it would change, its entries by how they stand, and its open conflicts."""
     hidden = {"in_sync", "conflict"} if plan.conflicts else {"in_sync"}  # open conflicts are shown with both sides
     counts = Counter[str](row.state for row in plan.rows)
     settled = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)
     counts += Counter(settled=settled, conflict=-settled)
-    return SeedChange(
-        plan=plan,
-        diff=diff_of(plan.before, plan.after, most),
-        counts=counts,
-        rows=[row for row in plan.rows if row.state not in hidden][:_ROWS],
-        conflicts=[(conflict_id(plan.target, conflict), conflict) for conflict in plan.conflicts],
-        due=file_is_due(plan, whole),
-    )
+    return {
+        "plan": plan,
+        "diff": diff_of(plan.before, plan.after, most),
+        "counts": counts,
+        "rows": [row for row in plan.rows if row.state not in hidden][:_ROWS],
+        "conflicts": [(conflict_id(plan.target, conflict), conflict) for conflict in plan.conflicts],
+        "due": file_is_due(plan, whole),
+    }
 
 
 # --- forms -----------------------------------------------------------------------------------------------------------

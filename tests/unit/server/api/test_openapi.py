@@ -6,9 +6,9 @@ import pytest
 from jsonschema import Draft202012Validator
 from starlette.routing import Route
 
-from catmem.server.api import openapi
-from catmem.server.api.openapi import document
-from catmem.server.api.routes import endpoints
+from catmem.server import openapi
+from catmem.server.openapi import document
+from catmem.server.routes import endpoints
 
 
 def operations() -> set[tuple[str, str]]:

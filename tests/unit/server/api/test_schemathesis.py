@@ -21,7 +21,7 @@ from schemathesis.specs.openapi.checks import (
 
 from catmem.ops.shared import ENTITY, PROFILE
 from catmem.resources import schema
-from catmem.server.api.openapi import document
+from catmem.server.openapi import document
 from tests.http_root import ADDRESS
 
 NAMES = {

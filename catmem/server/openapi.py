@@ -13,8 +13,8 @@ from catmem import __version__
 from catmem.envelopes.papers import FIELDS
 from catmem.ops.shared import ENTITY
 from catmem.resources import api_forms, schema
-from catmem.server.api.routes import Endpoint, endpoints, routes_of
 from catmem.server.requests import JSON_TYPE, TEXT_TYPE, Field, is_known, refuse_query, tag_of, to_json
+from catmem.server.routes import Endpoint, endpoints, routes_of
 
 IF_MATCH = Field(
     "If-Match",

@@ -1,8 +1,7 @@
 """catmem's store in the place of Hermes Agent's own: ``load_from_disk`` and ``add``, in Hermes's Python, scan included.
 
 Both stores live in one process, each with a folder of its own on the same disk, and take turns, with a pause before
-each call, as the calls of a tool come. Wall time, since waiting for the disk is part of it. ``full`` has the disk
-confirm the file and its name as well, which Hermes's own store does not do; it is there to be known.
+each call, as the calls of a tool come. Wall time, since waiting for the disk is part of it.
 """
 
 from __future__ import annotations
@@ -29,16 +28,14 @@ from pathlib import Path
 logging.disable()
 import tools.memory_tool as hermes
 from catmem.plugins.hermes import memory_store as ours
-from catmem.plugins.hermes.memory_store import GuardedFiles
 
 home, rounds, entries = Path(sys.argv[1]), int(sys.argv[2]), json.load(sys.stdin)
-cold, files = 20, {"ours": GuardedFiles(), "full": GuardedFiles(durable=True)}
-stores, taken = {}, {side: {"add": [], "load": []} for side in ("theirs", "ours", "full")}
+cold = 20
+stores, taken = {}, {side: {"add": [], "load": []} for side in ("theirs", "ours")}
 
 def enter(side):
     folder = home / side / "memories"
     hermes.get_memory_dir = lambda: folder
-    ours.FILES = files.get(side, files["ours"])
     return folder
 
 for side in taken:
@@ -58,7 +55,7 @@ for number in range(cold + rounds):
             taken[side][name].append(time.perf_counter() - start)
             assert done is None or done["success"], done
 files = {side: (home / side / "memories" / "MEMORY.md").read_bytes() for side in stores}
-assert files["theirs"] == files["ours"] == files["full"]
+assert files["theirs"] == files["ours"]
 print(json.dumps({f"{side} {name}": statistics.median(values[cold:])
     for side, both in taken.items() for name, values in both.items()}))
 """
@@ -77,8 +74,6 @@ def run(options: Namespace) -> list[Result]:
         for call in ("load", "add"):
             theirs = found[f"theirs {call}"]
             results.append(slower(f"{call}, {count:,} entries", found[f"ours {call}"], theirs, _LIMIT))
-        full, theirs = found["full add"], found["theirs add"]
-        results.append(Result(f"add, {count:,} entries, durability: full", full, theirs, full / theirs, None))
     return results
 
 

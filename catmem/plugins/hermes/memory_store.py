@@ -63,17 +63,14 @@ AGENT = "hermes"
 """The agent on the record of what Hermes's tool wrote."""
 
 
-def use_catmem_store() -> Callable[[], None]:
-    """Have Hermes Agent make catmem's ``MemoryStore`` from now on; gives the function that undoes it.
+def use_catmem_store() -> None:
+    """Have Hermes Agent make catmem's ``MemoryStore`` from now on.
 
     Stores that exist already stay what they are. Calling it again changes nothing. Raises ``ConfigError``:
     ``no_hermes`` outside of Hermes Agent, ``unknown_hermes`` for a release whose store is another than the one that
     this class is for; nothing is changed then.
     """
     module = hermes_module("tools.memory_tool")
-    theirs = getattr(module, "MemoryStore", None)
-    if theirs is MemoryStore:
-        return lambda: None
     release = getattr(hermes_module("hermes_cli"), "__version__", "unknown")
     if not str(release).startswith(RELEASE):
         raise ConfigError(
@@ -83,12 +80,6 @@ def use_catmem_store() -> Callable[[], None]:
             "install') and slices ('catmem hermes sync'); both leave Hermes Agent's own code as it is.",
         )
     module.MemoryStore = MemoryStore
-
-    def undo() -> None:
-        if module.MemoryStore is MemoryStore:
-            module.MemoryStore = theirs
-
-    return undo
 
 
 def register(_: Any) -> None:  # noqa: ANN401 - whatever Hermes Agent passes
@@ -119,13 +110,9 @@ def memory_dir() -> Path:
 class GuardedFiles:
     """Memory files by their path. Safe to use from several threads and processes; one for a process is enough."""
 
-    def __init__(self, *, durable: bool = False) -> None:
-        """``durable``: have the disk confirm each file and its name too, not the journal alone."""
-        self.store = FileStore(
-            lambda entity: _place(Path(entity)),
-            merge=partial(merge_files, NO_ROOT),
-            durable=durable,
-        )
+    def __init__(self) -> None:
+        """The disk confirms the journal before a call is answered, and the file a little later."""
+        self.store = FileStore(lambda entity: _place(Path(entity)), merge=partial(merge_files, NO_ROOT), durable=False)
         self._settled: set[Path] = set()
 
     def read(self, path: Path) -> bytes:

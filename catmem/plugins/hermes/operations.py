@@ -93,9 +93,8 @@ def install(
     Agent's homes if it has a catmem.yaml, else the one that this folder lies in. A second run changes nothing, and
     uninstall undoes it. If 'hermes' on the PATH names a Python that cannot import catmem, nothing is changed.
     """
-    _refuse_mixed(profile, name, everybody=everybody)
+    chosen = _chosen(call, home, profile, everybody=everybody)
     refuse_no_catmem()
-    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     workspace = _workspace(call, chosen[0])
     steps: list[SetupStep] = []
     for each in chosen:
@@ -130,8 +129,7 @@ def uninstall(
 
     config.yaml gets back the bytes it had; if it was changed since, only the keys that install had set go back.
     """
-    _refuse_mixed(profile, None, everybody=everybody)
-    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
+    chosen = _chosen(call, home, profile, everybody=everybody)
     with_catmem = [each for each in chosen if installed(each)]
     return _carried_out(call, [plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run)
 
@@ -139,9 +137,7 @@ def uninstall(
 @operation("hermes status", examples=("catmem hermes status", "catmem hermes status --all --format json"), rooted=False)
 def status(call: Call, *, home: _Home = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
-    del call
-    _refuse_mixed(profile, None, everybody=everybody)
-    found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
+    found = statuses(_chosen(call, home, profile, everybody=everybody))
     findings = _FINDINGS if any(each.problems for each in found) else 0
     return Outcome(found, {"homes": [jsonable(each) for each in found]}, status=findings)
 
@@ -209,11 +205,9 @@ def sync(
     return Outcome(None, {"dry_run": dry_run, "syncs": shown}, status=status)
 
 
-def _refuse_mixed(profile: str | None, name: str | None, *, everybody: bool) -> None:
-    if everybody and profile is not None:
-        raise UsageError("Use --profile or --all.")
-    if everybody and name is not None:
-        raise UsageError("With --all each profile is the one of its own name: leave --as out.")
+def _chosen(call: Call, home: str | None, profile: str | None, *, everybody: bool) -> list[Home]:
+    call.refuse_beside("everybody", "profile", "name", why="it takes each profile as the one of its own name.")
+    return chosen_homes(find_home(home), profile, everybody=everybody)
 
 
 def _workspace(call: Call, home: Home) -> Workspace:

@@ -35,8 +35,8 @@ class HermesDraft:
 
     ``shown`` are the entries that the agent has seen: what another program appended to one of these since is no part of
     what the agent names, and stays as an entry of its own. ``unseen`` says that a change would take any other text that
-    the agent has not seen. ``fresh`` are the texts that were put in, ``kept`` those of
-    them that were appended, ``gone`` what the agent has seen go, ``done`` what was done: action, old entry and text.
+    the agent has not seen. ``fresh`` are the texts that were put in, ``kept`` those of them that were appended,
+    ``gone`` what the agent has seen go, ``done`` what was done: action, old entry and text.
     """
 
     texts: list[str]
@@ -169,32 +169,19 @@ def size_of(entries: Sequence[str]) -> int:
 
 def is_plain(text: str) -> bool:
     """Whether a stripped text is stored as it is: nothing in it reads as a boundary or as an escape of one."""
-    return not (_may_escape(text) or _has_boundary(text))
+    return not _may_escape(text) and _BOUNDARY.search(text) is None
 
 
 def _flat_pieces(body: str) -> list[str] | None:
     """The entries of a text that is just these and the delimiters between them, for Hermes and for catmem alike."""
-    if _may_escape(body):
-        return None
-    # Looking for one character is much faster than for three, or for two.
-    pieces = [piece.strip() for piece in body.split("§")]
-    inline = DELIMITER.join(pieces) != body
-    if inline:
-        pieces = body.split(DELIMITER)
-        if any(piece != piece.strip() for piece in pieces):
-            return None
-    if not all(pieces) or ((inline or "#" in body) and any(map(_has_boundary, pieces))):
-        return None
-    return pieces
+    pieces = body.split(DELIMITER)
+    is_flat = all(piece and piece == piece.strip() and _BOUNDARY.search(piece) is None for piece in pieces)
+    return pieces if is_flat and not _may_escape(body) else None
 
 
 def _may_escape(text: str) -> bool:
     """Whether a line of a text begins like an escape, or what a text cannot keep (a BOM, another newline) is in it."""
     return text[0] in "\\\ufeff" or "\n\\" in text or "\r" in text
-
-
-def _has_boundary(text: str) -> bool:
-    return ("§" in text or "##" in text) and _BOUNDARY.search(text) is not None
 
 
 def _pieces(document: Document, origins: Sequence[int]) -> list[tuple[str, ...]]:

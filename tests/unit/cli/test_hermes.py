@@ -112,8 +112,8 @@ def test_a_copied_home_does_not_go_on_with_the_memory_of_another(rooted):
 
 WRONG = {
     "no home at all": (["hermes", "status", "--home", "elsewhere"], "error[not_hermes]"),
-    "one and all": (["hermes", "install", "-p", "coder", "--all"], "Use --profile or --all."),
-    "all under one name": (["hermes", "install", "--all", "--as", "neo"], "leave --as out"),
+    "one and all": (["hermes", "install", "-p", "coder", "--all"], "--all does not go with --profile"),
+    "all under one name": (["hermes", "install", "--all", "--as", "neo"], "--all does not go with --as"),
     "nothing to uninstall": (["hermes", "uninstall"], "error[hermes_not_installed]"),
     "no root": (["hermes", "install", "--root", "elsewhere"], "error[no_root]"),
     "a sync of nothing": (["hermes", "sync"], "Name the source"),

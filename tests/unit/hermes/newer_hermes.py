@@ -72,8 +72,9 @@ class ToolModule(ModuleType):
 
 def modules():
     """The modules of Hermes Agent that a plugin may import, by name."""
-    made = {name: ModuleType(name) for name in ("agent", "agent.memory_provider", "tools")}
+    made = {name: ModuleType(name) for name in ("agent", "agent.memory_provider", "tools", "hermes_cli")}
     setattr(made["agent.memory_provider"], "MemoryProvider", MemoryProvider)  # noqa: B010 - it has no such name yet
+    setattr(made["hermes_cli"], "__version__", "0.21.3")  # noqa: B010
     return made | {"tools.memory_tool": ToolModule("tools.memory_tool")}
 
 

@@ -7,7 +7,9 @@ import threading
 import pytest
 import yaml
 
+from catmem.errors import ConfigError
 from catmem.plugins.hermes.homes import HermesSettings
+from catmem.plugins.hermes.memory_store import use_catmem_store
 from catmem.plugins.hermes.provider import TOOL_NAME
 from catmem.plugins.hermes.setup import FOLDER, apply_step, plan_install
 from tests.docs.pages import ROOT
@@ -85,6 +87,18 @@ def test_only_a_conversation_with_the_user_writes(provider, provider_home, conte
     provider.initialize("one", hermes_home=str(provider_home.path), agent_context=context)
     assert call(provider, action="list")["success"]
     assert call(provider, action="add", content="x", category="tastes")["reason"] == "read_only"
+
+
+def test_the_store_says_for_which_release_it_is_and_what_to_use_in_another():
+    tool = sys.modules["tools.memory_tool"]
+    theirs = tool.MemoryStore
+    with pytest.raises(
+        ConfigError, match=r"the store is for Hermes Agent 0\.19\.x, and this one is 0\.21\.3"
+    ) as caught:
+        use_catmem_store()
+    assert (caught.value.code, tool.MemoryStore) == ("unknown_hermes", theirs)
+    for way in ("catmem hermes install", "catmem hermes sync"):
+        assert way in caught.value.hint
 
 
 def test_the_catalog_has_the_provider_alone_and_nothing_that_it_refuses():

@@ -14,10 +14,22 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
 
 if TYPE_CHECKING:
     from os import PathLike
+
+
+class ErrorPlace(TypedDict, total=False):
+    """Where an error is; ``line`` and ``column`` count from 1, ``key`` is a dotted path in the file (``prompt.style``).
+
+    An error has each of them as an attribute, ``None`` where it is not known.
+    """
+
+    path: str | PathLike[str] | None
+    line: int | None
+    column: int | None
+    key: str | None
 
 
 @cache
@@ -34,28 +46,27 @@ class CatmemError(Exception):
     also: ClassVar[tuple[str, ...]] = ()
     """Fields of the class that its JSON adds."""
 
-    def __init__(  # noqa: PLR0913 - each field is given by keyword, where it is known
-        self,
-        message: str,
-        *,
-        code: str | None = None,
-        path: str | PathLike[str] | None = None,
-        line: int | None = None,
-        column: int | None = None,
-        key: str | None = None,
-        hint: str | None = None,
+    def __init__(
+        self, message: str, *, code: str | None = None, hint: str | None = None, **place: Unpack[ErrorPlace]
     ) -> None:
-        """``line`` and ``column`` count from 1; ``key`` is a dotted path inside the file (``prompt.style``)."""
+        """``code`` is by default that of the class."""
         super().__init__(message)
         self.message = message
         if code is not None:
             self.code = code
         self.exit_status = self._listed("exit")
-        self.path = None if path is None else str(path)
-        self.line = line
-        self.column = column
-        self.key = key
         self.hint = hint
+        self._stands_at(**place)
+
+    def _stands_at(
+        self,
+        path: str | PathLike[str] | None = None,
+        line: int | None = None,
+        column: int | None = None,
+        key: str | None = None,
+    ) -> None:
+        self.path = None if path is None else str(path)
+        self.line, self.column, self.key = line, column, key
 
     @property
     def http_status(self) -> int:
@@ -196,18 +207,17 @@ class OverBudgetError(EditError):
     code = "over_budget"
     also = ("size", "limit", "over_by", "could_go")
 
-    def __init__(  # noqa: PLR0913 - each field by keyword
+    def __init__(
         self,
         message: str,
         *,
         size: int,
         limit: int,
         could_go: Sequence[Mapping[str, Any]] = (),
-        path: str | PathLike[str] | None = None,
         hint: str | None = None,
     ) -> None:
         """``could_go`` are entries that might leave, as JSON-ready data, filtered for the caller."""
-        super().__init__(message, path=path, hint=hint)
+        super().__init__(message, hint=hint)
         self.size, self.limit, self.over_by = size, limit, size - limit
         self.could_go = tuple(could_go)
 
@@ -247,22 +257,21 @@ class RefusedError(CatmemError):
 
     code = "refused"
 
-    def __init__(  # noqa: PLR0913 - each field by keyword
+    def __init__(
         self,
         message: str,
         *,
-        code: str | None = None,
         expected: str | None = None,
         found: str | None = None,
-        drift_backup: str | None = None,
-        path: str | PathLike[str] | None = None,
+        code: str | None = None,
         hint: str | None = None,
+        **place: Unpack[ErrorPlace],
     ) -> None:
         """``hint`` is the remedy; it stands in its JSON as ``remediation`` too."""
-        super().__init__(message, code=code, path=path, hint=hint)
+        super().__init__(message, code=code, hint=hint, **place)
         self.expected = expected
         self.found = found
-        self.drift_backup = drift_backup
+        self.drift_backup: str | None = None
         self.generation_observed: int | None = None
         self.generation_actual: int | None = None
         self.head: Mapping[str, Any] | None = None

@@ -21,7 +21,7 @@ from catmem.config.config import Config, Taxonomy, days, expand_user, refuse_bad
 from catmem.config.json_schema import as_error, shown, suggestion, validate
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.config.yamlfile import YAML_LIMIT, KeyPath, key_text, parse_yaml
-from catmem.errors import ConfigError, UnknownNameError, UnreadableError, wrong_type
+from catmem.errors import ConfigError, ErrorPlace, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded
 from catmem.names import TARGETS, is_name
 
@@ -301,9 +301,11 @@ def _memory_dir(profile: Profile, config: Config) -> Path:
     raise ConfigError(message, code="outside_root", hint=hint, **_where(profile, "memory_dir"))
 
 
-def _where(profile: Profile, *key: str | int) -> dict[str, Any]:
+def _where(profile: Profile, *key: str | int) -> ErrorPlace:
     place = profile.places.get(key)
-    return {"path": profile.path, **(place._asdict() if place else {}), "key": key_text(key)}
+    if place is None:
+        return {"path": profile.path, "key": key_text(key)}
+    return {"path": place.path, "line": place.line, "column": place.column, "key": key_text(key)}
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -22,7 +22,10 @@ from catmem.names import UNCATEGORIZED, slugify
 _WILDCARD = re.compile(r"[*?\[]")
 # A set of one or more characters, or one character.
 _PARTS = re.compile(r"\[!?[^\[\]]+\]|.", re.DOTALL)
-_PATTERN_RULE = "A pattern is made of small letters, digits, '_', '-', and * ? [ ]; a list item is one selector."
+_PATTERN_RULE = (
+    "A pattern is made of small letters, digits, '_', '-', and * ? [ ], without a '-' at its ends or beside another; a "
+    "list item is one selector."
+)
 
 
 @dataclass(frozen=True)
@@ -102,12 +105,8 @@ def selector_fault(selector: str) -> tuple[str, str] | None:
     # A slip in one that takes away would otherwise show what it was to hide.
     negative, name = split(selector)
     if is_pattern(name):
-        wrong = _pattern_fault(name)
-        if wrong is None:
-            return None
-        mended = _mended(name)
-        suggested = f"Write {'!' * negative + mended!r}. " if mended else ""
-        return f"{selector!r} is not a selector: {wrong}", suggested + _PATTERN_RULE
+        message = f"{selector!r} is not a selector: no category's slug fits this pattern"
+        return None if _may_fit(name) else (message, _PATTERN_RULE)
     slug = slugify(name)
     if name and slug == name:
         return None
@@ -115,28 +114,15 @@ def selector_fault(selector: str) -> tuple[str, str] | None:
     return message, f"Write {'!' * negative + slug!r}." if slug else "Write a slug such as 'communication-style'."
 
 
-def _pattern_fault(name: str) -> str | None:
-    """Why no slug can match the pattern, as far as its letters and dashes tell."""
-    parts = _PARTS.findall(name)
+def _may_fit(pattern: str) -> bool:
+    """Whether a slug may fit the pattern, as far as its letters and dashes tell."""
+    parts = _PARTS.findall(pattern)
     letters = "".join(part.removeprefix("[!").strip("[]") if len(part) > 1 else part for part in parts)
-    others = (letter for letter in letters if letter not in "*?_-")
-    wrong = next((letter for letter in others if unicodedata.category(letter)[0] not in "LNM"), None)
-    if wrong is not None:
-        return f"no category has {wrong!r} in it"
-    if _normal(name) != name:
-        return "categories are written in small letters and in the Unicode form NFKC, and this is not"
-    if "--" in name or name.startswith("-") or name.endswith("-"):
-        return "no category has a '-' at its ends or beside another"
-    return None
-
-
-def _normal(name: str) -> str:
     # Twice, as in `slugify`.
-    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).lower())
-
-
-def _mended(name: str) -> str | None:
-    mended = re.sub("-{2,}", "-", re.sub(r"(?<=\w)\s+(?=\w)", "-", _normal(name))).strip("-")
-    # Without a letter it is no slip of a name, and what is left of it may reach far.
-    means_something = any(letter not in "*?" for letter in mended)
-    return mended if means_something and is_pattern(mended) and _pattern_fault(mended) is None else None
+    normal = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", pattern).lower())
+    dashes_fit = "--" not in pattern and pattern == pattern.strip("-")
+    return (
+        normal == pattern
+        and dashes_fit
+        and all(letter in "*?_-" or unicodedata.category(letter)[0] in "LNM" for letter in letters)
+    )

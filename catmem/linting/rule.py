@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import cache
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack
 
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.yamlfile import KeyPath, key_text
-from catmem.errors import ConfigError
+from catmem.errors import ConfigError, ErrorPlace
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -202,7 +202,7 @@ def read_settings(
     does not have or a value of the wrong kind.
     """
 
-    def where(*key: str | int) -> dict[str, Any]:
+    def where(*key: str | int) -> ErrorPlace:
         line, column = (positions or {}).get(("lint", *key), (None, None))
         return {"path": path, "line": line, "column": column, "key": key_text(("lint", *key))}
 
@@ -246,7 +246,7 @@ def _reach(code: str, prefixes: Sequence[str]) -> int:
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
 
 
-def unknown_rule(code: str, **where: Any) -> ConfigError:  # noqa: ANN401 - where it stands, as errors take it
+def unknown_rule(code: str, **where: Unpack[ErrorPlace]) -> ConfigError:
     """The error for a code that no rule has; its hint names the nearest."""
     known = all_rules()
     named = {rule.name: rule.code for rule in known.values()}
@@ -255,7 +255,7 @@ def unknown_rule(code: str, **where: Any) -> ConfigError:  # noqa: ANN401 - wher
     return ConfigError(f"there is no rule {shown(code)}", code="unknown_rule", hint=hint, **where)
 
 
-def _check_code(code: str, **where: Any) -> None:  # noqa: ANN401 - as above
+def _check_code(code: str, **where: Unpack[ErrorPlace]) -> None:
     if not code.startswith("CM") or not any(known.startswith(code) for known in all_rules()):
         raise unknown_rule(code, **where)
 

@@ -92,8 +92,8 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     style = style or profile.prompt.style
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")
-    draft = _Draft(profile, as_of, config, style, scanner or _OWN, counter)
-    draft.missing = tuple(target for target in TARGETS if target in missing or target not in documents)
+    absent = tuple(target for target in TARGETS if target in missing or target not in documents)
+    draft = _Draft(profile, as_of, config, style, scanner or _OWN, counter, absent)
     for target in TARGETS:
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
@@ -106,29 +106,24 @@ def pieces_of(prompt: Prompt) -> list[tuple[str, Fact | None]]:
     return [(text, draft.facts[owner] if isinstance(owner, int) else None) for text, owner in draft.pieces()]
 
 
+@dataclass(slots=True, eq=False)
 class _Draft:
-    """A prompt in the making: facts in prompt order, and what has been decided about them."""
+    """A prompt in the making: what the caller chose, facts in prompt order, and what has been decided about them."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what the caller of `build_prompt` chose
-        self,
-        profile: Profile,
-        as_of: date,
-        config: Config | None,
-        style: Style,
-        scanner: Scanner,
-        counter: Callable[[str], int],
-    ) -> None:
-        """Nothing is in it yet."""
-        self.profile, self.as_of, self.config, self.style = profile, as_of, config, style
-        self.scanner, self.counter = scanner, counter
-        self.facts: list[Fact] = []
-        self.titles: dict[tuple[str, str], str] = {}
-        self.blocked_titles: set[str] = set()
-        self.views: dict[str, View] = {}
-        self.rendered: dict[str, list[Piece]] = {}
-        """What is in, by target, but for targets of which nothing is."""
-        self.warnings: list[str] = []
-        self.missing: tuple[str, ...] = ()
+    profile: Profile
+    as_of: date
+    config: Config | None
+    style: Style
+    scanner: Scanner
+    counter: Callable[[str], int]
+    missing: tuple[str, ...]
+    facts: list[Fact] = field(default_factory=list)
+    titles: dict[tuple[str, str], str] = field(default_factory=dict)
+    blocked_titles: set[str] = field(default_factory=set)
+    views: dict[str, View] = field(default_factory=dict)
+    rendered: dict[str, list[Piece]] = field(default_factory=dict)
+    """What is in, by target, but for targets of which nothing is."""
+    warnings: list[str] = field(default_factory=list)
 
     def take(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""

@@ -115,11 +115,11 @@ def flat_size(documents: Iterable[Document]) -> Size:
 
 
 class WholeSizes:
-    """The files of one profile, flat and as they are: the same for all who read them."""
+    """The files of one profile on one day, flat and as they are: the same for all who read them."""
 
-    def __init__(self, documents: Mapping[str, Document]) -> None:
+    def __init__(self, owner: Profile, documents: Mapping[str, Document], config: Config, as_of: date) -> None:
         """``documents`` are by target."""
-        self.documents = documents
+        self.owner, self.documents, self.config, self.as_of = owner, documents, config, as_of
         self.size = _sum(
             Size(size_of(document.text), estimated_tokens(document.text)) for document in documents.values()
         )
@@ -135,31 +135,25 @@ class WholeSizes:
             found["secrets"] += any(threat.rule in SECRETS for threat in threats)
         return found
 
-    def in_flat(self, profile: Profile, as_of: date, config: Config) -> Counter[str]:
+    def in_flat(self, profile: Profile) -> Counter[str]:
         """How many facts the flat files show that are stale or expired for a profile, or that the scan blocks."""
-        states: Counter[str] = Counter(freshness(entry, profile, config, as_of=as_of).state for entry in self.facts)
+        states: Counter[str] = Counter(
+            freshness(entry, profile, self.config, as_of=self.as_of).state for entry in self.facts
+        )
         return Counter({name: states[name] for name in MARKED}) + self._blocked
 
 
-def measure(  # noqa: PLR0913 - whose prompt, of what, beside what
-    whole: WholeSizes,
-    profile: Profile,
-    owner: Profile,
-    beside: WholeSizes | None = None,
-    *,
-    as_of: date,
-    config: Config,
-) -> Sizes:
-    """The sizes of the prompt of ``profile`` from the files of ``owner``, and of the flat files that stand ``beside``.
+def measure(whole: WholeSizes, profile: Profile, beside: WholeSizes | None = None) -> Sizes:
+    """The sizes of the prompt that ``profile`` has of some files, and of the flat files that stand ``beside`` it.
 
     By default these are the same files.
     """
     beside = beside or whole
-    prompt = build_prompt(whole.documents, profile, as_of=as_of, config=config)
+    prompt = build_prompt(whole.documents, profile, as_of=whole.as_of, config=whole.config)
     manifest = prompt.manifest
     sizes = {**manifest.sizes, "total": len(prompt.text)}
     limits = [
-        (target, size_of(whole.documents[target].text), limit_of(owner, target, config))
+        (target, size_of(whole.documents[target].text), limit_of(whole.owner, target, whole.config))
         for target in TARGETS
         if target in whole.documents
     ]
@@ -173,7 +167,7 @@ def measure(  # noqa: PLR0913 - whose prompt, of what, beside what
         states=Counter(row.state for row in manifest.rows),
         left_out=Counter(filter(None, map(left_out, manifest.rows))),
         marked=Counter(row.state for row in manifest.rows if row.status == "in" and row.state in MARKED),
-        in_flat=beside.in_flat(profile, as_of, config),
+        in_flat=beside.in_flat(profile),
         budgets=tuple(Use(name, sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())),
         limits=tuple(Use(target, used, limit) for target, used, limit in limits if limit is not None),
     )

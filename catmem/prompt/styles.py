@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from catmem.model.document import Entry
@@ -44,36 +45,25 @@ _NOTE_REACH = 64
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
 
+@dataclass(slots=True, eq=False)
 class Fact:
     """One entry on its way into a prompt. ``row`` is its place in the manifest, ``is_plain`` what ``is_plain`` says."""
 
-    __slots__ = (
-        "_shown", "blocked", "body", "dated_out", "entry", "freshness", "is_plain", "note", "over_budget", "row",
-        "scanned", "target",
-    )  # fmt: skip
-
-    def __init__(  # noqa: PLR0913, PLR0917 - large files have very many, and keywords cost time
-        self,
-        row: int,
-        entry: Entry,
-        target: str,
-        body: str,
-        freshness: Freshness,
-        note: str | None,
-        is_plain: bool = False,  # noqa: FBT001, FBT002
-    ) -> None:
-        """What the files say of it; nothing keeps it out yet."""
-        self.row, self.entry, self.target = row, entry, target
-        self.body, self.freshness = body, freshness
-        self.note, self.is_plain = note, is_plain
-        self.blocked: str | None = None
-        """Names of the rules for which it is withheld."""
-        self.dated_out: str | None = None
-        """Which date keeps it out."""
-        self.over_budget: tuple[str, int] | None = None
-        """The name of the budget that keeps it out, and how much that is."""
-        self.scanned = False
-        self._shown: tuple[object, str] | None = None
+    row: int
+    entry: Entry
+    target: str
+    body: str
+    freshness: Freshness
+    note: str | None
+    is_plain: bool = False
+    blocked: str | None = None
+    """Names of the rules for which it is withheld."""
+    dated_out: str | None = None
+    """Which date keeps it out."""
+    over_budget: tuple[str, int] | None = None
+    """The name of the budget that keeps it out, and how much that is."""
+    scanned: bool = False
+    _shown: tuple[object, str] | None = None
 
     @property
     def out(self) -> str | None:

@@ -351,7 +351,7 @@ def read_stats(
             if wrong and given:
                 raise wrong[0]
             problems.extend(wrong)
-            read[owner.name] = None if wrong else WholeSizes(documents)
+            read[owner.name] = None if wrong else WholeSizes(owner, documents, workspace.config, day)
         return read[owner.name]
 
     measured: list[Measured] = []
@@ -364,7 +364,6 @@ def read_stats(
             owner = given or profile
             texts = {target: document.text for target, document in whole.documents.items()}
             missing = missing_of(texts, {target: workspace.path_of(owner, target) for target in TARGETS})
-            sizes = measure(whole, profile, owner, beside, as_of=day, config=workspace.config)
             said = profile.name, profile.tier, profile.prompt.style, owner.name, profile.seed_from, missing
-            measured.append(Measured(*said, sizes))
+            measured.append(Measured(*said, measure(whole, profile, beside)))
     return Stats(day, source, tuple(measured), tuple(problems))

@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from catmem.config.access import visible, visible_categories
 from catmem.config.config import CONFIG_NAME, Config, config_of, find_root
-from catmem.config.declaring import with_categories
 from catmem.config.json_schema import known_tags
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, one_reading, profile_names, refuse_no_root
-from catmem.config.yamlfile import YAML_LIMIT
+from catmem.config.yamlfile import YAML_LIMIT, with_categories
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
 from catmem.files import read_bounded, rewrite_file, shown_path
 from catmem.model.document import Document

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.config.config import CONFIG_NAME, load_config, refuse_bad_name
-from catmem.config.declaring import with_categories
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS, profile_names
 from catmem.config.selector import Selectors
-from catmem.config.yamlfile import YAML_LIMIT, parse_yaml
+from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, with_categories
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse

@@ -55,8 +55,8 @@ def test_lines_are_counted_by_themselves(one, other):
 
 @given(sections, sections, profiles)
 def test_a_prompt_shows_no_more_facts_than_flat_files(user, memory, profile):
-    whole = WholeSizes({"user": parse(written(user)), "memory": parse(written(memory))})
-    sizes = measure(whole, profile, profile, as_of=DAY, config=NO_ROOT)
+    whole = WholeSizes(profile, {"user": parse(written(user)), "memory": parse(written(memory))}, NO_ROOT, DAY)
+    sizes = measure(whole, profile)
     assert sizes.flat.tokens <= sizes.files.tokens
     for name in ("stale", "expired"):
         assert sizes.left_out.get(name, 0) + sizes.marked.get(name, 0) <= sizes.in_flat[name]

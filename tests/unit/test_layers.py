@@ -246,7 +246,7 @@ def test_no_code_but_the_table_knows_the_kinds_of_stores(package):
         if not module.name.startswith(("catmem.store.", "catmem.plugins.sql", "catmem.workspace.stores"))
         for part in module.parts
         if isinstance(part, ast.Constant) and re.fullmatch(r"(sqlite|postgresql):?/*", str(part.value))
-        if module.name != "catmem.linting.rules.dates"  # what facts are of
+        if module.name != "catmem.linting.rules.entries"  # what facts are of
     ]
     assert found == []
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from catmem.config.config import CONFIG_NAME, config_of
-from catmem.config.declaring import with_declared
+from catmem.config.yamlfile import with_declared
 from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from catmem.config.config import Config, expand_user
 from catmem.config.profile import profile_names
 from catmem.config.yamlfile import load_yaml
-from catmem.errors import ConfigError, UnknownNameError
+from catmem.errors import ConfigError, ErrorPlace, UnknownNameError
 from catmem.files import shown_path
 from catmem.text import BOM, unify_newlines
 from catmem.workspace.root import Root, run_git
@@ -254,7 +254,7 @@ def _fault(config: Config, name: str, key: str, message: str, hint: str) -> Conf
     if config.path is not None:
         places = load_yaml(config.path).positions
         line, column = places.get(("sync", name, key)) or places.get(("sync", name)) or (None, None)
-    where: dict[str, Any] = {"path": config.path, "line": line, "column": column, "key": f"sync.{name}.{key}"}
+    where: ErrorPlace = {"path": config.path, "line": line, "column": column, "key": f"sync.{name}.{key}"}
     return ConfigError(message, code="bad_sync", hint=hint, **where)
 
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.config.config import config_of
-from catmem.config.declaring import with_categories
-from catmem.config.yamlfile import parse_yaml
+from catmem.config.yamlfile import parse_yaml, with_categories
 from catmem.errors import ConfigError
 from tests.together import together
 

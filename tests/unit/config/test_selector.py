@@ -97,30 +97,14 @@ def test_what_can_match_nothing_is_a_fault_with_a_hint(selector, hint):
 
 
 @together(
-    ("selector", "mended"),
+    "selector",
     [
-        (unicodedata.normalize("NFD", "!façade-*"), "!façade-*"),
-        (unicodedata.normalize("NFD", "a[é]*"), "a[é]*"),
-        ("ﬁnance-*", "finance-*"),
-        ("![S]ecret*", "![s]ecret*"),
-        ("[A-Z]*", "[a-z]*"),
-        ("!SECRET*", "!secret*"),
-        ("!finance--*", "!finance-*"),
-        ("a---*", "a-*"),
-        ("Workflow Rules*", "workflow-rules*"),
-        ("!-secret*", "!secret*"),
-        ("*secret-", "*secret"),
+        *("[ ]*", "[.]*", "[^a]*", "*-", "-?", "a[b--]*", "[a,b]*"),
+        *("![S]ecret*", "[A-Z]*", "!SECRET*", "!finance--*", "Workflow Rules*", "!-secret*", "ﬁnance-*"),
+        unicodedata.normalize("NFD", "a[é]*"),
     ],
 )
-def test_a_pattern_that_no_slug_can_match_is_a_fault_that_names_the_mended_one(selector, mended):
-    message, hint = selector_fault(selector)
-    assert "is not a selector" in message
-    assert f"Write {mended!r}." in hint
-    assert selector_fault(mended) is None
-
-
-@together("selector", ["[ ]*", "[.]*", "[^a]*", "*-", "-?", "a[b--]*", "[a,b]*"])
-def test_what_is_in_a_set_counts_too(selector):
+def test_a_pattern_that_no_slug_fits_is_a_fault(selector):
     message, hint = selector_fault(selector)
     assert "is not a selector" in message
     assert "small letters" in hint

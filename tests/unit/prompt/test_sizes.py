@@ -9,7 +9,7 @@ from catmem.config.config import NO_ROOT
 from catmem.config.profile import Profile, PromptSettings
 from catmem.model.document import parse
 from catmem.prompt.prompt import build_prompt
-from catmem.prompt.sizes import Size, Sizes, Use, WholeSizes, measure, total
+from catmem.prompt.sizes import Size, Sizes, Use, WholeSizes, flat_size, measure, total
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -34,9 +34,7 @@ ALL = ("talk", "pay", "__uncategorized__")
 
 
 def sizes(profile, text=TEXT, *, config=NO_ROOT, owner=None):
-    return measure(
-        WholeSizes({"user": parse(text), "memory": parse("")}), profile, owner or profile, as_of=DAY, config=config
-    )
+    return measure(WholeSizes(owner or profile, {"user": parse(text), "memory": parse("")}, config, DAY), profile)
 
 
 def prompt(profile, text=TEXT):
@@ -96,7 +94,7 @@ def test_flat_files_hold_the_texts_alone():
 
 def test_two_flat_files_are_counted_one_by_one():
     documents = {"user": parse("## Talk\none\n§\ntwo\n"), "memory": parse("## Pay\n[created: 2026-11-01] three\n")}
-    assert WholeSizes(documents).flat == Size(len("one\n§\ntwo") + len("three"), 1 + 1 + 1 + 1 + 1 + 1)
+    assert flat_size(documents.values()) == Size(len("one\n§\ntwo") + len("three"), 1 + 1 + 1 + 1 + 1 + 1)
 
 
 def test_what_flat_files_show_without_a_word():

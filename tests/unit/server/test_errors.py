@@ -108,6 +108,12 @@ def test_of_a_content_that_is_no_json_an_agent_is_told_what_a_person_can_do(tmp_
     assert str(tmp_path) not in str(told)
 
 
+def drifted(message, backup):
+    error = DriftError(message, path="/srv/root/USER.md")
+    error.drift_backup = backup
+    return error
+
+
 @together(
     "error",
     [
@@ -115,10 +121,8 @@ def test_of_a_content_that_is_no_json_an_agent_is_told_what_a_person_can_do(tmp_
         UnreadableError("cannot read /srv/root", path="/srv/root/USER.md"),
         ConfigError("/srv/root is odd", path="/srv/root/catmem.yaml", key="homes"),
         NotUtf8Error(17, "r", path="/srv/root/USER.md"),
-        DriftError("neo/user was changed", path="/srv/root/USER.md", drift_backup="/srv/root/USER.md.bak.1"),
-        DriftError(
-            "rows were changed (found 7, snapshot at /srv/root/memory.bak.1)", drift_backup="/srv/root/memory.bak.1"
-        ),
+        drifted("neo/user was changed", "/srv/root/USER.md.bak.1"),
+        drifted("rows were changed (found 7, snapshot at /srv/root/memory.bak.1)", "/srv/root/memory.bak.1"),
         BusyError("neo/user is written", path="/srv/root/USER.md"),
     ],
     ids=lambda error: type(error).__name__,

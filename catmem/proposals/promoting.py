@@ -28,7 +28,7 @@ from catmem.seeding.slices import named_of
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import Root
-from catmem.writing.matching import entries_holding, find_entry
+from catmem.writing.matching import EntriesInSight, entries_holding, find_entry
 from catmem.writing.request import How, Operation
 from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
@@ -179,7 +179,7 @@ def _named(
     document = documents[chosen]
     among = [each for each in document.entries if slug in {None, each.category}]
     entity = f"{profile.name}/{chosen}"
-    entry, _ = find_entry(document, old_text, among, document.entries, entity=entity, to_agent=False)
+    entry, _ = find_entry(EntriesInSight(document, entity, document.entries, to_agent=False), old_text, among)
     return chosen, entry
 
 

@@ -180,7 +180,7 @@ class Attempt:
     def _hold_back(self, change: Change, current: Current) -> None:
         """Refuse a write that has to wait (``ApprovalError``), and one on what waits itself (``ProposalError``)."""
         self.refuse_proposal(current.revision)
-        if self.workspace.config.approval is None:
+        if self.workspace.config.approval is None or writer_of(change) in {PERSON, EXTERNAL}:
             return
         from catmem.writing.approval import has_to_wait
 

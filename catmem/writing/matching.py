@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from catmem.config.json_schema import shown
 from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, NotUtf8Error, TooLargeError
@@ -95,14 +95,20 @@ _COMPARED_CHARACTERS = 400
 _ALIKE = 0.4
 
 
-def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks of them
-    document: Document, old_text: str, among: Sequence[Entry], in_sight: Sequence[Entry], *, entity: str, to_agent: bool
-) -> tuple[Entry, int]:
+class EntriesInSight(NamedTuple):
+    """The entries of a file that a caller may be shown, and how errors speak of them."""
+
+    document: Document
+    entity: str
+    entries: Sequence[Entry]
+    to_agent: bool
+
+
+def find_entry(sight: EntriesInSight, old_text: str, among: Sequence[Entry]) -> tuple[Entry, int]:
     """The one entry of ``among`` whose body holds ``old_text``, or whose id it is; and how many say the same as it.
 
     Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
-    Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest of
-    ``in_sight``, the entries that the caller may be shown.
+    Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest in sight.
     """
     refuse_empty(old_text)
     found = entries_holding(old_text, among)
@@ -112,8 +118,8 @@ def find_entry(  # noqa: PLR0913 - which entries count, and how an error speaks 
         if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
             return meant[0], len(meant)
     if found:
-        raise ambiguous(document, old_text, found, entity, to_agent=to_agent)
-    raise no_match(old_text, in_sight, entity, to_agent=to_agent)
+        raise ambiguous(sight.document, old_text, found, sight.entity, to_agent=sight.to_agent)
+    raise no_match(old_text, sight.entries, sight.entity, to_agent=sight.to_agent)
 
 
 def no_match(wanted: str, in_sight: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:

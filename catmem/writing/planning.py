@@ -26,7 +26,7 @@ from catmem.syntax.tags import block_size
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import ToolSession, text_digest
-from catmem.writing.matching import Says, WriterView, find_entry, says
+from catmem.writing.matching import EntriesInSight, Says, WriterView, find_entry, says
 from catmem.writing.request import Operation
 from catmem.writing.terms import Terms, body_of, each_of
 from catmem.writing.written import (
@@ -196,14 +196,9 @@ class _PlanDraft:
     def _entry(self, operation: Operation) -> Entry:
         in_sight, narrowed = self.terms.in_sight(self.document), operation.category
         category = None if narrowed is None else self.terms.category(narrowed)
-        entry, alike = find_entry(
-            self.document,
-            operation.old_text or "",
-            [entry for entry in in_sight if category in {None, entry.category}],
-            in_sight,
-            entity=self.terms.entity,
-            to_agent=self.terms.to_agent,
-        )
+        among = [entry for entry in in_sight if category in {None, entry.category}]
+        sight = EntriesInSight(self.document, self.terms.entity, in_sight, self.terms.to_agent)
+        entry, alike = find_entry(sight, operation.old_text or "", among)
         if alike > 1:
             self._remark(entry, f"is in {entry.category} {alike} times, word for word; the first of them was meant")
         if not self.made[says(entry)]:

@@ -26,8 +26,7 @@ from catmem.ops.branches import CONFLICT
 from catmem.ops.review import decide
 from catmem.ops.seeding import open_conflicts
 from catmem.ops.table import Outcome, Stopped
-from catmem.proposals.disclosure import data_for
-from catmem.proposals.proposal import Proposal
+from catmem.proposals.proposal import Proposal, data_for
 from catmem.registry import registry
 from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id

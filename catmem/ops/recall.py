@@ -135,7 +135,7 @@ _Proposal = Annotated[str, P(brief="The id of one (p-...).")]
 @operation("memory proposals", command=False)
 def proposed(call: Call, *, proposal: _Proposal = "all") -> dict[str, Any]:
     """Say what became of the profile's proposals, of one or of all."""
-    from catmem.proposals.disclosure import disclosed, disclosed_all
+    from catmem.proposals.proposal import disclosed, disclosed_all
 
     actor = str(call.actor)
     if proposal == "all":
@@ -153,7 +153,7 @@ def withdrawn(
 ) -> dict[str, Any]:
     """Take one of its own proposals back."""
     from catmem.proposals.deciding import reject
-    from catmem.proposals.disclosure import disclosed
+    from catmem.proposals.proposal import disclosed
 
     name = disclosed(call.root, proposal, str(call.actor), own=True)["id"]
     done = reject(call.root, name, reason=reason, actor=call.actor)

@@ -117,7 +117,7 @@ def _are_ids(which: Sequence[str]) -> bool:
 
 def _as_known(call: Call) -> Outcome:
     """What the API tells: as far as the caller may know."""
-    from catmem.proposals.disclosure import disclosed_all
+    from catmem.proposals.proposal import disclosed_all
 
     known, unreadable = disclosed_all(call.root, call.actor)
     known = list(map(_of_entity, known))
@@ -130,7 +130,7 @@ def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -> Outcome:
-    from catmem.proposals.disclosure import data_for
+    from catmem.proposals.proposal import data_for
     from catmem.proposals.proposal import proposals as proposals_in
 
     wrong: Sequence[CatmemError] = ()
@@ -193,7 +193,7 @@ _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
 )
 def proposal(call: Call, *, name: _Proposal) -> dict[str, Any]:
     """Show one proposal, also one that was decided."""
-    from catmem.proposals.disclosure import disclosed
+    from catmem.proposals.proposal import disclosed
 
     said: dict[str, Any] = disclosed(call.root, name, call.actor)
     return said

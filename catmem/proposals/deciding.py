@@ -25,6 +25,7 @@ from catmem.proposals.proposal import (
     changes_of,
     may_decide,
     proposal,
+    safe_text,
 )
 from catmem.seeding.lockfile import SeedFile
 from catmem.staleness.freshness import unverified
@@ -154,8 +155,6 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
         _refuse_decider(workspace, found, actor, verb)
     if found.decision is not None:
         ended = found.decision
-        from catmem.proposals.disclosure import safe_text
-
         why = ended.reason if actor is None or ended.reason is None else safe_text(ended.reason)
         said = f" ({why})" if why else ""
         # No agent is shown the name of a person, or the number of a revision that it may not see.
@@ -285,24 +284,6 @@ def _decide(
 ) -> Decided:
     """Record a verdict, and what is ``said`` of it, with what it writes."""
     verdict: State = said["verdict"]
-    done = "merged" if update is not None else "dropped"
-    did = {"actions": update.actions} if update is not None and update.actions else {}
-    target = found.entity.partition("/")[2]
-    change = Change(
-        op="merge",
-        agent=actor or PERSON,
-        op_id=f"{gate.DECIDES}{found.id}",
-        request=content_digest([said, actor, None if update is None else update.words]),
-        note={
-            "target": target,
-            "actor": actor,
-            done: [found.revision],
-            DECISION: {"proposal": found.id, "proposed_by": found.who, **said},
-            **did,
-        },
-        on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",
-        merges=(found.revision,),
-    )
 
     def decide(current: Current) -> bytes:
         tips = [each.revision for each in workspace.store.branches(found.entity) if each.is_proposal]
@@ -312,6 +293,7 @@ def _decide(
 
     with gate.Attempt(workspace, found.entity, verdict, actor or PERSON) as trying:
         try:
+            change = _decision(workspace, found, said, actor, update)
             written = trying.commit(None, decide, change, approved=True)
         except OperationCollisionError:
             raise ProposalError(
@@ -319,3 +301,23 @@ def _decide(
                 hint="Nothing was written. 'catmem proposals' shows what became of it.",
             ) from None
     return Decided(found, verdict, written.revision, update is not None and update.changed)
+
+
+def _decision(
+    workspace: Root, found: Proposal, said: dict[str, Any], actor: str | None, update: _ApprovedText | None
+) -> Change:
+    """How the history says it: a merge of the branch for a yes, a drop for a no."""
+    done = "dropped" if update is None else "merged"
+    note: dict[str, Any] = {"target": found.entity.partition("/")[2], "actor": actor, done: [found.revision]}
+    note[DECISION] = {"proposal": found.id, "proposed_by": found.who, **said}
+    if update is not None and update.actions:
+        note["actions"] = update.actions
+    return Change(
+        op="merge",
+        agent=actor or PERSON,
+        op_id=f"{gate.DECIDES}{found.id}",
+        request=content_digest([said, actor, None if update is None else update.words]),
+        note=note,
+        on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",
+        merges=(found.revision,),
+    )

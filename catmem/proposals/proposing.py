@@ -15,7 +15,7 @@ from catmem.errors import ApprovalError, ProposalError
 from catmem.model.document import Document
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
-from catmem.proposals.proposal import ProposalReader, ProposedChange, State, changes_of
+from catmem.proposals.proposal import ProposalReader, ProposedChange, State, changes_of, safe_text
 from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision, writer_of
 from catmem.workspace.root import Root
 from catmem.writing.gate import Attempt
@@ -66,43 +66,48 @@ def propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> 
 
 
 def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
-    workspace, entity = attempt.workspace, attempt.entity
-    policy = workspace.config.approval or Approval()
-    reader = ProposalReader(workspace, entity)
-    agent = str(change.note.get("actor") or PERSON)
-    names = [action.get("action") for action in change.note.get("actions", ())]
-    old, new = (legible(workspace.parse, entity, each) for each in (current.data, data))
-    _refuse_titles(old, new, entity)
-    would = changes_of(old, new, None, names)
+    reader, agent = ProposalReader(attempt.workspace, attempt.entity), str(change.note.get("actor") or PERSON)
+    would = _changes_made(attempt, current, data, change)
     own = [each for each in reader.open() if each.agent == agent]
-    older = [each for each in own if each.state in {"done", "expired"} or _overlap(each.changes, would)]
-    for same in (each for each in own if is_same(each.changes, would)):
-        if same.state in {"waiting", "stale"}:
-            attempt.op = "propose"
-            return NewProposal(same.id, repeated=True, state=same.state)
-        older += [] if same in older else [same]
+    again = next((each for each in own if each.is_open and is_same(each.changes, would)), None)
+    if again is not None:
+        attempt.op = "propose"
+        return NewProposal(again.id, repeated=True, state=again.state)
+    replaced = [each for each in own if not each.is_open or _overlap(each.changes, would)]
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
-    if agent != PERSON and len(own) - len(older) >= policy.most:
-        raise ProposalError(
-            f"{agent} has {len(own):,} proposals waiting for {entity}, and {policy.most:,} may wait (approval.most)",
-            code="too_many_proposals",
-            hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
-        )
-    until = (clock.today() + timedelta(days=policy.days)).isoformat()
+    _refuse_too_many(attempt, agent, len(own) - len(replaced))
+    days = (attempt.workspace.config.approval or Approval()).days
+    until = (clock.today() + timedelta(days=days)).isoformat()
     said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision, "until": until}
-    seen = {each.revision for each in own}
 
     def update(_: Current) -> bytes:
-        waiting = [each for each in workspace.store.branches(entity) if each.is_proposal]
-        if {each.revision for each in waiting if writer_of(each) == agent} != seen:
+        waiting = (each for each in attempt.workspace.store.branches(attempt.entity) if each.is_proposal)
+        if {each.revision for each in waiting if writer_of(each) == agent} != {each.revision for each in own}:
             raise _DecidedMeanwhileError
         return data
 
-    merges = tuple(each.revision for each in older)
-    note = {**change.note, PROPOSAL: said}
+    merges, note = tuple(each.revision for each in replaced), {**change.note, PROPOSAL: said}
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(current.revision, update, waits)
-    return NewProposal(said["id"], tuple(each.id for each in older if each.state not in {"done", "expired"}))
+    return NewProposal(said["id"], tuple(each.id for each in replaced if each.is_open))
+
+
+def _changes_made(attempt: Attempt, current: Current, data: bytes, change: Change) -> Sequence[ProposedChange]:
+    """What a write changes, entry by entry."""
+    names = [action.get("action") for action in change.note.get("actions", ())]
+    old, new = (legible(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
+    _refuse_titles(old, new, attempt.entity)
+    return changes_of(old, new, None, names)
+
+
+def _refuse_too_many(attempt: Attempt, agent: str, waiting: int) -> None:
+    most = (attempt.workspace.config.approval or Approval()).most
+    if agent != PERSON and waiting >= most:
+        raise ProposalError(
+            f"{agent} has {waiting:,} proposals waiting for {attempt.entity}, and {most:,} may wait (approval.most)",
+            code="too_many_proposals",
+            hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
+        )
 
 
 def _refuse_titles(old: Document, new: Document, entity: str) -> None:
@@ -142,8 +147,6 @@ def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[Propose
     rejected = (past for past in reader.past(agent) if past.state == "rejected")
     for past in islice(rejected, _LOOKED_AT):
         if past.reason == reason and is_same(past.changes, would):
-            from catmem.proposals.disclosure import safe_text
-
             said = "" if past.decision is None or not past.decision.reason else f": {safe_text(past.decision.reason)}"
             raise ProposalError(
                 f"this was proposed before as {past.id}, and rejected{said}",

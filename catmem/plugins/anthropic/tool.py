@@ -32,7 +32,7 @@ from catmem.plugins.anthropic.memory_files import (
     place_of,
     refuse_part_of_withheld,
 )
-from catmem.proposals.disclosure import disclosed_all
+from catmem.proposals.proposal import disclosed_all
 from catmem.staleness.freshness import advice, freshness
 from catmem.workspace.root import discreet
 from catmem.writing.drift_guard import ToolSession, words_of_entry

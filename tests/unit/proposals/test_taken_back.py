@@ -3,7 +3,7 @@
 import pytest
 
 from catmem.errors import EditError, ProposalError
-from catmem.proposals.disclosure import disclosed
+from catmem.proposals.proposal import disclosed
 from catmem.staleness.lineage import blame
 from tests.roots import make_root, text_of
 

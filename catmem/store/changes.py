@@ -33,16 +33,17 @@ class WholeText(NamedTuple):
     packed: bytes
     size: int
 
-    def unpack(self) -> bytes:
-        """The bytes; never more than ``size``. Raises ``ValueError``."""
+    def apply(self, data: bytes = b"") -> bytes:
+        """The bytes, whatever was there before; never more than ``size``. Raises ``ValueError``."""
+        del data
         unpacking = decompressobj()
         try:
-            data = unpacking.decompress(self.packed, self.size + 1)
+            whole = unpacking.decompress(self.packed, self.size + 1)
         except ZlibError as error:
             raise ValueError(f"the packed bytes are damaged: {error}") from error
-        if len(data) != self.size or not unpacking.eof or unpacking.unused_data:
+        if len(whole) != self.size or not unpacking.eof or unpacking.unused_data:
             raise ValueError("the packed bytes are not as many as the record says")
-        return data
+        return whole
 
 
 ByteChange: TypeAlias = Splice | WholeText
@@ -65,3 +66,10 @@ def splice(old: bytes, new: bytes) -> Splice:
     """The smallest single splice from ``old`` to ``new``."""
     start, end = equal_ends(old, new)
     return Splice(start, len(old) - start - end, new[start : len(new) - end])
+
+
+def redacted(made: ByteChange, before: tuple[bytes, bytes], after: tuple[bytes, bytes]) -> ByteChange:
+    """A change in whose place another is to be: both pairs are the bytes as they were, and as they are to be."""
+    if after[0] == after[1] and (isinstance(made, WholeText) or before[0] == before[1]):
+        return made
+    return whole(after[1]) if isinstance(made, WholeText) else splice(before[1], after[1])

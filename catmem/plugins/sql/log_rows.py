@@ -336,7 +336,7 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     for base, offset, removed, size, stored in link.rows(_REBUILT, entity=entity, sequence=sequence):
         try:
             if base is None:
-                data = WholeText(stored, size).unpack()
+                data = WholeText(stored, size).apply()
             elif data is not None:
                 data = Splice(offset, removed, stored).apply(data)
         except (ValueError, TypeError) as error:
@@ -379,7 +379,7 @@ def contents(entity: str, log: Iterable[LogStep]) -> Iterator[tuple[LogStep, byt
         try:
             if isinstance(made, Splice) and step.base != place:
                 raise ValueError("what it changes is not the head before it")  # noqa: TRY301 - any fault of it is one kind
-            data = made.unpack() if isinstance(made, WholeText) else made.apply(head)
+            data = made.apply(head)
         except ValueError as error:
             raise damaged(f"revision {step.revision.revision} of {entity} cannot be rebuilt: {error}") from error
         if bytes_digest(data) != step.revision.digest:

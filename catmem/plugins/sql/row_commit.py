@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from catmem import clock
@@ -13,7 +13,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import DriverError, Link
-from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, chain_start, columns_of, next_step
+from catmem.plugins.sql.log_rows import Base, LogHistory, LogStep, chain_start, columns_of, next_step
 from catmem.store.contract import (
     EXTERNAL,
     Change,
@@ -29,7 +29,10 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, unread
-from catmem.store.table_rows import Codec, find_copy, keep_rows
+from catmem.store.table_rows import find_copy, keep_rows
+
+if TYPE_CHECKING:
+    from catmem.plugins.sql.sql_store import SqlStore
 
 LOG = logging.getLogger("catmem.plugins.sql")
 
@@ -43,20 +46,19 @@ def _point(revision: Revision) -> Point:
 class SqlCommit:
     """One commit on a locked entity."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what a commit works on
-        self, link: Link, entity: str, change: Change, codec: Codec, heads: Heads, folder: Path | None, name: str
-    ) -> None:
-        """``folder`` is where externally changed rows are kept, ``name`` the place of the entity in messages."""
+    def __init__(self, store: SqlStore, link: Link, entity: str, change: Change, *, distrusts: bool = False) -> None:
+        """``distrusts``: the rows are compared though no change of them was counted."""
         self.link = link
         self.entity = entity
         self.change = change
-        self.codec = codec
-        self.heads = heads
-        self.folder = folder
-        self.name = name
+        self.codec = store.codec
+        self.heads = store.heads
+        self.folder = store.folder
+        self.name = store.place(entity)
         self.past = LogHistory(link, entity)
-        self.store = ""
-        """The name of the store, with which the chain of an entity begins."""
+        self.start = chain_start(store.ready.name, entity)
+        """With what the chain of the entity begins."""
+        self.distrusts = distrusts
         self.meta = log_rows.NEVER
         self.data = b""
         """The bytes of the head."""
@@ -68,8 +70,6 @@ class SqlCommit:
         """The copy that was made of it."""
         self.refusal: BaseException | None = None
         """What stopped the caller's own write; what others wrote is recorded nevertheless."""
-        self.distrusts = False
-        """Whether the rows are compared though no change of them was counted."""
         self.begun = False
         """Whether its own write was begun."""
 
@@ -84,7 +84,7 @@ class SqlCommit:
         if expected is not None and expected != "0" and not expected.startswith("sha256:"):
             self._refuse_unknown(expected)
         if self.meta.head and not self.heads.is_checked(self.entity, self.meta.chain):
-            self.past.check(self.meta.head, chain_start(self.store, self.entity))
+            self.past.check(self.meta.head, self.start)
         self.data = self.heads.data(self.link, self.entity, self.meta)
         if self.meta.is_drifted or self.distrusts:
             self._adopt()
@@ -249,7 +249,7 @@ class SqlCommit:
         seen = str(self.meta.revision)
         recorded = self._recorded(str(self.meta.revision + 1), change.parents(seen), data, change)
         base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
-        step = next_step(recorded, data, base, self.meta.chain or chain_start(self.store, self.entity))
+        step = next_step(recorded, data, base, self.meta.chain or self.start)
         self._close(step)
         self.data = data
         self.heads.keep(recorded.digest, data)
@@ -265,7 +265,7 @@ class SqlCommit:
         name = next_branch(number, self.past.names_of_branches(number))
         recorded = self._recorded(name, self.change.parents(parent), data, self.change)
         self.begun = True
-        step = next_step(recorded, data, None, self.meta.chain or chain_start(self.store, self.entity))
+        step = next_step(recorded, data, None, self.meta.chain or self.start)
         self._close(step)
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
 

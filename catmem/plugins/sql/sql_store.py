@@ -62,11 +62,11 @@ class SqlStore(LastingStore):
         Nothing is opened before it is needed. Raises ``StoreError`` for what is no such URL.
         """
         self._database = Database(url, timeout=timeout, root=root)
-        self._ready = Readiness(self._database)
-        self._codec = codec
-        self._folder = folder
+        self.ready = Readiness(self._database)
+        self.codec = codec
+        self.folder = folder
         self._timeout = timeout
-        self._heads = Heads()
+        self.heads = Heads()
 
     @property
     def name(self) -> str:
@@ -94,7 +94,7 @@ class SqlStore(LastingStore):
     def _read(self, entity: str, revision: str | None) -> Snapshot:
         if revision == "0":
             return Snapshot.of(b"", "0")
-        if not self._ready.to_read():
+        if not self.ready.to_read():
             if revision is not None:
                 raise unknown_revision(entity, revision)
             return Snapshot.of(b"", "0")
@@ -103,19 +103,19 @@ class SqlStore(LastingStore):
                 return LogHistory(link, entity).snapshot(revision)
         with self._database.looking() as link:
             there = log_rows.look(link, entity)
-        data = self._heads.known(there.digest) if there.head else b""
-        if data is None or there.is_drifted or not self._ready.is_counted:
+        data = self.heads.known(there.digest) if there.head else b""
+        if data is None or there.is_drifted or not self.ready.is_counted:
             with self._database.reading() as link:
                 there = log_rows.look(link, entity)
-                data = self._heads.data(link, entity, there)
-                if there.is_drifted or not self._ready.is_counted:
+                data = self.heads.data(link, entity, there)
+                if there.is_drifted or not self.ready.is_counted:
                     return self._unrecorded(link, entity, there, data)
         return Snapshot(data, str(there.revision), there.digest or bytes_digest(data))
 
     def _unrecorded(self, link: Link, entity: str, there: Meta, head: bytes) -> Snapshot:
         """What an external change made of the rows, without rows that are no entries, which ``verify`` reports."""
         rows = entry_rows.found_rows(link, entity)
-        data = self._codec.edited(entity, head, rows).data
+        data = self.codec.edited(entity, head, rows).data
         if data == head:
             return Snapshot(head, str(there.revision), there.digest or bytes_digest(head))
         return Snapshot.of(data, None)
@@ -166,7 +166,7 @@ class SqlStore(LastingStore):
         """
 
         def once() -> _Answer | None:
-            if not self._ready.to_read():
+            if not self.ready.to_read():
                 return None
             with self._database.looking() if at_once else self._database.reading() as link:
                 return look(link)
@@ -180,11 +180,11 @@ class SqlStore(LastingStore):
         return self._again(lambda: self._commit(entity, expected, update, change))
 
     def _commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
-        name = self._ready.to_write()
+        self.ready.to_write()
         for distrusts in (False, True, True):
             try:
                 with self._database.writing() as link:
-                    making = self._making(link, name, entity, change, distrusts=distrusts)
+                    making = SqlCommit(self, link, entity, change, distrusts=distrusts)
                     answer = making.run(expected, update)
             except entry_rows.UncountedError:
                 continue  # all was taken back; the rows are compared as a whole now
@@ -193,22 +193,17 @@ class SqlStore(LastingStore):
             return answer
         raise BusyError(f"another program keeps changing the rows of {entity}", hint="Nothing was written. Try again.")
 
-    def _making(self, link: Link, name: str, entity: str, change: Change, *, distrusts: bool) -> SqlCommit:
-        making = SqlCommit(link, entity, change, self._codec, self._heads, self._folder, self.place(entity))
-        making.store, making.distrusts = name, distrusts
-        return making
-
     def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a whole history, in one transaction: all of it or nothing.
 
         It is not begun again if the database asks for that, since a history may be read only once.
         """
         try:
-            start = self._ready.to_write()
+            start = self.ready.to_write()
             with self._database.writing() as link:
                 return self._bring(link, entity, history, chain_start(start, entity))
         except TransientError as error:
-            self._ready.forget()
+            self.ready.forget()
             raise error.error from error
 
     def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
@@ -232,7 +227,7 @@ class SqlStore(LastingStore):
                 head, base = data, Base(sequence, step.depth, data)
         if last is None:
             return 0
-        entry_rows.settle(link, entity, [], self._codec.rows(entity, head))
+        entry_rows.settle(link, entity, [], self.codec.rows(entity, head))
         log_rows.record(link, there, after, last)
         return after.sequence
 
@@ -244,7 +239,7 @@ class SqlStore(LastingStore):
                 return work()
             except TransientError as error:
                 if isinstance(error, ChangedTablesError):
-                    self._ready.forget()
+                    self.ready.forget()
                 patience = self._timeout if error.patience is None else min(error.patience, self._timeout)
                 if time.monotonic() - start > patience:
                     raise error.error from error
@@ -255,9 +250,9 @@ class SqlStore(LastingStore):
 
     def verify(self, entity: str | None = None) -> list[Fault]:
         """Look at every record, digest and row of the database; with ``entity`` leave out the faults of others."""
-        if not self._again(self._ready.to_read):
+        if not self._again(self.ready.to_read):
             return []
-        found = self._again(partial(sql_upkeep.look_over, self._database, self._codec))
+        found = self._again(partial(sql_upkeep.look_over, self._database, self.codec))
         return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
@@ -266,11 +261,11 @@ class SqlStore(LastingStore):
         A database that lost its end, or is another one, is taken as it is from now on; that is said too.
         Rows that are no entries stay as they are, and that is said.
         """
-        done = self._again(self._ready.accepted)
-        if not self._again(self._ready.to_read):
+        done = self._again(self.ready.accepted)
+        if not self._again(self.ready.to_read):
             return []
-        self._ready.forget()
-        self._again(self._ready.to_write)
+        self.ready.forget()
+        self._again(self.ready.to_write)
         for entity in self._again(self._with_rows):
             try:
                 done += self._again(partial(self._take_in, entity))
@@ -285,9 +280,9 @@ class SqlStore(LastingStore):
             return sorted({*known, *entry_rows.entities(link)})
 
     def _take_in(self, entity: str) -> list[str]:
-        name = self._ready.to_write()
+        self.ready.to_write()
         with self._database.writing() as link:
-            said = self._making(link, name, entity, Change(), distrusts=True).take_in()
+            said = SqlCommit(self, link, entity, Change(), distrusts=True).take_in()
         return [said] if said else []
 
     def rows(self) -> Mapping[str, int]:
@@ -311,10 +306,10 @@ class SqlStore(LastingStore):
 
         def look(link: Link) -> Sequence[tuple[int, str]]:
             there = log_rows.look(link, entity)
-            if not there.is_drifted and self._ready.is_counted:
+            if not there.is_drifted and self.ready.is_counted:
                 return []
-            head = self._heads.data(link, entity, there)
-            return self._codec.edited(entity, head, entry_rows.found_rows(link, entity)).bad
+            head = self.heads.data(link, entity, there)
+            return self.codec.edited(entity, head, entry_rows.found_rows(link, entity)).bad
 
         return self._found(look) or []
 
@@ -344,23 +339,23 @@ class SqlStore(LastingStore):
 
     def backup(self, entity: str) -> Path:
         """Keep a copy of the rows as they are now, and say where. Raises ``StoreError``."""
-        if self._folder is None:
+        if self.folder is None:
             raise StoreError("this store has no folder for copies", code="not_writable", hint="Open it with one.")
         found = self.all_rows()
         rows = [row for row in found.rows if row["entity"] == entity]
-        return keep_rows(self._folder, entity, Rows(rows, {entity: found.generations.get(entity, (0, 0))}))
+        return keep_rows(self.folder, entity, Rows(rows, {entity: found.generations.get(entity, (0, 0))}))
 
     def kept(self, entity: str) -> Iterator[Kept]:
         """What copies of rows say of an entity, each as a memory file."""
-        if self._folder is not None:
-            yield from sql_upkeep.kept(self._folder, entity, self._codec)
+        if self.folder is not None:
+            yield from sql_upkeep.kept(self.folder, entity, self.codec)
 
     def erase(self, entity: str, erasure: Erasure) -> Erased:
         """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
-        start = chain_start(self._again(self._ready.to_write), entity)
-        removed = () if self._folder is None else sql_upkeep.erase_copies(self._folder, entity, self._codec, erasure)
+        start = chain_start(self._again(self.ready.to_write), entity)
+        removed = () if self.folder is None else sql_upkeep.erase_copies(self.folder, entity, self.codec, erasure)
         count = self._again(lambda: sql_upkeep.erase_log(self._database, entity, erasure, start))
-        self._heads.clear()
+        self.heads.clear()
         left = self._again(lambda: sql_upkeep.clean_up(self._database, entity))
         return Erased(count, (), tuple(removed), tuple(left))
 
@@ -391,7 +386,7 @@ class SqlStore(LastingStore):
         del entities  # all are in one database
 
         def look() -> None:
-            if self._ready.to_read():
+            if self.ready.to_read():
                 with self._database.writing() as link:
                     link.text(_CHANGES_NOTHING)
 
@@ -405,7 +400,7 @@ class SqlStore(LastingStore):
         """
         marks = dict.fromkeys(entities, (0, 0))
         try:
-            if not self._ready.to_read():
+            if not self.ready.to_read():
                 return marks
             with self._database.looking() as link:
                 found = log_rows.look_at_all(link)

@@ -21,8 +21,8 @@ from catmem.plugins.sql import entry_rows, log_rows
 from catmem.plugins.sql.connections import Database, Link, Statement
 from catmem.plugins.sql.log_rows import LogHistory, LogStep, Meta, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import is_counted, version_of
-from catmem.store.changes import ByteChange, WholeText, splice, whole
-from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Redact, Revision, Rows
+from catmem.store.changes import redacted
+from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Revision, Rows
 from catmem.store.graph import tips
 from catmem.store.table_rows import Codec, FoundRow, copies, read_copy, rows_of
 
@@ -227,20 +227,13 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
 
 def _erased(old: LogStep, before: bytes, data: bytes, erasure: Erasure, chain: str) -> LogStep:
     rest = erasure.redact(data)
-    recorded, change = old.revision, _change(old.change, before, data, rest, erasure.redact)
+    recorded, change = old.revision, redacted(old.change, (before, erasure.redact(before)), (data, rest))
     note = erasure.redact_note(recorded.note, data)
     if rest != data or change != old.change or note != recorded.note:
         note = {**note, ERASED: old.chain}
         recorded = replace(recorded, digest=bytes_digest(rest), size=len(rest), note=note)
     new = old._replace(revision=recorded, change=change)
     return new._replace(chain=chained(chain, new))
-
-
-def _change(change: ByteChange, before: bytes, data: bytes, rest: bytes, redact: Redact) -> ByteChange:
-    if isinstance(change, WholeText):
-        return change if rest == data else whole(rest)
-    base = redact(before)
-    return change if base == before and rest == data else splice(base, rest)
 
 
 def clean_up(database: Database, entity: str) -> list[Left]:

@@ -308,7 +308,8 @@ class Readiness:
     def __init__(self, database: Database) -> None:
         """Nothing has been asked yet."""
         self._database = database
-        self._name: str | None = None
+        self.name = ""
+        """That of the store; empty before it is known."""
         self._known: object = None
 
     def to_read(self) -> bool:
@@ -316,7 +317,7 @@ class Readiness:
         database = self._database
         if not database.exists:
             return False
-        if self._is_known():
+        if self.is_counted:
             return True
         with database.looking() as link:
             found = version_of(link)
@@ -333,11 +334,11 @@ class Readiness:
 
     def to_write(self) -> str:
         """Make sure that there are tables; returns the name of the store."""
-        if not self._is_known():
+        if not self.is_counted:
             if self._database.file is not None:
                 self._database.file.mark.prepare()
             self._learn(*make_ready(self._database))
-        return str(self._name)
+        return self.name
 
     def accepted(self) -> list[str]:
         """Take a SQLite database as it is, also one that lost revisions, or that is another; says what was taken."""
@@ -352,18 +353,15 @@ class Readiness:
     @property
     def is_counted(self) -> bool:
         """Whether every change of a row is counted, as far as is known; else only the rows say what they hold."""
-        return self._is_known()
+        return self._known == self._database.identity
 
     def forget(self) -> None:
         """Ask again: the tables were changed."""
         self._known = None
         self._database.tables = None
 
-    def _is_known(self) -> bool:
-        return self._name is not None and self._known == self._database.identity
-
     def _learn(self, name: str, tables: tuple[Any, ...]) -> None:
-        self._name = name
+        self.name = name
         if self._database.file is not None:
             self._database.file.learn(name)
         self._database.tables = tables

@@ -106,7 +106,7 @@ def salvage(folder: SegmentFolder) -> tuple[dict[str, int], list[tuple[Record, b
         followed.update(recorded_name(record.owner, parent) for parent in record.parents)
         if record.is_branch and isinstance(change, WholeText):
             try:
-                data = change.unpack()
+                data = change.apply()
             except ValueError:
                 continue  # damaged inside a line that is whole: what it said is unknown
             if bytes_digest(data) == record.head:

@@ -221,7 +221,7 @@ def _journal_texts(path: Path, data: bytes, kind: KeptKind, *, whole: bool) -> I
         for payload in payloads(data):
             with suppress(ValueError):
                 record, change = decode(payload, "")
-                text = change.inserted if isinstance(change, Splice) else change.unpack()
+                text = change.inserted if isinstance(change, Splice) else change.apply()
                 yield Kept(path, text, kind, record.owner)
     if not whole:
         yield Kept(path, b"", kind, None, whole=False)

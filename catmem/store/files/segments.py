@@ -25,7 +25,8 @@ from zlib import crc32
 from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, TooLargeError
-from catmem.store.changes import ByteChange, Splice, WholeText, change, splice, whole
+from catmem.store.changes import ByteChange, Splice, WholeText, redacted, whole
+from catmem.store.changes import change as changed
 from catmem.store.contract import is_branch, revision_number
 from catmem.store.files.records import (
     MAX_DATA,
@@ -226,7 +227,7 @@ class Segment:
         )
         own = self._places.get(draft.file, [])[1 - WHOLE_EVERY :]
         near = any(isinstance(self.steps[place].change, WholeText) for place in own)
-        return _lined(record, change(old, data) if near else whole(data))
+        return _lined(record, changed(old, data) if near else whole(data))
 
     @property
     def sequence(self) -> int:
@@ -282,7 +283,7 @@ class Segment:
 
     def _changed(self, data: bytes, step: Step) -> bytes:
         try:
-            return step.change.apply(data) if isinstance(step.change, Splice) else step.change.unpack()
+            return step.change.apply(data)
         except ValueError as error:
             raise damaged(self.path, f"record {step.record.sequence}: {error}") from error
 
@@ -334,13 +335,12 @@ def erased(segment: Segment, redact: RedactFile, redact_note: RedactNoteOf) -> t
         file = record.file
         after, note = redact(record.owner, data), redact_note(record.owner, record.note, data)
         count += after != data or note != record.note
-        if after != data or new.get(file) != old.get(file):
-            made = whole(after) if isinstance(made, WholeText) else splice(new[file], after)  # noqa: PLW2901
+        change = redacted(made, (old.get(file, b""), new.get(file, b"")), (data, after))
         rewritten = replace(record, note=note, head=bytes_digest(after), size=len(after))
-        step, line = _lined(rewritten, made)
+        step, line = _lined(rewritten, change)
         if step.record.line != record.line:
             is_same = False
-            _, line = _lined(replace(rewritten, was=Tombstone(record.link, record.origin)), made)
+            _, line = _lined(replace(rewritten, was=Tombstone(record.link, record.origin)), change)
         lines.append(line)
         old[file], new[file] = data, after
     return None if is_same else b"".join(lines), count

@@ -13,7 +13,7 @@ from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.model.document import Document, Entry
 from catmem.model.version import Conflict, Side, Version
 from catmem.names import is_declared
-from catmem.ops.memory import WRITES, entity_for, with_head
+from catmem.ops.memory import entity_for, with_head
 from catmem.ops.seen import without_texts
 from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
@@ -33,7 +33,6 @@ CONFLICT = 3
         "List branches that are not merged",
         "Of an entity, or of all. For a person and a profile of tier 1.",
         "Branches",
-        refusals=(404,),
     ),
 )
 def branches(
@@ -102,9 +101,6 @@ def _deciding(call: Call, precedence: str | list[str] | None) -> None:
         "Merge branches into the head",
         "For a person and a profile of tier 1. A conflict that nothing decides is a 409, and nothing is written.",
         "Merged",
-        body="Merge",
-        body_said="Which branches are merged, and what becomes of conflicts.",
-        refusals=(*WRITES, 404),
         statuses={"unknown_agent": 422},
     ),
 )

@@ -121,7 +121,6 @@ class RevisionLog:
         "List revisions",
         "The newest first. A bounded profile is shown those that it wrote.",
         "Log",
-        refusals=(404,),
     ),
 )
 def log(
@@ -425,7 +424,6 @@ def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tup
         "What is new since the caller asked last",
         "Of all that the caller may hear of: a profile of its own files, one of tier 1 and a person of all.",
         "Changes",
-        refusals=(404,),
     ),
 )
 def changes(

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from catmem.staleness.freshness import Freshness
     from catmem.writing.written import Written
 
-WRITES = (400, 409, 413, 415, 422)
-"""Statuses with which a path that takes a body may refuse."""
-
 
 # --- who may know of what --------------------------------------------------------------------------------------------
 
@@ -77,7 +74,6 @@ class EntityHead:
         "Which revision an entity is at",
         "What to give as prev_rev. recorded says whether the text is still that of the revision.",
         "Head",
-        refusals=(404,),
     ),
 )
 def head(call: Call, *, entity_id: EntityId) -> Outcome:
@@ -140,7 +136,6 @@ class ContentRead:
         "Read the entries of an entity",
         "The entries that the caller sees, in file order, each with its state.",
         "Read",
-        refusals=(404,),
     ),
 )
 def read(
@@ -216,7 +211,7 @@ def with_head(call: Call, value: Any) -> Iterator[None]:  # noqa: ANN401 - any J
         "reason and head for what is there now (412 where If-Match says what it is made on). 202: it waits, and a "
         "person decides; Location says where to ask. A retry under the same op_id gets the first answer again.",
         "Written",
-        refusals=(*WRITES, 404, 412, 428),
+        refusals=(404, 412, 428),
         statuses={"unknown_revision": 409},
         name="write",
         conditional=True,

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
-from catmem.ops.memory import WRITES
 from catmem.ops.shared import Actor, AsOf, Category, refuse_undeclared
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
 from catmem.proposals.deciding import Decided
@@ -47,6 +46,7 @@ class Decisions:
         "List writes that wait for a person",
         "The oldest first. An agent gets its own, also those that were decided, and those it may approve.",
         "Proposals",
+        refusals=(),
     ),
 )
 def proposals(
@@ -188,7 +188,6 @@ _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
         "What became of one",
         "Its changes, and how it was decided.",
         "Proposal",
-        refusals=(404,),
     ),
 )
 def proposal(call: Call, *, name: _Proposal) -> dict[str, Any]:
@@ -208,9 +207,6 @@ def proposal(call: Call, *, name: _Proposal) -> dict[str, Any]:
         "Write what a proposal says",
         "For a person, and a profile that may_approve what others propose. 409 if an entry that it changes is stale.",
         "Decided",
-        body="Approve",
-        body_said="How.",
-        refusals=(*WRITES, 404),
     ),
 )
 def approve(
@@ -233,9 +229,6 @@ def approve(
         "Close a proposal",
         "For the same. Its proposer withdraws it so, and is shown the reason of others.",
         "Decided",
-        body="Reject",
-        body_said="How.",
-        refusals=(*WRITES, 404),
     ),
 )
 def reject(

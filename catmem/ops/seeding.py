@@ -12,7 +12,6 @@ from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.model.version import Conflict
 from catmem.names import TARGETS
-from catmem.ops.memory import WRITES
 from catmem.ops.shared import (
     CATEGORY,
     PROFILE,
@@ -104,9 +103,6 @@ class SeedSeen:
         "For a person and, from its own files, a profile of tier 1. Files that were refused make it a 409; the others "
         "are seeded.",
         "Seeded",
-        body="Seed",
-        body_said="Whose slices go to whom.",
-        refusals=(*WRITES, 404),
         statuses=_STATUSES,
     ),
     tool=Tool(

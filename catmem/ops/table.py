@@ -143,13 +143,11 @@ class Http:
     summary: str
     said: str
     gives: str | None = None
-    refusals: Sequence[int] = ()
+    refusals: Sequence[int] = (404,)
+    """Statuses with which it may refuse, beside those that every path has, or every one that takes a body."""
     statuses: Mapping[str, int] = field(default_factory=dict)
     name: str | None = None
     """Its ``operationId``, where that is another than the row's name."""
-    body: str | None = None
-    body_said: str = ""
-    """The name and the description of the form of its body."""
     as_text: bool = False
     conditional: bool = False
 

@@ -61,7 +61,7 @@ class Linted:
     formats=False,
     examples=("catmem lint", "catmem lint --fix homes/", "catmem lint --select CM2,CM6 --format sarif"),
     people=("lint", "Lint looks at everything, so it is for a person."),
-    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint"),
+    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint", refusals=()),
 )
 def lint(
     call: Call,

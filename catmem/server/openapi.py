@@ -50,6 +50,8 @@ _REFUSALS = {
     503: "Not now: busy, or the store cannot work.",
 }
 _ALWAYS = (400, 401, 403, 503)
+_BODIES = (409, 413, 415, 422)
+"""Statuses with which a path may refuse: every one, and one that takes a body."""
 _PLAIN = {
     "/healthz": ("healthz", "Whether the process lives"),
     "/readyz": ("readyz", "Whether the store answers and takes writes"),
@@ -98,7 +100,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "summary": http.summary,
         "description": http.said,
         "parameters": [_parameter(each) for each in [*endpoint.fields, *more]],
-        "responses": {**answers, **_refused([*_ALWAYS, *http.refusals])},
+        "responses": {**answers, **_refused([*_ALWAYS, *(_BODIES if endpoint.writes else ()), *http.refusals])},
     }
     if http.gives == "Seeded":
         operation["responses"]["409"] = {
@@ -106,7 +108,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
             "content": {JSON_TYPE: {"schema": {"anyOf": [_part("Error"), _part("Seeded")]}}},
         }
     if endpoint.writes:
-        content = {JSON_TYPE: {"schema": _part("Write" if http.conditional else str(http.body))}}
+        content = {JSON_TYPE: {"schema": _part("Write" if http.conditional else endpoint.name.capitalize())}}
         operation["requestBody"] = {"required": True, "content": content}
     return operation
 
@@ -187,7 +189,7 @@ def _bodies(found: list[Endpoint]) -> dict[str, Any]:
         "required": list(FIELDS[:2]),
         "additionalProperties": False,
     }
-    bodies = {str(each.http.body): each.body for each in found if each.body is not None}
+    bodies = {each.name.capitalize(): each.body for each in found if each.body is not None}
     return {**forms, "PlainWrite": written, "Write": {"anyOf": [_part("Envelope"), _part("PlainWrite")]}, **bodies}
 
 

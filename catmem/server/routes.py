@@ -109,7 +109,7 @@ class Endpoint:
         inside = [each for each in self.row.at("http") if f"{{{each.called}}}" not in self.http.path]
         form: Schema = {
             "type": "object",
-            "description": self.http.body_said,
+            "description": f"{self.http.summary}.",
             "properties": {each.called: _described(each) for each in inside},
         }
         needed = [each.called for each in inside if each.required or each.said.needed]

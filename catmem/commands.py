@@ -18,7 +18,7 @@ GROUPS = {
         "verify": ("entries", "Say that an entry still holds."),
         "search": ("reading", "Find what a profile sees, the best and newest first."),
         "status": ("reports", "Print what is next, each with the command for it."),
-        "help": ("cli.command", "Print the commands by group: those of every day, or with --all every one."),
+        "help": ("cli.servers", "Print the commands by group: those of every day, or with --all every one."),
     },
     "Keep facts true": {
         "proposals": ("review", "Approve or reject what agents propose."),

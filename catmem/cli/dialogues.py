@@ -14,12 +14,10 @@ from catmem.cli.dialogue import AnswerKey, ConflictDialogue, Dialogue, Question,
 from catmem.cli.output import conflict_lines, emit, in_json, print_error, printable, say, say_all, show_written
 from catmem.cli.texts.entries import DONE, after, are, done_line, proposal_lines, revision, say_passed, taken_back
 from catmem.cli.texts.files import conflict_text
-from catmem.cli.texts.history import difference_text
 from catmem.config.config import Config
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.merging.decisions import Answer, Disagreement
-from catmem.merging.reconciling import Difference
 from catmem.model.version import Conflict, Version
 from catmem.names import FILE_NAMES
 from catmem.ops.branches import CONFLICT
@@ -88,14 +86,6 @@ SEED = Question(
     quits="this conflict and all later ones stay open, those before it are settled",
     refused="Nothing was seeded from this source.",
 )
-RECONCILE = Question(
-    (
-        AnswerKey("b", "bring", "bring it over"),
-        AnswerKey("s", "skip", "skip it"),
-        AnswerKey("a", "bring all", "bring over this one and all that are left"),
-    ),
-    quits="nothing is written",
-)
 
 
 def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, str | None]:
@@ -134,23 +124,6 @@ class MergeDialogue(ConflictDialogue):
         if answer is None:
             raise Stopped("Nothing was written.", CONFLICT)
         return cast("Answer", answer)
-
-
-def _chosen(differences: Sequence[Difference]) -> list[Difference] | None:
-    """Show each difference, and ask whether it is brought over: none is after ``q``; ``None`` off a terminal."""
-    dialogue = Dialogue(RECONCILE)
-    if not dialogue.on_terminal:
-        return None
-    chosen: list[Difference] = []
-    for index, each in enumerate(differences):
-        emit(difference_text(each))
-        reply = dialogue.ask()
-        if reply is None:
-            return []
-        if reply.name == "bring all":
-            return [*chosen, *differences[index:]]
-        chosen += [each] if reply.name == "bring" else []
-    return chosen
 
 
 class SeedDialogue(ConflictDialogue):
@@ -425,7 +398,6 @@ DIALOGUES: dict[str, Callable[..., Any]] = {
     "init": _what_there_is,
     "merge": MergeDialogue,
     "proposals": ProposalDialogue,
-    "reconcile": _chosen,
     "review": ReviewDialogue,
     "seed": SeedDialogue,
 }

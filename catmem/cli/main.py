@@ -10,19 +10,17 @@ from typing import Any
 import click
 
 from catmem import __version__
-from catmem.cli.command import Group
+from catmem.cli.interface import Group, command_of, takes_text
 from catmem.cli.output import print_error, say
 from catmem.commands import COMMANDS, FIRST, GROUPS, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
+from catmem.ops.table import import_rows
 from catmem.registry import registry, unloaded
 
 
 def _load(name: str) -> click.Command:
     """The command of an operation, or of a family of them."""
-    from catmem.cli.interface import command_of
-    from catmem.ops.table import import_rows
-
     if name in MODULES:
         module = MODULES[name]
         import_module(f"catmem.{module}" if "." in module else f"catmem.ops.{module}")
@@ -109,11 +107,7 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:
     """The error for an option that there is not; it may be a text that begins with ``-``, where a command takes one."""
-    from catmem.cli.interface import takes_text
-
-    if error.ctx is None or not takes_text(error.ctx.command):
-        return error
-    if error.possibilities:
+    if error.ctx is None or error.possibilities or not takes_text(error.ctx.command):
         return error
     said = f"{error.format_message().rstrip('.')}. A text that begins with - goes behind --, after the options."
     return click.UsageError(said, error.ctx)

@@ -1,4 +1,4 @@
-"""The operations of the command line alone: serve and mcp, memory over HTTP and for MCP clients."""
+"""The operations of the command line alone: serve and mcp, memory over HTTP and for MCP clients; and help."""
 
 import fcntl
 import logging
@@ -10,18 +10,22 @@ from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
 
 from catmem.cli.interface import open_root
-from catmem.cli.output import emit_json, say
+from catmem.cli.output import emit, emit_json, say
 from catmem.config.config import Config, expand_user, find_root, user_folder
 from catmem.config.profile import is_root
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import Call, P, UsageError, operation
 from catmem.resources import install_command
-from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
+
+if TYPE_CHECKING:  # of the extra
+    from catmem.server.guard import ServerSettings
 
 _SHARED = frozenset({"anyio", "starlette", "uvicorn"})
 _SERVER_LIBRARIES = _SHARED | {"h11", "jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"}
@@ -297,3 +301,19 @@ def _with_extra(command: str, extra: str, libraries: "Collection[str]") -> "Iter
             code="missing_extra",
             hint=f"Run: {install_command(extra)}",
         ) from error
+
+
+@operation("help", rooted=False, formats=False, examples=("catmem help", "catmem help --all", "catmem help sort"))
+def help_(
+    _: Call,
+    *,
+    command: Annotated[str | None, P(argument=True)] = None,
+    everything: Annotated[bool, P("With the commands that few people need.", "--all")] = False,
+) -> None:
+    """Print the commands by group; with COMMAND what 'catmem COMMAND --help' prints."""
+    top = click.get_current_context().find_root()
+    if command is not None and isinstance(top.command, click.Group):
+        _name, found, _rest = top.command.resolve_command(top, [command])
+        top = click.Context(found or top.command, info_name=command, parent=top)
+    top.obj = everything
+    emit(f"{top.get_help()}\n")

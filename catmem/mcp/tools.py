@@ -18,8 +18,7 @@ from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.ops.table import OPERATIONS, Call, OperationRow, Parameter, UsageError, call, load_all, value_of
 from catmem.ops.table import Tool as Offer
 from catmem.threats import scan
-from catmem.tools.arguments import bad_arguments
-from catmem.tools.memory_tool import ACTIONS, GIVEN_TAGS, memory_tool, refusal
+from catmem.tools.memory_tool import ACTIONS, GIVEN_TAGS, bad_arguments, memory_tool, refusal
 from catmem.workspace.init import kits
 from catmem.workspace.root import discreet
 from catmem.workspace.seen_entry import preview, rules_in, texts_of

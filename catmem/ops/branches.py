@@ -171,10 +171,9 @@ def merge(
     those with conflicts are left, with exit status 3.
 
     In the place of ENTITY the path of a recovery copy may stand (USER.md.bak.…): then it shows what the copy has and
-    its file lacks, or has in other words, and brings over what you choose. Without a choice it asks on a terminal, and
-    elsewhere only lists: exit status 1 if there is something. What is brought over is added, or is the tags of an
-    entry; no word of the file goes. While an entry is longer than the whole file may be, no agent changes the file:
-    --all accepts it as it is.
+    its file lacks, or has in other words (exit status 1 if there is something), and brings over what you choose with
+    --all or --entry. What is brought over is added, or is the tags of an entry; no word of the file goes. While an
+    entry is longer than the whole file may be, no agent changes the file: --all accepts it as it is.
     """
     if entity is not None and "." in entity and call.interface == "command":
         return _reconciled(call, entity, numbers or (), everything=every, dry_run=dry_run)
@@ -265,11 +264,7 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
         chosen, left = found.split(call.root, found.differences)
     else:
         chosen = _numbered(found, numbers or ())
-    asks = found.differences and not (chosen or left or call.for_program)
-    answered = call.dialogue("reconcile")(found.differences) if asks else None
-    if answered is not None:
-        chosen = answered
-    elif not chosen:
+    if not chosen:
         call.show(found)
     written = found.bring(call.root, chosen, dry_run=dry_run) if chosen else None
     accepts = everything and bool(found.over)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.command import Command
+from catmem.cli.interface import Command
 from catmem.commands import GROUPS
 from tests.docs.pages import ROOT
 

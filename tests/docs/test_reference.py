@@ -8,7 +8,7 @@ import re
 import click
 from click.testing import CliRunner
 
-from catmem.cli.command import Command
+from catmem.cli.interface import Command
 from catmem.errors import (
     AmbiguousError,
     CatmemError,

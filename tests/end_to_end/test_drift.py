@@ -8,7 +8,6 @@ import pytest
 
 from catmem import Workspace, memory_tool
 from catmem.writing.drift_guard import ToolSession
-from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run
 from tests.together import together
 
@@ -150,20 +149,6 @@ def test_of_all_of_it_what_cannot_come_is_named_and_the_rest_comes(pair):
     again = run("merge", copy, "--all", status=1)
     assert "left out: entry 1 in projects" in again.stderr
     assert again.stdout.startswith("1. missing in projects\n")
-
-
-def test_at_a_terminal_one_key_is_an_answer(pair, root):
-    file, copy = pair
-    with terminals(root, "merge", str(copy)) as opening:
-        terminal = opening()
-        for key in "ss":
-            terminal.wait_for(PROMPT)
-            terminal.type(key)
-        terminal.wait_for(PROMPT)
-        terminal.type("a")
-        terminal.wait_for("brought over to projects")
-        assert terminal.status() == 0
-    assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
 
 
 def test_one_entry(pair):

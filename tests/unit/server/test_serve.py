@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import socket
+import subprocess
 import sys
 import threading
 from contextlib import contextmanager
@@ -128,6 +129,17 @@ def test_without_the_extra_it_says_how_to_get_it(root, monkeypatch):
     error = error_of("serve", "--root", root)
     assert error["code"] == "missing_extra"
     assert error["hint"] == f"Run: {install_command('server')}"
+
+
+@pytest.mark.parametrize("command", [["serve"], ["mcp", "-p", "neo"], ["help", "undo"]])
+def test_the_commands_load_without_any_extra(root, command):
+    without = "import sys; sys.modules['starlette'] = None; from catmem.cli.main import main; main()"
+    more = ["--root", str(root)] if command[0] != "help" else []
+    found = subprocess.run(
+        [sys.executable, "-c", without, *command, *more], capture_output=True, text=True, check=False
+    )
+    assert found.returncode == (0 if command[0] == "help" else 2)
+    assert ("missing_extra" in found.stderr) == (command[0] != "help")
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 from urllib.parse import urlsplit
@@ -76,7 +76,6 @@ class Guard:
         self._root = root
         self._names = frozenset({"localhost", settings.host.lower(), *(name.lower() for name in settings.hosts)})
         self._elsewhere = not is_loopback(settings.host)
-        self._is_own = lru_cache(maxsize=256)(self._looked_up)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. Raises ``RequestError``, ``UnreadableError`` (``missing``), and as ``identify`` does."""
@@ -105,7 +104,7 @@ class Guard:
         if scope["method"] not in _READS:
             refuse_cross_site(scope)
 
-    def _looked_up(self, host: str) -> bool:
+    def _is_own(self, host: str) -> bool:
         name = _name_of(host)
         if name is None:
             return False

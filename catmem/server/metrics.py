@@ -14,9 +14,9 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any
 
 from prometheus_client import CollectorRegistry, exposition
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -66,77 +66,55 @@ def numbers(meter: Meter, *, as_openmetrics: bool = False) -> tuple[bytes, str]:
     """The numbers as they are now, and the type of that text. Raises nothing for what is wrong with the root."""
     meter.catch_up()
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(Families(meter))
+    registry.register(meter)
     if as_openmetrics:
         text: bytes = openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
         return text, openmetrics.CONTENT_TYPE_LATEST
     return exposition.generate_latest(registry), exposition.CONTENT_TYPE_PLAIN_0_0_4
 
 
-class Families(Collector):
-    """What a meter knows, as families of metrics."""
-
-    def __init__(self, meter: Meter) -> None:
-        """``meter`` is asked for what it knows, and not brought up to date."""
-        self._meter = meter
-
-    def collect(self) -> Iterator[Metric]:
-        """All families, in the order of docs/metrics.md."""
-        yield from self._of_log()
-        yield from _of_looks(self._meter.looks)
-        lost = {(entity,): number for entity, number in self._meter.lost.copy().items()}
-        yield _counter("mem_overwrites_lost", "Revisions that another program took back.", ("entity",), lost.items())
-
-    def _of_log(self) -> Iterator[Metric]:
-        log = self._meter.log
-        counted = log.counts.copy()
-        # What has a series of 0 from its first write on is seen to rise with its first conflict.
-        entities = {entity for entity, _, _ in counted.writes} | {OTHER}
-        conflicts = {(entity, reason): counted.conflicts[entity, reason] for entity in entities for reason in CONFLICTS}
-        branches = {(entity,): counted.branches[entity] for entity in entities}
-        prevented = {(entity,): counted.prevented[entity] for entity in entities}
-        by_reason = ("entity", "reason")
-        yield _counter(
-            "mem_write", "Attempts to write, by how they ended.", ("entity", "agent", "outcome"), counted.writes.items()
-        )
-        yield _counter(
-            "mem_conflict", "Writes that met another writer, refused or let pass.", by_reason, conflicts.items()
-        )
-        yield _counter("mem_refused", "Writes that were refused, by code.", by_reason, counted.refused.items())
-        yield _counter("mem_branch", "Writes kept as a branch beside the head.", ("entity",), branches.items())
-        said = "Writes on an older text that overwrote nothing."
-        yield _counter("mem_overwrites_prevented", said, ("entity",), prevented.items())
-        yield HistogramMetricFamily(
-            "mem_write_latency_seconds",
-            "How long attempts to write took.",
-            buckets=list(zip((*map(str, BOUNDS), "+Inf"), accumulate(counted.groups), strict=True)),
-            sum_value=counted.seconds,
-        )
-        yield GaugeMetricFamily(
-            "mem_audit_readable", "1 if the audit log was read to its end.", value=int(self._meter.readable)
-        )
-        yield CounterMetricFamily(
-            "mem_audit_damaged_lines", "Lines of the audit log that cannot be read.", value=log.damaged
-        )
-        yield CounterMetricFamily(
-            "mem_audit_unlogged",
-            "Writes of this server that have no line in the audit log.",
-            value=self._meter.workspace.unlogged.total(),
-        )
-
-
-def _counter(
-    name: str, said: str, labels: tuple[str, ...], numbers: Iterable[tuple[tuple[str, ...], int]]
-) -> CounterMetricFamily:
+def _counter(name: str, said: str, labels: tuple[str, ...], numbers: Mapping[Any, int]) -> CounterMetricFamily:
     """A family with a series for each of ``numbers``, by the values of its labels."""
     family = CounterMetricFamily(name, said, labels=labels)
-    for values, number in sorted(numbers):
+    for values, number in sorted(numbers.items()):
         family.add_metric(values, number)
     return family
 
 
-def _of_looks(looks: Looks) -> Iterator[Metric]:
-    survey = looks.survey
+def _of_log(meter: Meter) -> Iterator[Metric]:
+    log = meter.log
+    counted = log.counts.copy()
+    # What has a series of 0 from its first write on is seen to rise with its first conflict.
+    entities = {entity for entity, _, _ in counted.writes} | {OTHER}
+    conflicts = {(entity, reason): counted.conflicts[entity, reason] for entity in entities for reason in CONFLICTS}
+    said = "Attempts to write, by how they ended."
+    yield _counter("mem_write", said, ("entity", "agent", "outcome"), counted.writes)
+    yield _counter("mem_conflict", "Writes that met another writer, refused or let pass.", _BY_REASON, conflicts)
+    yield _counter("mem_refused", "Writes that were refused, by code.", _BY_REASON, counted.refused)
+    branches = {(entity,): counted.branches[entity] for entity in entities}
+    yield _counter("mem_branch", "Writes kept as a branch beside the head.", ("entity",), branches)
+    prevented = {(entity,): counted.prevented[entity] for entity in entities}
+    said = "Writes on an older text that overwrote nothing."
+    yield _counter("mem_overwrites_prevented", said, ("entity",), prevented)
+    yield HistogramMetricFamily(
+        "mem_write_latency_seconds",
+        "How long attempts to write took.",
+        buckets=list(zip((*map(str, BOUNDS), "+Inf"), accumulate(counted.groups), strict=True)),
+        sum_value=counted.seconds,
+    )
+    said = "1 if the audit log was read to its end."
+    yield GaugeMetricFamily("mem_audit_readable", said, value=int(meter.readable))
+    said = "Lines of the audit log that cannot be read."
+    yield CounterMetricFamily("mem_audit_damaged_lines", said, value=log.damaged)
+    said = "Writes of this server that have no line in the audit log."
+    yield CounterMetricFamily("mem_audit_unlogged", said, value=meter.workspace.unlogged.total())
+
+
+_BY_REASON = ("entity", "reason")
+
+
+def _of_looks(meter: Meter) -> Iterator[Metric]:
+    survey = meter.survey
     if survey is not None:
         for name, what, field in _GAUGES:
             family = GaugeMetricFamily(name, what, labels=("entity",))
@@ -153,14 +131,11 @@ def _of_looks(looks: Looks) -> Iterator[Metric]:
             "mem_survey_timestamp_seconds", "When the last survey was begun.", value=survey.begun.timestamp()
         )
         yield GaugeMetricFamily("mem_survey_duration_seconds", "How long it took.", value=survey.seconds)
-    yield GaugeMetricFamily("mem_survey_failed", "1 if the root could not be surveyed.", value=int(looks.failed))
-    if looks.damaged is not None and looks.verified is not None:
-        yield GaugeMetricFamily(
-            "mem_journal_damage", "Damages that the stores found in their histories.", value=looks.damaged
-        )
-        yield GaugeMetricFamily(
-            "mem_verify_timestamp_seconds", "When the histories were looked over last.", value=looks.verified
-        )
+    yield GaugeMetricFamily("mem_survey_failed", "1 if the root could not be surveyed.", value=int(meter.failed))
+    if meter.damages is not None:
+        found, when = meter.damages
+        yield GaugeMetricFamily("mem_journal_damage", "Damages that the stores found in their histories.", value=found)
+        yield GaugeMetricFamily("mem_verify_timestamp_seconds", "When the histories were looked over last.", value=when)
 
 
 _GAUGES = (
@@ -180,24 +155,12 @@ _GAUGES = (
 # --- what is known ---------------------------------------------------------------------------------------------------
 
 
-class Looks(NamedTuple):
-    """What the surveys found.
-
-    ``damaged`` is the number of damages in the histories, and ``verified`` when it was found out, by the clock of the
-    world; both are ``None`` before the first look. ``failed``: the last survey came to nothing, and what is here is
-    from the one before.
-    """
-
-    survey: Survey | None = None
-    damaged: int | None = None
-    verified: float | None = None
-    failed: bool = False
-
-
-class Meter:
+class Meter(Collector):
     """What is known of a root, brought up to date when a caller asks. For several threads; close it in the end.
 
-    ``readable``: the audit log could be read to its end at the last ``catch_up``.
+    ``readable``: the audit log could be read to its end at the last ``catch_up``. ``survey`` is the last one that was
+    made, and ``failed`` says that the next one came to nothing. ``damages`` are the number of those in the histories,
+    and when they were counted. Both are ``None`` before the first look.
     """
 
     survey_every = 30.0
@@ -213,14 +176,22 @@ class Meter:
         """Nothing is read yet."""
         self.workspace = workspace
         self.log = LogCounts(workspace)
-        self.looks = Looks()
-        self.readable = False
+        self.survey: Survey | None = None
+        self.damages: tuple[int, float] | None = None
+        self.failed = self.readable = False
         self.lost: Counter[str] = Counter()
         """By entity, the revisions that external changes took back since the first survey."""
         self._counted_to: dict[str, int] = {}
         self._lock = threading.Lock()
         self._looking: threading.Thread | None = None
         self._next_survey = self._next_verify = time.monotonic()
+
+    def collect(self) -> Iterator[Metric]:
+        """What is known, as families of metrics, in the order of docs/metrics.md."""
+        yield from _of_log(self)
+        yield from _of_looks(self)
+        lost = {(entity,): number for entity, number in self.lost.copy().items()}
+        yield _counter("mem_overwrites_lost", "Revisions that another program took back.", ("entity",), lost)
 
     def catch_up(self) -> None:
         """Count what is new in the audit log, and have a survey made if it is time for one."""
@@ -250,25 +221,23 @@ class Meter:
     def _look(self) -> None:
         begun = time.monotonic()
         try:
-            self.looks = self.looks._replace(survey=survey(self.workspace), failed=False)
-            self._count_lost()
+            self.survey, self.failed = survey(self.workspace), False
+            self._count_lost(self.survey)
             if begun >= self._next_verify:
-                found, now = damages(self.workspace), time.time()
-                self.looks = self.looks._replace(damaged=found, verified=now)
+                self.damages = damages(self.workspace), time.time()
                 self._next_verify = self._next(begun, self.verify_every)
         except CatmemError as error:
-            self.looks = self.looks._replace(failed=True)
+            self.failed = True
             LOG.warning("the root cannot be surveyed: %s", ascii(str(error)))
         except Exception:
-            self.looks = self.looks._replace(failed=True)
+            self.failed = True
             LOG.exception("the root cannot be surveyed")
         finally:
             self._next_survey = self._next(begun, self.survey_every)
 
-    def _count_lost(self) -> None:
+    def _count_lost(self, survey: Survey) -> None:
         with self.workspace.anew() as now:
-            for standing in self.looks.survey.standings if self.looks.survey else ():
-                entity = standing.entity
+            for entity in (each.entity for each in survey.standings):
                 lost, self._counted_to[entity] = lost_overwrites(now, entity, self._counted_to.get(entity))
                 self.lost[entity] += lost
 

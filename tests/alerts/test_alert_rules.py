@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from catmem.server import monitoring
-from catmem.server.metrics import Families, Meter
+from catmem.server.metrics import Meter
 from tests.unit.audit.audited import make_audited
 
 pytestmark = pytest.mark.torture
@@ -74,7 +74,7 @@ def test_rules_ask_for_metrics_and_labels_that_there_are(tmp_path):
     meter.catch_up()
     meter.workspace.add("neo", "one", category="work")
     meter.catch_up()
-    samples = [sample for family in Families(meter).collect() for sample in family.samples]
+    samples = [sample for family in meter.collect() for sample in family.samples]
     meter.close()
     text = "\n".join(rule["expr"] for rule in ALERTS)
     asked = set(re.findall(r"\bmem_[a-z_]+", text))

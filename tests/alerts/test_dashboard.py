@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from catmem.errors import CatmemError
-from catmem.server.metrics import Families, Meter
+from catmem.server.metrics import Meter
 from catmem.server.monitoring import DASHBOARD
 from tests.alerts.test_alert_rules import PROMTOOL, promtool
 from tests.unit.audit.audited import make_audited
@@ -29,7 +29,7 @@ def labels(tmp_path_factory):
     with pytest.raises(CatmemError):
         meter.workspace.add("neo", "two", category="work", expected=0)
     meter.catch_up()
-    samples = [sample for family in Families(meter).collect() for sample in family.samples]
+    samples = [sample for family in meter.collect() for sample in family.samples]
     meter.close()
     meter.workspace.store.close()
     return {sample.name: set(sample.labels) | OF_THE_SCRAPE for sample in samples}

@@ -6,6 +6,7 @@ a ``ToolError``, which the model reads.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 from catmem import clock
 from catmem.config.access import Rights, visible
+from catmem.config.json_schema import faults_by, shown
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, DriftError, EditError, NoMatchError
 from catmem.names import TARGETS
@@ -36,7 +38,7 @@ from catmem.proposals.proposal import disclosed_all
 from catmem.staleness.freshness import advice, freshness
 from catmem.workspace.root import discreet
 from catmem.writing.drift_guard import ToolSession, words_of_entry
-from catmem.writing.request import Operation, refuse_untaken
+from catmem.writing.request import Operation
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
@@ -68,14 +70,17 @@ _MOST_SHOWN = 60_000
 _WIDTH = 6
 _PATIENCE = 3
 _STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
-_TAKES: dict[str, dict[str, type]] = {
-    "view": {"path": str, "view_range": list},
-    "create": {"path": str, "file_text": str},
-    "str_replace": {"path": str, "old_str": str, "new_str": str},
-    "insert": {"path": str, "insert_line": int, "insert_text": str},
-    "delete": {"path": str},
-    "rename": {"old_path": str, "new_path": str},
+_TEXT = {"type": "string", "maxLength": _MOST_TEXT}
+_LINES = {"type": ["array", "null"], "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
+_COMMANDS: dict[str, dict[str, Any]] = {
+    "view": {"path": _TEXT, "view_range": _LINES},
+    "create": {"path": _TEXT, "file_text": _TEXT},
+    "str_replace": {"path": _TEXT, "old_str": _TEXT, "new_str": _TEXT},
+    "insert": {"path": _TEXT, "insert_line": {"type": "integer"}, "insert_text": _TEXT},
+    "delete": {"path": _TEXT},
+    "rename": {"old_path": _TEXT, "new_path": _TEXT},
 }
+"""The commands, each with what it takes, as JSON Schemas."""
 
 
 class CatmemMemoryTool(BetaAbstractMemoryTool):
@@ -107,112 +112,103 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         """Do what a model asks, whose words may be anything."""
         with self._as_tool_errors():
             _check(input)
-        return super().call(input)
+            return super().call(input)
 
     def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
         """List a folder, or show a file with line numbers."""
-        with self._as_tool_errors():
-            if command.path == PROPOSALS:
-                return self._proposals()
-            place = self._place(command.path)
-            if not place.category and command.view_range is not None:
-                raise _bad("a folder has no lines, so view takes no view_range here")
-            if not place.category:
-                return self._listed(place)
-            return self._shown(place, self._file(place), command.view_range)
+        if command.path == PROPOSALS:
+            return self._proposals()
+        place = self._place(command.path)
+        if not place.category and command.view_range is not None:
+            raise _bad("a folder has no lines, so view takes no view_range here")
+        if not place.category:
+            return self._listed(place)
+        return self._shown(place, self._file(place), command.view_range)
 
     def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
         """Add the entries of a text to a category in which the profile sees none yet."""
-        with self._as_tool_errors():
-            place = self._file_place(command.path)
-            file, digest = self._now(place)
-            if file.entries:
-                raise bad_arguments(
-                    f"{place.path} already exists", "Change it with str_replace, or add to it with insert."
-                )
-            entries = entries_of(command.file_text)
-            if not entries:
-                raise EditError("there is no text to store", code="empty", hint="Give the file some text.")
-            new = [entry for entry in entries if (*place[:2], entry.text) not in self._put_away]
-            if new and (waiting := self._write(place, list(additions(file.category, new)), digest)):
-                return waiting
-            if self._file(place).entries:
-                return self._warned(f"File created successfully at: {place.path}", place)
-            self._put_away |= {(*place[:2], entry.text) for entry in new}
-            done = "Stored" if new else "That was stored before, and not again,"
-            said = f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
-            return self._warned(said, place)
+        place = self._file_place(command.path)
+        file, digest = self._now(place)
+        if file.entries:
+            raise bad_arguments(f"{place.path} already exists", "Change it with str_replace, or add to it with insert.")
+        entries = entries_of(command.file_text)
+        if not entries:
+            raise EditError("there is no text to store", code="empty", hint="Give the file some text.")
+        new = [entry for entry in entries if (*place[:2], entry.text) not in self._put_away]
+        if new and (waiting := self._write(place, list(additions(file.category, new)), digest)):
+            return waiting
+        if self._file(place).entries:
+            return self._warned(f"File created successfully at: {place.path}", place)
+        self._put_away |= {(*place[:2], entry.text) for entry in new}
+        done = "Stored" if new else "That was stored before, and not again,"
+        said = f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
+        return self._warned(said, place)
 
     def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that the file holds once."""
-        with self._as_tool_errors():
-            place = self._file_place(command.path)
-            file, digest = self._existing(place)
-            count = file.text.count(command.old_str) if command.old_str else 0
-            if count != 1:
-                raise NoMatchError(
-                    f"old_str stands in {place.path} {count} times, so nothing was replaced",
-                    hint="Give a text that stands there exactly once; view the file to see what it says.",
-                )
-            start = file.text.index(command.old_str)
-            refuse_part_of_withheld(file, start, start + len(command.old_str))
-            before = block_before(file, start)
-            new_text = file.text.replace(command.old_str, command.new_str)
-            waiting = self._change(place, operations_for(file, new_text, block_of=before), digest)
-            return waiting or f"The memory file has been edited. {self._after(place)}"
+        place = self._file_place(command.path)
+        file, digest = self._existing(place)
+        count = file.text.count(command.old_str) if command.old_str else 0
+        if count != 1:
+            raise NoMatchError(
+                f"old_str stands in {place.path} {count} times, so nothing was replaced",
+                hint="Give a text that stands there exactly once; view the file to see what it says.",
+            )
+        start = file.text.index(command.old_str)
+        refuse_part_of_withheld(file, start, start + len(command.old_str))
+        before = block_before(file, start)
+        new_text = file.text.replace(command.old_str, command.new_str)
+        waiting = self._change(place, operations_for(file, new_text, block_of=before), digest)
+        return waiting or f"The memory file has been edited. {self._after(place)}"
 
     def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines behind a line of the file as it was last shown.
 
         Between two lines of one entry they edit it; everywhere else they are entries of their own.
         """
-        with self._as_tool_errors():
-            place = self._file_place(command.path)
-            file, digest = self._existing(place)
-            if self._viewed.get(place[:2], file.text) != file.text:
-                raise bad_arguments(
-                    f"{place.path} was changed since you viewed it, so its lines are others now", "View it again."
-                )
-            lines = file.text.split("\n")[:-1] if file.text.endswith("\n") else file.text.split("\n")
-            if not 0 <= command.insert_line <= len(lines):
-                raise bad_arguments(
-                    f"there is no line {command.insert_line} in {place.path}", f"insert_line is 0 to {len(lines)}."
-                )
-            if entry_across(file, command.insert_line) is None:
-                operations = list(additions(file.category, entries_of(command.insert_text)))
-            else:
-                lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
-                operations = operations_for(file, "\n".join(lines) + "\n")
-            waiting = self._change(place, operations, digest)
-            return waiting or f"The file {place.path} has been edited. {self._after(place)}"
+        place = self._file_place(command.path)
+        file, digest = self._existing(place)
+        if self._viewed.get(place[:2], file.text) != file.text:
+            raise bad_arguments(
+                f"{place.path} was changed since you viewed it, so its lines are others now", "View it again."
+            )
+        lines = file.text.split("\n")[:-1] if file.text.endswith("\n") else file.text.split("\n")
+        if not 0 <= command.insert_line <= len(lines):
+            raise bad_arguments(
+                f"there is no line {command.insert_line} in {place.path}", f"insert_line is 0 to {len(lines)}."
+            )
+        if entry_across(file, command.insert_line) is None:
+            operations = list(additions(file.category, entries_of(command.insert_text)))
+        else:
+            lines.insert(command.insert_line, command.insert_text.rstrip("\n"))
+            operations = operations_for(file, "\n".join(lines) + "\n")
+        waiting = self._change(place, operations, digest)
+        return waiting or f"The file {place.path} has been edited. {self._after(place)}"
 
     def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
         """Remove all entries of a category that the profile sees."""
-        with self._as_tool_errors():
-            place = self._file_place(command.path)
-            file, digest = self._existing(place)
-            removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
-            waiting = self._write(place, removals, digest)
-            return waiting or self._warned(f"Successfully deleted {place.path}", place)
+        place = self._file_place(command.path)
+        file, digest = self._existing(place)
+        removals = [Operation("remove", old_text=entry.id, category=file.category) for entry in file.entries]
+        waiting = self._write(place, removals, digest)
+        return waiting or self._warned(f"Successfully deleted {place.path}", place)
 
     def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
         """Move all entries of a category that the profile sees into another category of the same target."""
-        with self._as_tool_errors():
-            old, new = self._file_place(command.old_path), self._file_place(command.new_path)
-            if old.target != new.target:
-                raise bad_arguments(
-                    f"{old.path} cannot be moved to {new.path}: user and memory are two files",
-                    "Create the facts there, and delete them here.",
-                )
-            file, digest = self._existing(old)
-            if self._file(new).entries:
-                raise bad_arguments(f"{new.path} already exists", "Choose another name.")
-            moves = [
-                Operation("move", old_text=entry.id, category=file.category, to_category=new.name)
-                for entry in file.entries
-            ]
-            waiting = self._write(old, moves, digest)
-            return waiting or self._warned(f"Successfully renamed {old.path} to {new.path}", old)
+        old, new = self._file_place(command.old_path), self._file_place(command.new_path)
+        if old.target != new.target:
+            raise bad_arguments(
+                f"{old.path} cannot be moved to {new.path}: user and memory are two files",
+                "Create the facts there, and delete them here.",
+            )
+        file, digest = self._existing(old)
+        if self._file(new).entries:
+            raise bad_arguments(f"{new.path} already exists", "Choose another name.")
+        moves = [
+            Operation("move", old_text=entry.id, category=file.category, to_category=new.name) for entry in file.entries
+        ]
+        waiting = self._write(old, moves, digest)
+        return waiting or self._warned(f"Successfully renamed {old.path} to {new.path}", old)
 
     def clear_all_memory(self) -> str:
         """Refused: memory is shared, and nothing takes all of it away at once."""
@@ -368,29 +364,22 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
 def _check(given: object) -> None:
     """Raise ``EditError`` (``bad_arguments``) for what is no command; the package takes anything for one."""
-    if not isinstance(given, dict):
-        raise _bad("the input must be an object")
-    takes = _TAKES.get(str(given.get("command")))
+    command = given.get("command") if isinstance(given, dict) else None
+    takes = _COMMANDS.get(command) if isinstance(command, str) else None
     if takes is None:
-        raise _bad(f"there is no command {str(given.get('command'))[:80]!r}")
-    refuse_untaken(given["command"], given, ("command", *takes), "bad_arguments")
-    for name, kind in takes.items():
-        value = given.get(name)
-        if kind is list:
-            continue
-        if not isinstance(value, kind) or isinstance(value, bool):
-            raise _bad(f"{given['command']} needs {name}, {'a number' if kind is int else 'a text'}")
-        if isinstance(value, str) and len(value) > _MOST_TEXT:
-            raise _bad(f"{name} has {len(value):,} characters, over the limit of {_MOST_TEXT:,}")
-    lines = given.get("view_range")
-    if lines is not None and not (
-        isinstance(lines, list) and len(lines) == len(("first", "last")) and all(type(each) is int for each in lines)
-    ):
-        raise _bad("view_range must be two numbers")
+        raise _bad(f"there is no command {shown(command)}")
+    form = {
+        "type": "object",
+        "properties": {"command": {}, **takes},
+        "required": [name for name in takes if name != "view_range"],
+        "additionalProperties": False,
+    }
+    for key, message, _ in faults_by(json.dumps(form), given):
+        raise _bad(f"{command}: {' '.join(map(str, key))} {message}" if key else f"{command}: {message}")
 
 
 def _bad(message: str) -> EditError:
-    commands = ", ".join(_TAKES)
+    commands = ", ".join(_COMMANDS)
     return EditError(message, code="bad_arguments", hint=f"The commands are {commands}.")
 
 

@@ -12,8 +12,8 @@ from catmem.merging.decisions import Answer, Ask, Disagreement, in_words
 from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.version import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field
-from catmem.plugins.page.formats import diff_of
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
+from catmem.plugins.page.rendering import diff_of
 from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm
 from catmem.seeding.slices import conflict_id
 from catmem.text import counted, plural

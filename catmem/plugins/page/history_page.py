@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from catmem.digest import bytes_digest
-from catmem.plugins.page.formats import beginning, diff_of, text_of
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.recent_changes import record_of
+from catmem.plugins.page.rendering import beginning, diff_of, text_of
 from catmem.plugins.page.writing import Redirect, SentForm, done
 from catmem.store.contract import Revision, unknown_revision
 from catmem.workspace.changed_entries import words_of

@@ -21,9 +21,8 @@ from catmem.envelopes.tokens import Caller, caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.model.document import Entry
 from catmem.names import TARGETS
-from catmem.plugins.page.formats import DID, own_address, with_query
 from catmem.plugins.page.recent_changes import recent_changes
-from catmem.plugins.page.rendering import rendered, theme_of
+from catmem.plugins.page.rendering import DID, own_address, rendered, theme_of, with_query
 from catmem.server.guard import in_thread
 from catmem.server.requests import OF_THE_BODY, bad_parameter, form_of, read_values
 from catmem.workspace.history import entity_of

@@ -17,8 +17,8 @@ from catmem.errors import CatmemError
 from catmem.model.document import Document, Entry
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.plugins.page.entries_page import EntryDraft, choices
-from catmem.plugins.page.formats import bar_of, paged, title_of
 from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.plugins.page.rendering import bar_of, paged, title_of
 from catmem.prompt.prompt import Manifest, build_prompt
 from catmem.seeding.lockfile import copies_in
 from catmem.staleness.freshness import dated_ahead

@@ -15,8 +15,8 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.names import category_name
 from catmem.plugins.page.entries_page import in_field
-from catmem.plugins.page.formats import Paged, paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.plugins.page.rendering import Paged, paged, reference, with_query
 from catmem.plugins.page.writing import TICK, Redirect, SentForm, nothing_ticked, refuse_partly
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal, proposal, proposals

@@ -9,21 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from catmem.errors import CatmemError
-from catmem.plugins.page.formats import beginning
+from catmem.plugins.page.rendering import beginning, proposal_of
 from catmem.plugins.sorting.proposals import ACTIONS
-from catmem.store.contract import DECISION, PROPOSAL, Revision
+from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import did, words_of
 from catmem.workspace.formatting import unread_of
 from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
 from catmem.workspace.workspace import Workspace
-
-
-def proposal_of(revision: Revision) -> str | None:
-    """The id of the proposal that a revision is, or that it ended."""
-    note = revision.note
-    found = note[DECISION]["proposal"] if DECISION in note else note.get(PROPOSAL, {}).get("id")
-    return None if found is None else str(found)
 
 
 def can_be_undone(revision: Revision) -> bool:

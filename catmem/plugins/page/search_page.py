@@ -14,8 +14,8 @@ from catmem.linting.diagnostic import SEVERITIES, Diagnostic
 from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
 from catmem.model.document import Entry
-from catmem.plugins.page.formats import paged, reference, with_query
 from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.plugins.page.rendering import paged, reference, with_query
 from catmem.search.index import Snippet
 from catmem.search.search import Searched, search_everywhere
 from catmem.search.search import search as search_one

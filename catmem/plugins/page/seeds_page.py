@@ -11,8 +11,8 @@ from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest
 from catmem.errors import RequestError, UnknownNameError
 from catmem.names import FILE_NAMES
-from catmem.plugins.page.formats import DIFF_LINES, diff_of
 from catmem.plugins.page.page_view import Page, PageRequest
+from catmem.plugins.page.rendering import DIFF_LINES, diff_of
 from catmem.plugins.page.writing import Redirect, SentForm, bad_form, refuse_partly
 from catmem.seeding.applying import file_is_due
 from catmem.seeding.plan import SeedPlan, seed_order

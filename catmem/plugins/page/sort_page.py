@@ -17,8 +17,8 @@ from catmem.errors import CatmemError
 from catmem.model.document import Document
 from catmem.names import DROP, SECRET, SPLIT, STAYS
 from catmem.plugins.page.entries_page import EntryDraft, choices, seen_document
-from catmem.plugins.page.formats import paged, with_query
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
+from catmem.plugins.page.rendering import paged, with_query
 from catmem.plugins.page.writing import Redirect, SentForm, bad_form, nothing_ticked, refuse_partly
 from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL, SortLine, list_tidy
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of

@@ -32,7 +32,6 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.model.document import Document
-from catmem.plugins.page.formats import Diff, diff_of, own_address, text_of, with_query
 from catmem.plugins.page.page_view import (
     OWN_REFERRER,
     Page,
@@ -48,6 +47,7 @@ from catmem.plugins.page.page_view import (
     visit_of,
 )
 from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO, record_of
+from catmem.plugins.page.rendering import Diff, diff_of, own_address, text_of, with_query
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.requests import refuse_other_type, refuse_query, unforeseen
 from catmem.staleness.lineage import entry_in

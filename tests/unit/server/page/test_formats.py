@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.plugins.page import formats
+from catmem.plugins.page import rendering
 
 
 def told(diff):
@@ -20,7 +20,7 @@ def marked(diff):
 
 
 def test_lines_have_their_numbers_on_both_sides():
-    diff = formats.diff_of("a\nb\nc\n", "a\nx\ny\nc\n")
+    diff = rendering.diff_of("a\nb\nc\n", "a\nx\ny\nc\n")
     assert told(diff) == [
         ("same", 1, 1, "a"),
         ("old", 2, None, "b"),
@@ -34,7 +34,7 @@ def test_lines_have_their_numbers_on_both_sides():
 def test_what_is_left_out_between_changes_is_a_gap():
     lines = [f"{number}\n" for number in range(30)]
     changed = ["first\n", *lines[1:20], "later\n", *lines[21:]]
-    kinds = [line.kind for line in formats.diff_of("".join(lines), "".join(changed)).lines]
+    kinds = [line.kind for line in rendering.diff_of("".join(lines), "".join(changed)).lines]
     assert kinds == ["old", "new", *["same"] * 3, "gap", *["same"] * 3, "old", "new", *["same"] * 3]
 
 
@@ -49,7 +49,7 @@ def test_what_is_left_out_between_changes_is_a_gap():
     ],
 )
 def test_the_words_that_changed_are_marked_where_a_line_is_still_the_same_line(old, new, words):
-    assert marked(formats.diff_of(f"{old}\n", f"{new}\n")) == words
+    assert marked(rendering.diff_of(f"{old}\n", f"{new}\n")) == words
 
 
 @pytest.mark.parametrize(
@@ -57,11 +57,11 @@ def test_the_words_that_changed_are_marked_where_a_line_is_still_the_same_line(o
     [("a\n", "a\r\n", r"a\r"), ("a", "a\n", "a (no newline at the end)"), ("", "a\u202eb\n", r"a\u202eb"), ("", "a\x85b\x0cc\n", r"a\x85b\x0cc")],
 )  # fmt: skip
 def test_a_difference_that_does_not_show_is_written_out(old, new, said):
-    assert said in [text for *_, text in told(formats.diff_of(old, new))]
+    assert said in [text for *_, text in told(rendering.diff_of(old, new))]
 
 
 def test_a_long_diff_is_cut_and_says_by_how_much():
-    diff = formats.diff_of("", "x\n" * 1_000, most=10)
+    diff = rendering.diff_of("", "x\n" * 1_000, most=10)
     assert (len(diff.lines), diff.hidden, diff.added) == (10, 990, 1_000)
 
 
@@ -71,19 +71,19 @@ LINES = st.lists(st.text("ab .\u202e\r", max_size=6), max_size=8)
 @given(LINES, LINES)
 def test_each_side_of_a_diff_can_be_read_from_it(before, after):
     old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
-    lines = formats.diff_of(old, new).lines
+    lines = rendering.diff_of(old, new).lines
     if any(line.kind == "gap" for line in lines):
         return
     for kind, text in (("new", old), ("old", new)):
-        side = [words for each, _, _, words in told(formats.Diff(lines, 0, 0, 0)) if each not in {kind, "gap"}]
-        assert side == [] or formats.printable(text.replace("\r\n", "\\r\n")).split("\n")[: len(side)] == side  # type: ignore[attr-defined]
+        side = [words for each, _, _, words in told(rendering.Diff(lines, 0, 0, 0)) if each not in {kind, "gap"}]
+        assert side == [] or rendering.printable(text.replace("\r\n", "\\r\n")).split("\n")[: len(side)] == side  # type: ignore[attr-defined]
 
 
 def test_days_and_moments_look_the_same_everywhere():
-    assert formats.day(date(2026, 11, 2)) == "2 Nov 2026"
-    assert formats.day(None) == ""
-    assert formats.moment("2026-11-21T09:05:00.123456Z") == "21 Nov 2026, 09:05 UTC"
-    assert formats.moment("whenever") == "whenever"
+    assert rendering.day(date(2026, 11, 2)) == "2 Nov 2026"
+    assert rendering.day(None) == ""
+    assert rendering.moment("2026-11-21T09:05:00.123456Z") == "21 Nov 2026, 09:05 UTC"
+    assert rendering.moment("whenever") == "whenever"
 
 
 _LINKS = f"[a]: b{'c' * 300}\n\n" + "[a]" * 1_200
@@ -93,7 +93,7 @@ _LINKS = f"[a]: b{'c' * 300}\n\n" + "[a]" * 1_200
     "text", [_LINKS, '"' * 4_000, "> a\n\n" * 800, ">" * 4_000, "*a* " * 1_000, "\U000e0001" * 4_000]
 )
 def test_no_body_becomes_far_longer_than_it_is(text):
-    assert len(text) <= len(formats.body_html(text)) < 61_000
+    assert len(text) <= len(rendering.body_html(text)) < 61_000
 
 
 @pytest.mark.parametrize(
@@ -106,11 +106,11 @@ def test_no_body_becomes_far_longer_than_it_is(text):
     ],
 )
 def test_usual_markdown_is_never_too_long(text):
-    assert "<pre>" not in formats.body_html(text * 40)
+    assert "<pre>" not in rendering.body_html(text * 40)
 
 
 def test_a_body_that_would_become_far_longer_is_plain_text():
-    assert formats.body_html(_LINKS).startswith("<pre>[a]: bccc")
+    assert rendering.body_html(_LINKS).startswith("<pre>[a]: bccc")
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,6 @@ def test_a_body_that_would_become_far_longer_is_plain_text():
     ids=["another word", "more", "less", "too much of it", "too long"],
 )
 def test_the_words_of_a_text_that_an_older_one_has_not(text, old, new_words):
-    parts = formats.changed_from(text, old)
+    parts = rendering.changed_from(text, old)
     assert [part for part, changed in parts if changed] == new_words
     assert "".join(part for part, _ in parts) == (text if new_words else "")

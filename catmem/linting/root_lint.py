@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from operator import attrgetter
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from catmem import clock
 from catmem.config.config import CONFIG_NAME, Config, find_root, load_config
@@ -33,6 +33,9 @@ from catmem.store.files.retention import copies_in
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import backend_of, entity_name, open_store
 from catmem.workspace.upkeep import look_over
+
+if TYPE_CHECKING:  # a lint that fixes nothing needs none of it
+    from catmem.workspace.change_plan import FileChange
 
 _YAML = (".yaml", ".yml")
 _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
@@ -422,21 +425,27 @@ class Linter:
             unsafe=unsafe,
         )
 
-    def write(self, name: str, old: str, new: str) -> None:
-        """Write a memory file's fixed text: through the store where the file is in one, else in its place.
-
-        Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is no longer ``old``, ``StoreError`` and
-        ``UnreadableError``; the file is then as it was.
-        """
-        from catmem.workspace.change_plan import FileChange, write_file
-        from catmem.workspace.root import Root
+    def planned(self, name: str, new: str) -> FileChange:
+        """The fixed text of a memory file as a change of it."""
+        from catmem.workspace.change_plan import FileChange
 
         source = self._sources[name]
         if not isinstance(source, LintSource):
             raise TypeError(f"{name} is no memory file")
         entity = source.entity or (source.owner and f"{source.owner}/{source.target}")
-        workspace = Root(self.root.config, self._database()) if entity else Root(self.root.config)
-        write_file(workspace, FileChange(source.path, entity, old.encode(), new.encode()), Change(op="lint"))
+        return FileChange(source.path, entity or None, (self.text(name) or "").encode(), new.encode())
+
+    def write(self, change: FileChange) -> FileChange:
+        """Write a fixed text: through the store where the file is in one, else in its place.
+
+        Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is another one by now, ``StoreError`` and
+        ``UnreadableError``; the file is then as it was.
+        """
+        from catmem.workspace.change_plan import write_file
+        from catmem.workspace.root import Root
+
+        workspace = Root(self.root.config, self._database()) if change.entity else Root(self.root.config)
+        return write_file(workspace, change, Change(op="lint"))
 
 
 # --- stores ----------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, family, operation
 from catmem.registry import Plugin
 from catmem.text import counted
+from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.copying import StoredEntity
 from catmem.workspace.upkeep import DoctorReport
 
@@ -30,13 +31,11 @@ def _codes(values: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FixesMade:
-    """What fixes made of files: the new texts by name, how many findings they end, and what could not be written."""
+    """What fixes make of files, how many findings they end, and the rules whose fixes undo each other, by file."""
 
-    linter: "Linter"
-    texts: Mapping[str, str]
+    plan: ChangePlan
     applied: int
     fighting: Mapping[str, Sequence[str]]
-    failed: Sequence[CatmemError] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +116,9 @@ def lint(
     linter, fixed, status = Linter.open(root or ".", search=root is None, **chosen), None, 0
     if fix or diff:
         fixed = _fixed(linter, unsafe=unsafe_fixes, writes=not diff)
-        status = max([int(bool(fixed.fighting)), *(error.exit_status for error in fixed.failed)])
+        status = max(int(bool(fixed.fighting)), fixed.plan.exit_status)
         if diff:
-            return Outcome(fixed, STREAMED, status=max(status, int(bool(fixed.texts)), 2 * bool(linter.errors)))
+            return Outcome(fixed, STREAMED, status=max(status, int(fixed.plan.changes), 2 * bool(linter.errors)))
         linter = Linter.open(root or ".", search=root is None, **chosen)
     found = linter.run()
     if not paths and not found.files:
@@ -142,14 +141,11 @@ def lint(
 
 def _fixed(linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
     """What fixes make of the files, which are written if that is wanted."""
+    from catmem.workspace.change_plan import apply
+
     fixed = linter.fix(unsafe=unsafe)
-    failed: list[CatmemError] = []
-    for name, text in fixed.texts.items() if writes else ():
-        try:
-            linter.write(name, linter.text(name) or "", text)
-        except CatmemError as error:
-            failed.append(error)
-    return FixesMade(linter, fixed.texts, len(fixed.applied), fixed.fighting, failed)
+    plan = ChangePlan(tuple(linter.planned(name, text) for name, text in fixed.texts.items()))
+    return FixesMade(apply(plan, linter.write) if writes else plan, len(fixed.applied), fixed.fighting)
 
 
 @operation("rule", rooted=False, examples=("catmem rule", "catmem rule CM203"))

@@ -2,7 +2,8 @@
 
 ::
 
-    fmt, migrate, sort, seed, import --snapshot, fsck --repair ── ChangePlan ── shown, or ── apply ──> ChangePlan, done
+    fmt, migrate, sort, lint --fix, seed, import --snapshot, fsck --repair
+            └── ChangePlan ── shown, or ── apply ──> ChangePlan, done
 
 A change that is refused leaves its file as it was, and does not stop the others.
 """

@@ -43,13 +43,12 @@ def _fixed(value: FixesMade, call: Call) -> None:
     if call.values["diff"]:
         from catmem.linting.renderers import mask_both
 
-        for name, text in value.texts.items():
-            shown = shown_path(value.linter.root.path(name))
-            emit(text_diff(*mask_both(value.linter.text(name) or "", text), f"a/{shown}", f"b/{shown}"))
+        for each in value.plan.files:
+            emit(text_diff(*mask_both(each.before, each.after), f"a/{each.name}", f"b/{each.name}"))
         return
-    print_unreadable(value.failed)
+    print_unreadable(value.plan.errors)
     if value.applied:
-        written = len(value.texts) - len(value.failed)
+        written = len(value.plan.files)
         say(f"fixed {value.applied} {plural(value.applied, 'finding')} in {written} {plural(written, 'file')}")
 
 

@@ -217,7 +217,7 @@ def test_the_rounds_of_a_fix_look_at_changed_files_alone(root, looked_at):
 
 def test_a_file_of_a_profile_is_written_through_the_store(root):
     linter = open_lint(root)
-    linter.write("homes/neo/USER.md", "## A\ntodo\n", "## A\ndone\n")
+    linter.write(linter.planned("homes/neo/USER.md", "## A\ndone\n"))
     workspace = Workspace.open(root, search=False)
     revision = workspace.store.head("neo/user")
     workspace.store.close()
@@ -227,10 +227,11 @@ def test_a_file_of_a_profile_is_written_through_the_store(root):
 
 def test_a_file_of_nobody_is_written_in_its_place(root):
     linter = open_lint(root)
-    linter.write("homes/other/USER.md", "fine\n", "better\n")
+    change = linter.planned("homes/other/USER.md", "better\n")
+    linter.write(change)
     assert [path.name for path in (root / "homes" / "other").iterdir()] == ["USER.md"]
     with pytest.raises(ChangedMeanwhileError):
-        linter.write("homes/other/USER.md", "fine\n", "worse\n")
+        linter.write(change)
     assert (root / "homes" / "other" / "USER.md").read_text() == "better\n"
 
 

@@ -37,6 +37,7 @@ SIZE = 1 << 20
 _CONFIG = "config.yaml"
 _PROFILES = "profiles"
 _VERSION = 1
+_NO_PROVIDER = {"default", "builtin", "built-in", "none"}
 _KEYS = {"version", "for", "root", "profile"}
 
 
@@ -72,8 +73,9 @@ class HermesConfig:
 
     @property
     def provider(self) -> str:
-        """The memory provider that it names; empty for none."""
-        return str(self.memory.get("provider") or "").strip()
+        """The memory provider that it names; empty for none, whatever word a release has for that."""
+        said = str(self.memory.get("provider") or "").strip()
+        return "" if said in _NO_PROVIDER else said
 
     @property
     def write_approval(self) -> bool:

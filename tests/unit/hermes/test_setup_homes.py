@@ -23,6 +23,7 @@ def test_the_home_is_the_named_one_else_that_of_the_environment_else_the_usual_o
     [
         ("", ("", True, True, 1375)),
         ("memory:\n", ("", True, True, 1375)),
+        ("memory: {provider: built-in}\n", ("", True, True, 1375)),
         ("memory: {provider: mem0, memory_enabled: false, user_char_limit: 900}", ("mem0", True, False, 900)),
         ("memory: {user_profile_enabled: false, user_char_limit: many}", ("", False, True, 1375)),
         ("memory: {user_char_limit: 500.0}", ("", True, True, 500)),

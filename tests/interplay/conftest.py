@@ -1,7 +1,9 @@
 """A root with one profile whose file people and other programs write to as well."""
 
+import os
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +11,16 @@ from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
 TEXT = "## Facts\nThe office is in Lyon.\n§\nThe vendor is Acme.\n"
+
+
+@pytest.fixture(scope="session")
+def hermes_python():
+    """A Python that has both Hermes Agent and catmem. Not by itself where there is one: its tests take minutes."""
+    named = os.environ.get("CATMEM_HERMES_PYTHON", "")
+    asked = [named, "-c", "import agent.memory_provider, tools.memory_tool, catmem"]
+    if not Path(named).is_file() or subprocess.run(asked, capture_output=True, check=False, cwd="/").returncode:
+        pytest.skip("NOT TESTED: no hermes-agent with catmem was named; 'make hermes-test' installs it")
+    return named
 
 
 @pytest.fixture

@@ -16,15 +16,6 @@ from tests.golden.case import put
 PROGRAM = Path(__file__).parent / "programs" / "hermes_store.py"
 
 
-@pytest.fixture(scope="session")
-def hermes_python(root):
-    named = os.environ.get("CATMEM_HERMES_PYTHON", str(root / ".venv-hermes" / "bin" / "python"))
-    asked = [named, "-c", "import tools.memory_tool"]
-    if not Path(named).exists() or subprocess.run(asked, capture_output=True, check=False).returncode:
-        pytest.skip("NOT TESTED: there is no hermes-agent here; 'make hermes-test' installs it")
-    return named
-
-
 @pytest.fixture
 def home(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\nhomes: '{name}/memories'\n")

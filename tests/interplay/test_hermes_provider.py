@@ -36,16 +36,6 @@ OTHERS = "## Tastes\nCANARY-OF-ANOTHER-PROFILE\n"
 PROFILE = "user_memory_categories: [tastes]\nmemory_categories: [tools]\nwritable_categories: [tastes]\n"
 
 
-@pytest.fixture(scope="session")
-def hermes_python():
-    # Not by itself where somebody has such an environment: it takes minutes.
-    named = os.environ.get("CATMEM_HERMES_PYTHON", "")
-    asked = [named, "-c", "import agent.memory_provider, catmem"]
-    if not Path(named).is_file() or subprocess.run(asked, capture_output=True, check=False, cwd="/").returncode:
-        pytest.skip("NOT TESTED: no hermes-agent with catmem was named; 'make hermes-test' installs it")
-    return named
-
-
 @pytest.fixture
 def stub():
     with ModelStub() as running:

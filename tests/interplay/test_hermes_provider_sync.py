@@ -22,15 +22,6 @@ PROFILE = "seed_from: default\nuser_memory_categories: [tastes, tools]\ninclude_
 FLEET = ("aide", "coder")
 
 
-@pytest.fixture(scope="session")
-def hermes_python():
-    named = os.environ.get("CATMEM_HERMES_PYTHON", "")
-    asked = [named, "-c", "import tools.memory_tool"]
-    if not Path(named).is_file() or subprocess.run(asked, capture_output=True, check=False).returncode:
-        pytest.skip("NOT TESTED: no hermes-agent was named; 'make hermes-test' installs it")
-    return named
-
-
 @pytest.fixture
 def fleet(tmp_path, monkeypatch):
     """Two profiles of Hermes Agent that are seeded from its default one."""

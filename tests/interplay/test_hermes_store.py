@@ -41,22 +41,12 @@ LINES = [
 PARTS = ["office", "Acme", "a", "Prefers", "padded", "§", "no such text", "", "  Lyon  "]
 
 
-@pytest.fixture(scope="session")
-def python(root):
-    """A Python that has both Hermes Agent and catmem."""
-    named = os.environ.get("CATMEM_HERMES_PYTHON", str(root / ".venv-hermes" / "bin" / "python"))
-    asked = [named, "-c", "import catmem.plugins.hermes.memory_store, tools.memory_tool"]
-    if not Path(named).exists() or subprocess.run(asked, capture_output=True, check=False).returncode:
-        pytest.skip("NOT TESTED: there is no hermes-agent with catmem beside it here; 'make hermes-test' installs both")
-    return named
-
-
 @pytest.fixture
-def both(python, tmp_path):
+def both(hermes_python, tmp_path):
     """Runs cases on both stores."""
 
     def run(cases):
-        command = [python, PROGRAMS / "hermes_compare.py", tmp_path / "cases"]
+        command = [hermes_python, PROGRAMS / "hermes_compare.py", tmp_path / "cases"]
         done = subprocess.run(command, input=json.dumps(cases), capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)
@@ -243,14 +233,14 @@ def test_a_file_that_is_not_utf8_is_told_of_in_the_prompt_and_hides_no_other(bot
 # --- in its place --------------------------------------------------------------------------------------------------
 
 
-def in_hermes(python, home, script):
+def in_hermes(hermes_python, home, script):
     environment = {**os.environ, "HERMES_HOME": str(home)}
-    done = subprocess.run([python, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([hermes_python, "-c", script], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def test_hermes_makes_and_uses_it(python, tmp_path):
+def test_hermes_makes_and_uses_it(hermes_python, tmp_path):
     script = """
 import json
 import tools.memory_tool as tool
@@ -267,12 +257,12 @@ said = [
 ]
 print(json.dumps(said))
 """
-    assert in_hermes(python, tmp_path, script) == [True, True, 2200, 1375, True, ["one\n§\ntwo"], 2, True]
+    assert in_hermes(hermes_python, tmp_path, script) == [True, True, 2200, 1375, True, ["one\n§\ntwo"], 2, True]
     assert (tmp_path / "memories" / ".catmem").is_dir()
 
 
 @pytest.mark.parametrize(("config", "used"), [("plugins: {enabled: [catmem-store]}\n", True), ("{}\n", False)])
-def test_hermes_puts_it_in_place_where_its_configuration_says_so(python, tmp_path, config, used):
+def test_hermes_puts_it_in_place_where_its_configuration_says_so(hermes_python, tmp_path, config, used):
     (tmp_path / "config.yaml").write_text(config, encoding="utf-8")
     script = """
 import json
@@ -282,10 +272,10 @@ from catmem.plugins.hermes.memory_store import MemoryStore
 discover_plugins()
 print(json.dumps(tool.MemoryStore is MemoryStore))
 """
-    assert in_hermes(python, tmp_path, script) is used
+    assert in_hermes(hermes_python, tmp_path, script) is used
 
 
-def test_hermes_own_editor_of_entries_keeps_headers(python, tmp_path):
+def test_hermes_own_editor_of_entries_keeps_headers(hermes_python, tmp_path):
     file = tmp_path / "memories" / "MEMORY.md"
     file.parent.mkdir()
     file.write_text("## Facts\nLyon.\n§\nAcme.\n\n## Rules\nBe brief.\n", encoding="utf-8")
@@ -301,6 +291,6 @@ editor._write_memory(path, [entries[0], "Acme Ltd.", *entries[2:]])
 editor._write_memory(path, MemoryStore._read_file(path)[1:])
 print(json.dumps(entries))
 """
-    assert in_hermes(python, tmp_path, script) == ["Lyon.", "Acme.", "Be brief."]
+    assert in_hermes(hermes_python, tmp_path, script) == ["Lyon.", "Acme.", "Be brief."]
     assert file.read_text(encoding="utf-8") == "## Facts\nAcme Ltd.\n\n## Rules\nBe brief.\n"
     assert file.with_name("MEMORY.md.lock").exists()

@@ -82,13 +82,6 @@ def test_an_entry_that_the_own_tool_named_is_known_to_the_agent(manager, provide
     assert call(manager.provider, **change)["success"]
 
 
-@pytest.mark.parametrize("context", ["subagent", "cron", "flush"])
-def test_only_a_conversation_with_the_user_writes(provider, provider_home, context):
-    provider.initialize("one", hermes_home=str(provider_home.path), agent_context=context)
-    assert call(provider, action="list")["success"]
-    assert call(provider, action="add", content="x", category="tastes")["reason"] == "read_only"
-
-
 def test_the_store_says_for_which_release_it_is_and_what_to_use_in_another():
     tool = sys.modules["tools.memory_tool"]
     theirs = tool.MemoryStore

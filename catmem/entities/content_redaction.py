@@ -53,11 +53,7 @@ class ContentRedaction(Redaction):
             return canonical_json(PURGED) if self._declared.content == "json" else PURGED.encode()
 
     def without(self, data: bytes) -> bytes:
-        """The bytes of the present content without the words.
-
-        Raises ``EditError`` (``in_key``) if a key holds them: programs look for it by its name; ``UnreadableError`` for
-        what is no such content.
-        """
+        """The bytes of the present content without the words."""
         found, name = self._redacted(data), self._declared.name
         if found.keyed:
             message = f"{name} has keys that hold the words, in {' and '.join(dict.fromkeys(found.keyed))}"

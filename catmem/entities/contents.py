@@ -24,10 +24,7 @@ _NOTHING: Any = object()
 
 
 class ContentConflict(NamedTuple):
-    """A place that both sides changed: a JSON pointer (empty for the whole) or lines, and what stands there.
-
-    A side is a text, for JSON its canonical form, or ``None`` where it has nothing.
-    """
+    """A place that both sides changed: a JSON pointer (empty for the whole) or lines, and what stands there."""
 
     place: str
     base: str | None

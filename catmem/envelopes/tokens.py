@@ -71,10 +71,7 @@ class Caller:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who sent the request. Raises ``RequestError``: 401 without a good token, 403 for a path it is not good for.
-
-    The guard has refused both before, but for the few open paths.
-    """
+    """Who sent the request. Raises ``RequestError``: 401 without a good token, 403 for a path it is not good for."""
     caller = request.scope.get(KEY)
     if isinstance(caller, Caller):
         return caller
@@ -137,22 +134,14 @@ class Tokens:
         self._look()
 
     def identify(self, request: AsgiScope) -> Caller | None:
-        """Who sent a request, by its one ``Authorization`` header; ``None`` without a good token.
-
-        A person's browser can send it too: as the password of ``Basic``, with any name.
-
-        Raises as ``__init__`` does where the file has become unusable: then no caller is let in.
-        """
+        """Who sent a request, by its one ``Authorization`` header; ``None`` without a good token."""
         kind, token = self._sent(request)
         if token is None or (kind == "basic" and not token.caller.is_person):
             return None
         return token.caller
 
     def agent_at_browser(self, request: AsgiScope) -> Caller | None:
-        """Whose token came as a browser sends a password, where it is no person's: it does not open the page.
-
-        Raises as ``identify`` does.
-        """
+        """Whose token came as a browser sends a password, where it is no person's: it does not open the page."""
         kind, token = self._sent(request)
         return None if token is None or kind != "basic" or token.caller.is_person else token.caller
 
@@ -206,21 +195,15 @@ def tokens_place(config: Config, given: str | Path | None = None) -> Path:
 
 
 def tokens_file(config: Config, given: str | Path | None = None) -> Path:
-    """The same for a caller that puts tokens there, or trusts those that are.
-
-    Raises ``ConfigError`` (``tokens_inside``) for one in the root, or in the git working tree that the root is in:
-    there a copy of the root would carry it.
-    """
+    """The same for a caller that puts tokens there, or trusts those that are."""
+    # Not in the root, or in the git working tree that it is in: there a copy of the root would carry them.
     path = tokens_place(config, given)
     TOKENS.refuse_inside(path, config)
     return path
 
 
 def read_tokens(path: Path) -> list[Token]:
-    """The tokens of a file, by label and age; none where there is no file.
-
-    Raises ``ConfigError`` (``unsafe_tokens``, ``bad_tokens``) and ``UnreadableError``.
-    """
+    """The tokens of a file, by label and age; none where there is no file."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -245,12 +228,7 @@ def read_tokens(path: Path) -> list[Token]:
 def new_token(
     config: Config, path: Path, label: str, *, person: bool = False, scope: Scope = "write"
 ) -> tuple[Token, str]:
-    """Make a token, and give what is kept of it and the token itself, which is nowhere else.
-
-    ``label`` is an agent of the root; for a ``person``, or the ``scope`` ``metrics``, any name. The root remembers that
-    it wants tokens from now on. Raises ``UnknownNameError``, ``ConfigError`` (``no_root``, ``bad_name``),
-    ``UnreadableError`` (``not_writable``) and as ``read_tokens``.
-    """
+    """Make a token, and give what is kept of it and the token itself, which is nowhere else."""
     refuse_no_root(config)
     refuse_bad_agent(label, "a token")
     bound = None if person or scope == "metrics" else _bound(config, label)
@@ -264,11 +242,7 @@ def new_token(
 
 
 def remove_tokens(path: Path, label: str, token_id: str | None = None, *, every: bool = False) -> list[Token]:
-    """Take away a token by its label and id, all of the label with ``every``, or the only one.
-
-    Raises ``UnknownNameError`` (``unknown_token``) where there is none, and ``ConfigError`` (``which_token``) where
-    there are several and none is named.
-    """
+    """Take away a token by its label and id, all of the label with ``every``, or the only one."""
     with _changing(path) as tokens:
         there = [token for token in tokens if token.label == label]
         meant = TOKENS.meant(there, [token.token_id for token in there], token_id, label, every=every)
@@ -349,10 +323,7 @@ def _writing(path: Path) -> AbstractContextManager[None]:
 
 
 def why_wanted(config: Config, path: Path) -> str | None:
-    """Why a root is not to be served without tokens, as half a sentence about it; ``None`` if nothing says so.
-
-    ``path`` is where its tokens are looked for. ``server.require_tokens`` decides, where ``catmem.yaml`` has it.
-    """
+    """Why a root is not to be served without tokens, as half a sentence about it; ``None`` if nothing says so."""
     said = config.server.get("require_tokens")
     if said is not None:
         return "catmem.yaml says server.require_tokens" if said else None
@@ -364,10 +335,7 @@ def why_wanted(config: Config, path: Path) -> str | None:
 
 
 def remember_tokens(config: Config, path: Path) -> None:
-    """Have a root remember that it wants tokens, and that they are kept at ``path``.
-
-    Raises ``UnreadableError`` (``not_writable``) where that cannot be written and ``catmem.yaml`` does not say it.
-    """
+    """Have a root remember that it wants tokens, and that they are kept at ``path``."""
     place, said = config.root / SIDECAR / MARK, {"version": 1, "kept": str(path)}
     with suppress(CatmemError, ValueError, RecursionError):  # then it is written anew
         if json.loads(read_bounded(place, _LARGEST_MARK, follow_symlink=False)) == said:

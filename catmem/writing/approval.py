@@ -27,10 +27,7 @@ class EntryState(NamedTuple):
 
 
 def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:
-    """Whether ``change``, which makes ``after`` of ``before``, waits by the policy of the root.
-
-    A person is free, and so is what is no memory file, or no text.
-    """
+    """Whether ``change``, which makes ``after`` of ``before``, waits by the policy of the root."""
     policy, writer = workspace.config.approval, writer_of(change)
     if policy is None or is_declared(entity) or writer in {PERSON, EXTERNAL}:
         return False

@@ -135,10 +135,7 @@ class ToolSession:
         return replace(self, refusals=0)
 
     def begin(self, root: Root, profile: str, entity: str | None = None) -> None:
-        """Begin with both files of a profile, or with ``entity``, if that was not done before.
-
-        Of what cannot be read now nothing is known.
-        """
+        """Begin with both files of a profile, or with ``entity``, if that was not done before."""
         for each in (f"{profile}/{target}" for target in TARGETS) if entity is None else (entity,):
             if each in self._began:
                 continue
@@ -274,10 +271,7 @@ def shown_by_prompt(prompt: Prompt, documents: Mapping[str, Document]) -> list[S
 
 
 class Sessions:
-    """The conversations of one server by the id that it gives them; ``None`` is the one peer of a pipe.
-
-    For several threads.
-    """
+    """The conversations of one server by the id that it gives them; ``None`` is the one peer of a pipe."""
 
     def __init__(
         self, root: Root, clock: Callable[[], float] = time.monotonic, most: int | None = MOST_SESSIONS

@@ -105,11 +105,8 @@ class EntriesInSight(NamedTuple):
 
 
 def find_entry(sight: EntriesInSight, old_text: str, among: Sequence[Entry]) -> tuple[Entry, int]:
-    """The one entry of ``among`` whose body holds ``old_text``, or whose id it is; and how many say the same as it.
-
-    Where several hold it, the one whose whole body it is, if there is one such; of several that say the same the first.
-    Raises ``EditError`` (``empty``), ``AmbiguousError`` and ``NoMatchError``, whose hint names the nearest in sight.
-    """
+    """The one entry of ``among`` whose body holds ``old_text``, or whose id it is; and how many say the same as it."""
+    # Where several hold it, the one whose whole body it is, if there is one such; of equal ones the first.
     refuse_empty(old_text)
     found = entries_holding(old_text, among)
     whole = unify_newlines(old_text).strip()
@@ -166,10 +163,8 @@ def may_hold(entry: Entry, text: str) -> bool:
 def ambiguous(
     document: Document, wanted: str, found: Sequence[Entry], entity: str, *, to_agent: bool
 ) -> AmbiguousError:
-    """The error for a text that several entries hold, with what tells them apart.
-
-    An agent is given no lines: their numbers tell how much stands before them that it does not see.
-    """
+    """The error for a text that several entries hold, with what tells them apart."""
+    # An agent is given no lines: their numbers tell how much stands before them that it does not see.
     named = found[:_NAMED]
     places: list[dict[str, Any]] = [{"category": entry.category, "id": entry.id} for entry in named]
     if to_agent:

@@ -59,12 +59,8 @@ def plan_operations(
     base: WriterView | None = None,
     session: ToolSession | None = None,
 ) -> Plan:
-    """Apply operations that passed ``check_beforehand`` one after the other, all or none.
-
-    ``base`` is what the caller may have seen, ``None`` if that is all that is there; of an agent in a conversation its
-    ``session`` counts. Raises ``EditError`` and its kinds, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``;
-    of several, the ``key`` says which failed.
-    """
+    """Apply operations that passed ``check_beforehand`` one after the other, all or none."""
+    # `base` is what the caller may have seen, `None` if that is all; in a conversation its `session` counts.
     draft = _PlanDraft(document, document, terms, base, session)
     each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
     return draft.plan()

@@ -136,10 +136,7 @@ _SAYS = {
 
 
 def refuse_untaken(what: str, given: Iterable[str], takes: Collection[str], code: str, key: str | None = None) -> None:
-    """Raise ``EditError`` for the first of the names ``given`` that ``what`` does not take.
-
-    What is quietly left out may be what the caller meant most.
-    """
+    """Raise ``EditError`` for the first of the names ``given`` that ``what`` does not take."""
     name = next((each for each in given if each not in takes), None)
     if name is not None:
         near = nearest(name, takes)
@@ -166,10 +163,7 @@ def refuse_surrogates(texts: Iterable[str]) -> None:
 
 
 def checked_expected(given: str | int | None) -> str | None:
-    """The revision or digest as a store takes it; a number is a revision.
-
-    Raises ``EditError`` (``bad_expected``, ``not_text``) for what can be neither.
-    """
+    """The revision or digest as a store takes it; a number is a revision."""
     if given is None:
         return None
     text = str(given)
@@ -201,10 +195,7 @@ def hide_digests(error: RefusedError) -> None:
 def placed_expected(
     operations: Sequence[Operation], expected: str | int | None
 ) -> tuple[tuple[Operation, ...], str | int | None]:
-    """The operations with the digest of an entry that ``expected`` is; and the ``expected`` of the whole file.
-
-    Raises ``EditError`` (``bad_expected``) where it is not clear what is expected.
-    """
+    """The operations with the digest of an entry that ``expected`` is; and the ``expected`` of the whole file."""
     if isinstance(expected, str) and expected.startswith("b2:"):
         if len(operations) != 1:
             raise EditError(

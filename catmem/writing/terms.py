@@ -102,11 +102,8 @@ class Terms(Rights):
         return category
 
     def writable_category(self, name: str) -> str:
-        """The category of that name, if the actor may write to it and an entry may go there.
-
-        Raises ``ForbiddenError`` first, in the same words for what is declared and what is not; then
-        ``UnknownNameError`` (``unknown_category``).
-        """
+        """The category of that name, if the actor may write to it and an entry may go there."""
+        # What is forbidden is refused first, in the same words for what is declared and what is not.
         category = self.category(name)
         self.refuse_unwritable(category, name)
         taxonomy = self.taxonomy
@@ -159,11 +156,7 @@ class Terms(Rights):
                 self.refuse_unverified(key)
 
     def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
-        """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry.
-
-        What stays as it is is not looked at. Raises ``EditError`` (``bad_tag``, ``bad_date``), and what
-        ``check_dates`` does.
-        """
+        """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry."""
         given = {key: value for key, value in tags.items() if value is not None}
         for key, message in tag_faults(given, self.config.tag_schemas):
             raise EditError(
@@ -206,10 +199,7 @@ def check_threats(texts: Sequence[str], config: Config, *, to_agent: bool, allow
 
 
 def checked_reason(reason: str | None, config: Config, *, to_agent: bool) -> str | None:
-    """A reason as it is recorded, on one line; ``None`` for an empty one.
-
-    Raises ``EditError`` for one that is too long, hostile, or holds a secret.
-    """
+    """A reason as it is recorded, on one line; ``None`` for an empty one."""
     said = "" if reason is None else " ".join(reason.split())
     refuse_surrogates([said])
     if len(said) > MOST_REASON:
@@ -237,10 +227,8 @@ def secret_hint(config: Config, *, asks: bool) -> str:
 
 
 def terms_of(root: Root, name: str, target: str, actor: Profile | None, *, allow_secret: bool = False) -> Terms:
-    """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today.
-
-    Raises ``UnknownNameError``, in the same words for another's file and for one that there is not.
-    """
+    """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today."""
+    # Another's file is refused in the same words as one that there is not.
     taxonomy = root.config.taxonomy
     Rights(actor, target, taxonomy).refuse_other_owner(name)
     return Terms(actor, target, taxonomy, root, root.profile(name), clock.today(), allow_secret)
@@ -249,10 +237,7 @@ def terms_of(root: Root, name: str, target: str, actor: Profile | None, *, allow
 def category_hint(
     name: str, taxonomy: Taxonomy, what: str = "declared categories", may: Callable[[str], bool] = lambda _: True
 ) -> str:
-    """A hint for a category that is not declared: the nearest name, or the categories themselves if they are few.
-
-    ``may`` picks those that count; an alias may be the nearest, and is not counted.
-    """
+    """A hint for a category that is not declared: the nearest name, or the categories themselves if they are few."""
     near = nearest(name, filter(may, taxonomy.declared()))
     return f"Did you mean {near!r}?" if near else suggestion(name, filter(may, taxonomy.categories), what)
 
@@ -266,10 +251,7 @@ def undeclared(category: str, taxonomy: Taxonomy) -> str | None:
 
 
 def body_of(content: str) -> str:
-    """The body that an edit will make of a content, which is given to the edit as it is.
-
-    Raises ``EditError`` (``empty``).
-    """
+    """The body that an edit will make of a content, which is given to the edit as it is."""
     body = unify_newlines(content).strip()
     if not body:
         raise EditError("there is no text to store", code="empty", hint="Give the entry some text, or remove it.")
@@ -277,11 +259,8 @@ def body_of(content: str) -> str:
 
 
 def check_beforehand(operations: Sequence[Operation], terms: Terms) -> None:
-    """Raise what each operation is refused with whatever the file holds.
-
-    These are ``EditError`` and its kinds, ``ForbiddenError`` and ``UnknownNameError``. For a profile nothing depends on
-    what it does not see, neither here nor in the plan.
-    """
+    """Raise what each operation is refused with whatever the file holds."""
+    # For a profile nothing depends on what it does not see, neither here nor in the plan.
     each_of(operations, lambda operation: _check(operation, terms))
 
 

@@ -168,10 +168,8 @@ def on_unshared(entity: str) -> str:
 
 
 def on_branch(entity: str, revision: str | None) -> str:
-    """What to know of a write that was made on an older revision, and is kept as the branch ``revision``.
-
-    It says nothing of the head: a profile may not see all of that.
-    """
+    """What to know of a write that was made on an older revision, and is kept as the branch ``revision``."""
+    # It says nothing of the head: a profile may not see all of that.
     if revision is None or revision.isdecimal():
         return "it was made on an older revision, so it would be kept as a branch beside what is there now"
     return (
@@ -224,10 +222,7 @@ def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence
 
 
 def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Callable[[Entry], bool]) -> None:
-    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one.
-
-    The entries that ``is_made`` tells of are what the write brings; the refusal names others that could go.
-    """
+    """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one."""
     before, size, limit = size_of(old.text), size_of(new.text), terms.limit
     # What shortens a file that is over its limit already is a step to the better.
     if limit is None or size <= max(limit, before):
@@ -244,10 +239,8 @@ def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Call
 def could_go(
     entries: Sequence[Entry], owner: Profile, config: Config, as_of: date, own: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
-    """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20.
-
-    Before all others come those of the ids ``own``, which the profile wrote that asks; ``None`` for a person.
-    """
+    """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20."""
+    # Before all others come those of the ids `own`, which the profile wrote that asks; `None` for a person.
     rated = []
     for index, entry in enumerate(entries):
         found = freshness(entry, owner, config, as_of=as_of)
@@ -267,11 +260,8 @@ def could_go(
 
 
 def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
-    """What a write has the prompt of its profile leave out that was in it before, or that it has just written.
-
-    ``None`` for nothing, and for what ``actor`` (``None``: a person) may not know: a profile hears of its own prompt
-    only.
-    """
+    """What a write has the prompt of its profile leave out that was in it before, or that it has just written."""
+    # A profile (`actor`) hears of its own prompt only.
     name, _, target = written.entity.partition("/")
     if not written.changed or written.branch or written.repeated or actor not in {None, name}:
         return None

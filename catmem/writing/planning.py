@@ -144,7 +144,7 @@ class _PlanDraft:
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
-        category = self.terms.writable_category(operation.to_category or "")
+        category = self.terms.category(operation.to_category or "")
         entry = self._entry(operation)
         self.terms.refuse_unwritable(entry.category)
         if entry.category == category:
@@ -248,7 +248,7 @@ class _PlanDraft:
 
     def _category_to_add_to(self, named: str | None) -> str:
         if named is not None:
-            return self.terms.writable_category(named)
+            return self.terms.category(named)  # whether it may be written was looked at beforehand
         terms = self.terms
         only = terms.only_category()
         if only is not None:

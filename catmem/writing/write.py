@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import one_reading
@@ -107,21 +108,6 @@ def view(a: Write) -> None:
         raise refusal from error
 
 
-def plan(a: Write) -> None:
-    """Make the new text. What is forbidden, and what another program changed, is refused here."""
-    a.make()
-
-
-def alert(a: Write) -> None:
-    """Refuse, once, what has little in common with what it replaces."""
-    a.alert()
-
-
-def content(a: Write) -> None:
-    """Refuse what is wrong with the content, and put on the record what is done."""
-    a.check_content()
-
-
 def approval(a: Write) -> None:
     """Hold back what asks to wait for a person; what has to by the policy of the root the gate holds back."""
     if a.asked.proposes and a.data != a.current.data:
@@ -134,19 +120,27 @@ When: TypeAlias = Literal["before", "on the text"]
 class WriteStep(NamedTuple):
     """One of the steps. ``refusals`` are the codes that docs/envelopes.md puts in an order."""
 
-    run: Callable[[Write], None]
+    name: str
     when: When
+    run: Callable[[Write], None]
     refusals: tuple[str, ...] = ()
 
 
 STEPS = (
-    WriteStep(papers, "before", ("schema", "bad_hash", "forbidden", "bad_signature", "clock_skew", "role_drift")),
-    WriteStep(rights, "before", ("forbidden",)),
-    WriteStep(view, "before", ("hash_collision", "stale_prev", "unknown_revision")),
-    WriteStep(plan, "on the text"),
-    WriteStep(alert, "on the text", ("semantic_collision",)),
-    WriteStep(content, "on the text", ("drift", "structure", "threat", "secret", "over_budget", "no_match")),
-    WriteStep(approval, "on the text"),
+    WriteStep(
+        "papers", "before", papers, ("schema", "bad_hash", "forbidden", "bad_signature", "clock_skew", "role_drift")
+    ),
+    WriteStep("rights", "before", rights, ("forbidden",)),
+    WriteStep("view", "before", view, ("hash_collision", "stale_prev", "unknown_revision")),
+    WriteStep("plan", "on the text", methodcaller("make")),
+    WriteStep("alert", "on the text", methodcaller("alert"), ("semantic_collision",)),
+    WriteStep(
+        "content",
+        "on the text",
+        methodcaller("check_content"),
+        ("drift", "structure", "threat", "secret", "over_budget", "no_match"),
+    ),
+    WriteStep("approval", "on the text", approval),
 )
 """The steps of a write, in their order. The store asks those on the text inside of ``view``."""
 
@@ -157,10 +151,10 @@ def steps_of(names: tuple[str, ...]) -> tuple[WriteStep, ...]:
     found = list(STEPS)
     for name in names:
         added, before = registry().steps.get(name, ("", ""))
-        place = next((place for place, each in enumerate(found) if each.run.__name__ == before), None)
+        place = next((place for place, each in enumerate(found) if each.name == before), None)
         if place is None:
             raise bad_plugin(f"no plugin adds the step {name!r} to writes, which catmem.yaml names")
-        found.insert(place, WriteStep(at(added), found[place].when))
+        found.insert(place, WriteStep(name, found[place].when, at(added)))
     return tuple(found)
 
 

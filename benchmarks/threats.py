@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.measure import SAME_EACH_TIME, Result, compared, limited, medians, slower
 from benchmarks.notes import LANGUAGES, entry, notes
-from catmem.threats import BuiltinScanner
+from catmem.threats import scan
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -72,30 +72,29 @@ print(json.dumps(result))
 
 def run(options: Namespace) -> list[Result]:
     """The figures of this module; without Hermes Agent those that need none."""
-    scanner = BuiltinScanner(limit=None)
     times = options.times or 7
     mixed = [entry(number) for number in range(_NOTES)]
     texts = {f"2 MB of notes in {language}": _large(notes(language)) for language in LANGUAGES}
     texts["2 MB of notes, all languages mixed"] = _large(mixed)
-    taken = medians({name: _scanning(scanner, [text]) for name, text in texts.items()}, times)
+    taken = medians({name: _scanning([text]) for name, text in texts.items()}, times)
     results = [Result(name, duration, None, duration, None, unit="ms") for name, duration in taken.items()]
     shared = {
         f"{_NOTES:,} notes, one by one": mixed,
         "64 KiB of notes": [texts["2 MB of notes, all languages mixed"][:_SAME_AS_THEIRS]],
     }
-    ours = medians({name: _scanning(scanner, some) for name, some in shared.items()}, times)
+    ours = medians({name: _scanning(some) for name, some in shared.items()}, times)
     theirs = _hermes(Path(options.hermes_python), shared)
     results.append(limited(f"{_NOTES:,} notes, one by one", next(iter(ours.values())), _NOTE_LIMIT * _NOTES))
     results += [compared(f"{name}, against Hermes Agent", ours[name], taken) for name, taken in theirs.items()]
-    return results + [_doubling(scanner, name, piece, times) for name, piece in _PIECES.items()]
+    return results + [_doubling(name, piece, times) for name, piece in _PIECES.items()]
 
 
-def _doubling(scanner: BuiltinScanner, name: str, piece: str, times: int) -> Result:
+def _doubling(name: str, piece: str, times: int) -> Result:
     text = piece * (_HOSTILE // len(piece))
     # Several calls a run, so that even inputs that are over at once take long enough to be told from noise.
-    once = medians({"once": _scanning(scanner, [text])}, 3)["once"]
+    once = medians({"once": _scanning([text])}, 3)["once"]
     calls = max(1, round(0.02 / max(once, 1e-7)))
-    taken = medians({"once": _scanning(scanner, [text], calls), "twice": _scanning(scanner, [text * 2], calls)}, times)
+    taken = medians({"once": _scanning([text], calls), "twice": _scanning([text * 2], calls)}, times)
     return slower(f"{name}, doubled", taken["twice"], taken["once"], _GROWTH)
 
 
@@ -104,11 +103,8 @@ def _large(texts: list[str]) -> str:
     return "\n".join([joined] * (_LARGE // len(joined.encode()) + 1))
 
 
-def _scanning(scanner: BuiltinScanner, texts: list[str], calls: int = 1) -> Callable[[], int]:
-    def scan() -> int:
-        return sum(len(scanner.scan(text)) for _ in range(calls) for text in texts)
-
-    return scan
+def _scanning(texts: list[str], calls: int = 1) -> Callable[[], int]:
+    return lambda: sum(len(scan(text, limit=None)) for _ in range(calls) for text in texts)
 
 
 def _hermes(python: Path, texts: dict[str, list[str]]) -> dict[str, float]:

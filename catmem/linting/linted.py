@@ -24,7 +24,6 @@ from catmem.model.layout import delimiter_before, delimiter_behind, left_open, l
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Header, closed_spans
 from catmem.text import BOM, LineIndex
-from catmem.threats import BuiltinScanner, Scanner
 
 Target = Literal["user", "memory"]
 
@@ -195,7 +194,6 @@ class Context:
     config: Config
     as_of: date
     profiles: Mapping[str, Profile] = field(default_factory=dict)
-    scanner: Scanner = field(default_factory=BuiltinScanner)
     rule_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     schemas: Mapping[str, Any] = field(default_factory=dict)
     """The files of the root's folder ``schemas``, read, by name (``rules.yaml``)."""

@@ -35,10 +35,9 @@ from catmem.prompt.styles import (
     text_of,
 )
 from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
-from catmem.threats import BuiltinScanner, Candidates, Scanner, Threat, scan_each
+from catmem.threats import Candidates, Threat, scan, scan_each
 
 _PREVIEW = 80
-_OWN = BuiltinScanner()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,6 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     as_of: date,
     config: Config | None = None,
     style: Style | None = None,
-    scanner: Scanner | None = None,
     counter: Callable[[str], int] = len,
     missing: Sequence[str] = (),
 ) -> Prompt:
@@ -80,8 +78,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
 
     ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
     ``missing`` are the targets whose empty document stands for a file that is not there: the manifest names them.
-    ``scanner`` replaces the built-in one for entries and for the whole text, ``counter`` is what a budget is counted in
-    (characters; or a caller's tokens). Raises ``ConfigError``
+    ``counter`` is what a budget is counted in (characters; or a caller's tokens). Raises ``ConfigError``
     (``unknown_target``, ``unknown_style``), and ``TypeError`` if ``as_of`` is no date.
     """
     for target in documents:
@@ -93,7 +90,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")
     absent = tuple(target for target in TARGETS if target in missing or target not in documents)
-    draft = _Draft(profile, as_of, config, style, scanner or _OWN, counter, absent)
+    draft = _Draft(profile, as_of, config, style, counter, absent)
     for target in TARGETS:
         if target in documents:
             draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
@@ -114,7 +111,6 @@ class _Draft:
     as_of: date
     config: Config | None
     style: Style
-    scanner: Scanner
     counter: Callable[[str], int]
     missing: tuple[str, ...]
     facts: list[Fact] = field(default_factory=list)
@@ -245,20 +241,19 @@ class _Draft:
         """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything."""
         # One look at the whole text finds where anything could start. An entry that the style shows otherwise than it
         # is stored could hide that: it is looked at by itself too.
-        found = Candidates(text) if self.scanner is _OWN else None
-        suspects = self._inside()
-        if found is not None and found.places is not None:
+        found, suspects = Candidates(text), self._inside()
+        if found.places is not None:
             ends = _ends(pieces) if found.places else []
             held = {pieces[bisect_right(ends, place)][1] for place in found.places}
             suspects = [fact for fact in suspects if not (fact.is_plain or fact.is_as_stored) or fact.row in held]
         if self._look_at(suspects):
             return True
-        return self._withhold(pieces, self.scanner.scan(text) if found is None else found.findings() if found else [])
+        return self._withhold(pieces, found.findings() if found else [])
 
     def _look_at(self, facts: Sequence[Fact]) -> bool:
         """Withhold each entry in which the scan finds something, and that was not looked at before; whether any was."""
         new = [fact for fact in facts if not fact.scanned]
-        for fact, findings in zip(new, scan_each(self.scanner, [fact.body for fact in new]), strict=True):
+        for fact, findings in zip(new, scan_each([fact.body for fact in new]), strict=True):
             fact.scanned = True
             if findings:
                 fact.withhold(findings)
@@ -298,7 +293,7 @@ class _Draft:
 
     def _row(self, fact: Fact) -> Row:
         # An entry that is out was not scanned for the text, so it is here, where it would show.
-        is_hidden = fact.blocked or (fact.out and self.scanner.scan(fact.body))
+        is_hidden = fact.blocked or (fact.out and scan(fact.body))
         return Row(
             target=fact.target,
             category=fact.entry.category,

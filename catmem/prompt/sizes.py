@@ -22,7 +22,7 @@ from catmem.names import TARGETS
 from catmem.prompt.prompt import Row, build_prompt
 from catmem.staleness.freshness import freshness
 from catmem.text import size_of
-from catmem.threats import SECRETS, BuiltinScanner, scan_each
+from catmem.threats import SECRETS, scan_each
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")
@@ -130,7 +130,7 @@ class WholeSizes:
     @cached_property
     def _blocked(self) -> Counter[str]:
         found: Counter[str] = Counter()
-        for threats in scan_each(BuiltinScanner(), [entry.body for entry in self.facts]):
+        for threats in scan_each([entry.body for entry in self.facts]):
             found["blocked"] += bool(threats)
             found["secrets"] += any(threat.rule in SECRETS for threat in threats)
         return found

@@ -31,7 +31,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on
 from catmem.text import counted
-from catmem.threats import BuiltinScanner, scan_each
+from catmem.threats import scan_each
 
 
 class Offered(NamedTuple):
@@ -67,10 +67,10 @@ class Offer(NamedTuple):
 def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
     """What ``profile`` may hand on of its ``user`` or ``memory`` file; expired and hostile entries are withheld."""
     entries = visible(document, target, profile, taxonomy).entries
-    found = scan_each(BuiltinScanner(), [f"{entry.body}\n{entry.tags or ''}" for entry in entries])
+    found = scan_each([f"{entry.body}\n{entry.tags or ''}" for entry in entries])
     # The name of a category that is not declared becomes the title of a section.
     names = sorted({entry.category for entry in entries} - taxonomy.categories.keys())
-    bad_names = scan_each(BuiltinScanner(), [name.replace("-", " ") for name in names])
+    bad_names = scan_each([name.replace("-", " ") for name in names])
     hostile = {name for name, bad in zip(names, bad_names, strict=True) if bad}
     offered: list[Offered] = []
     for entry, findings in zip(entries, found, strict=True):
@@ -79,7 +79,7 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
         withheld = f"blocked: {', '.join(rules)}" if rules else f"expired {expired}" if expired else None
         offered.append(Offered(Version.of(entry), entry.id, withheld, is_hostile=bool(rules)))
     titles = {section.category: section.title for section in reversed(document.sections)}
-    clear = scan_each(BuiltinScanner(), list(titles.values()))
+    clear = scan_each(list(titles.values()))
     titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
     declared = {slug: each.title for slug, each in taxonomy.categories.items() if each.title}
     places: dict[str, set[str]] = {}

@@ -20,7 +20,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from functools import cache, cached_property
 from itertools import accumulate, chain
-from typing import NamedTuple, Protocol
 
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
 from catmem.threats.fold import Folded, find_characters
@@ -48,9 +47,7 @@ __all__ = [
     "DEFAULT_LIMIT",
     "RULES",
     "SECRETS",
-    "BuiltinScanner",
     "Candidates",
-    "Scanner",
     "Threat",
     "scan",
     "scan_each",
@@ -137,38 +134,16 @@ def _merged(findings: Iterable[Threat]) -> list[Threat]:
     return result
 
 
-class Scanner(Protocol):
-    """Anything that finds hostile text; a caller may bring its own."""
+def scan(text: str, limit: int | None = DEFAULT_LIMIT) -> list[Threat]:
+    """What is suspicious in ``text``, in text order; never fails, whatever the text holds.
 
-    def scan(self, text: str) -> list[Threat]:
-        """The findings in ``text``, in text order; an empty list when there are none."""
-        ...
-
-
-class BuiltinScanner(NamedTuple):
-    """The scanner that catmem brings.
-
-    ``limit`` is the most code points it looks at; a longer text is one finding over the whole of it, since a text that
-    is scanned in part can hide the rest. ``None`` is no limit: the time grows with the length and no faster. A caller
-    that scans a whole prompt sets the limit to fit it.
+    A text of more than ``limit`` code points is one finding over the whole of it, since a text that is scanned in part
+    can hide the rest. ``None`` is no limit: the time grows with the length and no faster.
     """
-
-    limit: int | None = DEFAULT_LIMIT
-
-    def scan(self, text: str) -> list[Threat]:
-        """What is suspicious in ``text``, in text order; never fails, whatever the text holds."""
-        if self.limit is not None and len(text) > self.limit:
-            return [Threat("too-large-to-scan", 0, len(text))]
-        candidates = Candidates(text)
-        return candidates.findings() if candidates else []
-
-
-_DEFAULT = BuiltinScanner()
-
-
-def scan(text: str) -> list[Threat]:
-    """What is suspicious in ``text``, with the default limit, in text order; an empty list when nothing is."""
-    return _DEFAULT.scan(text)
+    if limit is not None and len(text) > limit:
+        return [Threat("too-large-to-scan", 0, len(text))]
+    candidates = Candidates(text)
+    return candidates.findings() if candidates else []
 
 
 def scan_secrets(text: str) -> list[Threat]:
@@ -177,18 +152,13 @@ def scan_secrets(text: str) -> list[Threat]:
     return [*find_secrets(secret_signs(folded)), *find_logins(text)]
 
 
-def scan_each(scanner: Scanner, texts: Sequence[str]) -> list[list[Threat]]:
-    """The findings of each text by itself, in order; the same as ``scanner.scan`` on each, and faster."""
+def scan_each(texts: Sequence[str]) -> list[list[Threat]]:
+    """The findings of each text by itself, in order; the same as ``scan`` on each, and faster."""
     # One look at all of them finds those that hold a candidate, and only these are scanned: a finding never depends on
     # what stands beside a text.
-    if not isinstance(scanner, BuiltinScanner):
-        return [scanner.scan(text) for text in texts]
-    limit = scanner.limit
     ends = list(accumulate((len(text) + 1 for text in texts), initial=0))
     places = Candidates("\n".join(texts)).places if texts else []
     if places is None:
-        return [scanner.scan(text) for text in texts]
+        return list(map(scan, texts))
     held = {bisect_right(ends, place) - 1 for place in places}
-    if limit is not None:
-        held.update(number for number, text in enumerate(texts) if len(text) > limit)
-    return [scanner.scan(text) if number in held else [] for number, text in enumerate(texts)]
+    return [scan(text) if number in held or len(text) > DEFAULT_LIMIT else [] for number, text in enumerate(texts)]

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from catmem.search.index import Index
     from catmem.staleness.lineage import EntryHistories
     from catmem.store.contract import Store
-    from catmem.threats import Scanner
     from catmem.workspace.root import Root
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.drift_guard import ToolSession
@@ -89,7 +88,6 @@ class ProfileMemory:
         *,
         as_of: date | None = None,
         style: Style | None = None,
-        scanner: Scanner | None = None,
         counter: Callable[[str], int] = len,
     ) -> Prompt:
         """The prompt of the profile; see ``Workspace.prompt``."""
@@ -101,7 +99,6 @@ class ProfileMemory:
             as_of=as_of or clock.today(),
             config=self.config,
             style=style,
-            scanner=scanner,
             counter=counter,
             missing=self.missing,
         )

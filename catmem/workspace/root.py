@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style
     from catmem.store.contract import Store
-    from catmem.threats import Scanner
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,6 @@ class Root:
         budget: int | None = None,
         as_of: date | None = None,
         style: Style | None = None,
-        scanner: Scanner | None = None,
         counter: Callable[[str], int] = len,
     ) -> Prompt:
         """The prompt of a profile, from its own files or from those of the profile ``source``, as they are now.
@@ -171,7 +169,7 @@ class Root:
         ``ConfigError`` and ``UnreadableError``; a file that cannot be read is never taken for an empty one.
         """
         memory = read_memory(self, name, source=source).narrowed(categories, budget)
-        return memory.prompt(as_of=as_of, style=style, scanner=scanner, counter=counter)
+        return memory.prompt(as_of=as_of, style=style, counter=counter)
 
     def problems(self, document: Document) -> tuple[Problem, ...]:
         """Everything that looks wrong in a document of this root, tags and undeclared categories included."""

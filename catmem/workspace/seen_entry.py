@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.jsonable import jsonable
 from catmem.staleness.freshness import Freshness
-from catmem.threats import BuiltinScanner, Threat, scan_each
+from catmem.threats import Threat, scan_each
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry, TagValue
@@ -49,7 +49,7 @@ class SeenEntry:
 
 def findings_in(texts: Sequence[str]) -> list[Threat]:
     """What the threat scan finds in any of the texts."""
-    return [finding for found in scan_each(BuiltinScanner(), texts) for finding in found]
+    return [finding for found in scan_each(texts) for finding in found]
 
 
 def rules_in(texts: Sequence[str]) -> tuple[str, ...]:

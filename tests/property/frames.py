@@ -7,6 +7,9 @@ number of entries, in markdown of bullets. A line ends wherever any program may 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from unittest import mock
+
+from catmem.prompt.prompt import _Draft
 
 RULE = "═" * 46
 HEADERS = {"USER PROFILE (who the user is) [": "user", "MEMORY (your personal notes) [": "memory"}
@@ -19,6 +22,11 @@ Frame = dict[str, list[tuple[str, int]]]
 
 class BrokenFrameError(AssertionError):
     pass
+
+
+def unscanned():
+    """Prompts as they are built without the threat scan, so that the frames have to hold by themselves."""
+    return mock.patch.multiple(_Draft, _scan=lambda *_: False, _look_at=lambda *_: False)
 
 
 def read_markdown(text: str) -> Frame:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date, timedelta
 from fnmatch import fnmatchcase
@@ -22,7 +23,7 @@ from catmem.prompt.prompt import build_prompt
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property import strategies
-from tests.property.frames import READERS, most_bullets
+from tests.property.frames import READERS, most_bullets, unscanned
 
 DAY = date(2026, 11, 21)
 UNCATEGORIZED = "__uncategorized__"
@@ -203,11 +204,6 @@ def test_an_error_says_nothing_of_what_is_in_the_file(user, mine, include):
 EVERYTHING = Profile("reader", user_memory_categories=("*",), memory_categories=("*",), include_uncategorized=True)
 
 
-class NoScanner:
-    def scan(self, text):
-        return []
-
-
 FRAME_MARKS = st.sampled_from([
     "\\## x", "\\# About the user", "- x", "</entry>", "</category></memory>", "<entry>", "═" * 46, "§§", "\\§", " §",
     "USER PROFILE (who the user is) [x]", "MEMORY (your personal notes) [x]", "\u2028", "\u2029- y", "\r## x",
@@ -225,7 +221,8 @@ framed_documents = st.lists(
 @given(framed_documents | strategies.texts(), framed_documents, st.sampled_from(sorted(READERS)), st.booleans())
 def test_the_frame_reads_back_as_the_categories_and_entries_that_went_in(user, memory, style, scanned):
     documents = {"user": parse(user), "memory": parse(memory)}
-    prompt = build_prompt(documents, EVERYTHING, as_of=DAY, style=style, scanner=None if scanned else NoScanner())
+    with nullcontext() if scanned else unscanned():
+        prompt = build_prompt(documents, EVERYTHING, as_of=DAY, style=style)
     expected = {}
     for target, document in documents.items():
         shown = [[entry.body for entry in entries if entry.body] for entries in document.by_category.values()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from datetime import date
+from unittest import mock
 
 import pytest
 from hypothesis import assume, example, given
@@ -14,7 +15,7 @@ import catmem
 from benchmarks.notes import flagged, notes
 from catmem.config.profile import Profile, PromptSettings
 from catmem.prompt.styles import STYLES
-from catmem.threats import BuiltinScanner, fold, scan, scan_each
+from catmem.threats import Candidates, fold, scan, scan_each
 from catmem.threats.finding import read_table
 from catmem.threats.fold import fold_word
 from catmem.threats.secrets import CHOSEN_SIGNS
@@ -199,14 +200,7 @@ def test_an_attack_and_a_harmless_text_far_from_it_keep_what_they_have(part):
 def test_each_text_of_a_long_list_has_its_own_findings(name):
     rows = zip(NOTES, BENIGN * 9, ATTACKS * 9, strict=False)
     some = [MUTATIONS[name](text) for three in rows for text in three]
-    assert scan_each(BuiltinScanner(), some) == [scan(text) for text in some]
-
-
-class EachAlone:
-    """The scanner, without the look at all entries at once."""
-
-    def scan(self, text):
-        return BuiltinScanner(limit=None).scan(text)
+    assert scan_each(some) == [scan(text) for text in some]
 
 
 @given(
@@ -223,6 +217,7 @@ def test_a_prompt_withholds_what_is_found_in_each_entry_alone(some, style, mark,
     profile = Profile("all", user_memory_categories=("*",), include_uncategorized=True, prompt=settings)
     both = {"user": document, "memory": document}
     ours = catmem.build_prompt(both, profile, as_of=DAY)
-    theirs = catmem.build_prompt(both, profile, as_of=DAY, scanner=EachAlone())
+    with mock.patch.object(Candidates, "places", None):  # so that each is scanned alone
+        theirs = catmem.build_prompt(both, profile, as_of=DAY)
     assert ours.text == theirs.text
     assert ours.manifest == theirs.manifest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from catmem.threats import RULES, BuiltinScanner, scan
+from catmem.threats import RULES, scan
 from catmem.threats.finding import Words
 from catmem.threats.fold import Folded
 from tests.threats import report
@@ -74,6 +74,6 @@ def test_words_are_found_wherever_they_stand(words, text):
 
 @given(texts, st.integers(0, 40))
 def test_a_text_over_the_limit_is_one_finding(text, limit):
-    findings = BuiltinScanner(limit=limit).scan(text)
+    findings = scan(text, limit=limit)
     if len(text) > limit:
         assert [(found.rule, found.start, found.end) for found in findings] == [("too-large-to-scan", 0, len(text))]

@@ -45,7 +45,7 @@ OF_ONE_FEATURE = {
 CALLS = {
     "parse": "(data, declared=None, *, aliases=None, limits)",
     "load_profile": "(path, *, profiles_dir=None, config=None)",
-    "build_prompt": "(documents, profile, *, as_of, config=None, style=None, scanner=None, counter, missing)",
+    "build_prompt": "(documents, profile, *, as_of, config=None, style=None, counter, missing)",
     "lint": "(document, *, config=None, as_of=None)",
     "merge": "(base, ours, theirs, *, precedence=None)",
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
@@ -69,7 +69,7 @@ CALLS = {
     "Workspace.plan_seed": "(self, source, targets=None, **how)",
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",
-    "Workspace.prompt": "(self, name, *, source=None, categories, budget=None, as_of=None, style=None, scanner=None, counter)",
+    "Workspace.prompt": "(self, name, *, source=None, categories, budget=None, as_of=None, style=None, counter)",
     "Workspace.session": "(self, name, *, as_of=None, style=None)",
     "Workspace.view": "(self, name, target, *, source=None)",
 }

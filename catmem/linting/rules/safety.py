@@ -12,7 +12,7 @@ from catmem.linting.linted import Context, LintedFile, LintedYaml, first_line
 from catmem.linting.rule import rule
 from catmem.model.edit import TextEdit
 from catmem.syntax.scan import closed_spans
-from catmem.threats import RULES, SECRETS, Threat, scan_each
+from catmem.threats import RULES, SECRETS, Threat, scan, scan_each
 
 _INVISIBLE = ("hidden-character", "control-character", "tag-character", "variation-selector")
 _NO_PATTERN = frozenset({"too-large-to-scan", "bidi-control", "mixed-script", *_INVISIBLE, *SECRETS})
@@ -22,36 +22,36 @@ _SHOWN = 8
 
 
 @rule("CM601", "threat-pattern", severity="error")
-def threat_pattern(file: LintedFile, context: Context) -> Iterator[Finding]:
+def threat_pattern(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find text that tries to steer a model: orders, false frames, links that carry data away."""
-    for threat in _threats(file, context):
+    for threat in _threats(file):
         if threat.rule not in _NO_PATTERN:
             yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
 
 
 @rule("CM602", "invisible-character", severity="error", fixes="unsafe")
-def invisible_character(file: LintedFile, context: Context) -> Iterator[Finding]:
+def invisible_character(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find characters that do not show where no script or emoji needs them."""
-    yield from _characters(file, context, _INVISIBLE)
+    yield from _characters(file, _INVISIBLE)
 
 
 @rule("CM603", "bidi-control", severity="error", fixes="unsafe")
-def bidi_control(file: LintedFile, context: Context) -> Iterator[Finding]:
+def bidi_control(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find characters that turn the direction of text."""
-    yield from _characters(file, context, ("bidi-control",))
+    yield from _characters(file, ("bidi-control",))
 
 
 @rule("CM604", "mixed-script", severity="error")
-def mixed_script(file: LintedFile, context: Context) -> Iterator[Finding]:
+def mixed_script(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find words that mix Latin letters with letters of another script that look the same."""
-    for threat in _of(file, context, ("mixed-script",)):
+    for threat in _of(file, ("mixed-script",)):
         yield Finding(threat.start, threat.end, _what(threat), "Type the word again.")
 
 
 @rule("CM605", "secret", severity="error", private=True)
-def secret(file: LintedFile, context: Context) -> Iterator[Finding]:
+def secret(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find keys, tokens and passwords."""
-    for threat in _of(file, context, SECRETS):
+    for threat in _of(file, SECRETS):
         yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
 
 
@@ -104,23 +104,23 @@ def entry_of_another_domain(file: LintedFile, context: Context) -> Iterator[Find
 
 
 @rule("CM609", "not-scanned")
-def not_scanned(file: LintedFile, context: Context) -> Iterator[Finding]:
+def not_scanned(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find entries that are too long to be scanned."""
-    for threat in _of(file, context, ("too-large-to-scan",)):
+    for threat in _of(file, ("too-large-to-scan",)):
         message = f"this entry has {threat.end - threat.start:,} characters and was not scanned"
         yield Finding(threat.start, threat.end, message, "Split the entry.")
 
 
 # Five rules ask one after the other, and a scan costs more than all the rest of them.
 @lru_cache(maxsize=1)
-def _threats(file: LintedFile, context: Context) -> tuple[Threat, ...]:
+def _threats(file: LintedFile) -> tuple[Threat, ...]:
     """What the scanner finds in entries and headers, with offsets in the file, in file order."""
     pieces = [(entry.start, entry.raw) for entry in file.entries]
     pieces += [(section.start, file.text[section.start : section.header_end]) for section in file.document.sections]
     pieces.sort()
     found = [
         type(threat)(threat.rule, start + threat.start, start + threat.end)
-        for (start, _), threats in zip(pieces, scan_each(context.scanner, [text for _, text in pieces]), strict=True)
+        for (start, _), threats in zip(pieces, scan_each([text for _, text in pieces]), strict=True)
         for threat in threats
     ]
     seen = list(found)
@@ -128,17 +128,17 @@ def _threats(file: LintedFile, context: Context) -> tuple[Threat, ...]:
         if "\\" in entry.raw:
             # What shows only once escapes are undone, as in a prompt, is reported for the whole entry.
             said = {threat.rule for threat in seen if entry.start <= threat.start < entry.end}
-            behind = {threat.rule: threat for threat in context.scanner.scan(entry.body) if threat.rule not in said}
+            behind = {threat.rule: threat for threat in scan(entry.body) if threat.rule not in said}
             found += [type(each)(each.rule, entry.start, entry.end) for each in behind.values()]
     return tuple(sorted(found, key=lambda threat: (threat.start, threat.end, threat.rule)))
 
 
-def _of(file: LintedFile, context: Context, rules: Container[str]) -> Iterator[Threat]:
-    return (threat for threat in _threats(file, context) if threat.rule in rules)
+def _of(file: LintedFile, rules: Container[str]) -> Iterator[Threat]:
+    return (threat for threat in _threats(file) if threat.rule in rules)
 
 
-def _characters(file: LintedFile, context: Context, rules: Container[str]) -> Iterator[Finding]:
-    for threat in _of(file, context, rules):
+def _characters(file: LintedFile, rules: Container[str]) -> Iterator[Finding]:
+    for threat in _of(file, rules):
         text = file.text[threat.start : threat.end]
         names = " ".join(f"U+{ord(char):04X}" for char in text[:_SHOWN])
         more = f" and {len(text) - _SHOWN} more" if len(text) > _SHOWN else ""

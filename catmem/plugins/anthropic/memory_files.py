@@ -22,7 +22,7 @@ from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.styles import blocked_line
-from catmem.threats import BuiltinScanner, scan_each
+from catmem.threats import scan_each
 from catmem.workspace.seen_entry import texts_of
 from catmem.writing.request import Operation
 
@@ -102,7 +102,7 @@ class CategoryFile:
 def category_file(category: str, entries: Sequence[Entry]) -> CategoryFile:
     """The file of a category that has these entries."""
     texts = ["\n".join(texts_of(entry)) for entry in entries]
-    scanned = scan_each(BuiltinScanner(), texts)
+    scanned = scan_each(texts)
     versions: list[Version] = []
     withheld: list[str] = []
     for entry, findings in zip(entries, scanned, strict=True):

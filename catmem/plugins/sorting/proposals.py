@@ -15,7 +15,7 @@ from catmem.model.document import Document, Entry, TagValue
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
 from catmem.plugins.sorting.guess import Guess, Guesser
 from catmem.plugins.sorting.suggestions import Suggestion, TidyEntry, suggestions
-from catmem.threats import SECRETS, BuiltinScanner, Threat, scan, scan_each
+from catmem.threats import SECRETS, Threat, scan, scan_each
 from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import preview
@@ -175,7 +175,7 @@ def in_one_line(text: str) -> str:
 def threats_of(entries: Sequence[Entry]) -> list[list[Threat]]:
     """What the scan finds in each entry as it stands, and in its words in one line: no line end hides a secret."""
     texts = [text for each in entries for text in (each.text, each.body, in_one_line(each.body))]
-    found = scan_each(BuiltinScanner(), texts)
+    found = scan_each(texts)
     return [[*stands, *body, *line] for stands, body, line in zip(found[::3], found[1::3], found[2::3], strict=True)]
 
 

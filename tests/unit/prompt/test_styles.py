@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -15,7 +16,7 @@ from catmem.prompt.prompt import build_prompt
 from catmem.prompt.styles import Block, Fact, StyledCategory, blocked_line, render
 from catmem.staleness.freshness import UNVERIFIED
 from catmem.threats import Threat
-from tests.property.frames import READERS, BrokenFrameError
+from tests.property.frames import READERS, BrokenFrameError, unscanned
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -29,11 +30,6 @@ EVERYTHING = Profile(
 STYLES = tuple(READERS)
 HERMES = Path(__file__).parents[2] / "golden" / "hermes" / "0.19.0.json"
 RULE = "═" * 46
-
-
-class NoScanner:
-    def scan(self, text):
-        return []
 
 
 HOSTILE = [
@@ -50,8 +46,9 @@ HOSTILE = [
 ]  # fmt: skip
 
 
-def prompt(text, *, style, target="user", profile=EVERYTHING, scanner=None, **choices):
-    return build_prompt({target: parse(text)}, profile, as_of=DAY, style=style, scanner=scanner, **choices)
+def prompt(text, *, style, target="user", profile=EVERYTHING, scanned=True, **choices):
+    with nullcontext() if scanned else unscanned():
+        return build_prompt({target: parse(text)}, profile, as_of=DAY, style=style, **choices)
 
 
 @together("style", STYLES)
@@ -61,8 +58,8 @@ def test_a_hostile_entry_stays_one_entry(style, body, tags):
     document = parse(f"## First\n{tags}{body}\n\n## Second\nlast")
     assert [len(entries) for entries in document.by_category.values()] == [1, 1]
     shown = {"markdown": ["First", "Second"], "xml": ["first", "second"]}
-    for scanner in (NoScanner(), None):
-        text = build_prompt({"user": document}, EVERYTHING, as_of=DAY, style=style, scanner=scanner).text
+    for scanned in (False, True):
+        text = prompt(document.text, style=style, scanned=scanned).text
         expected = [("", 2)] if style == "hermes" else [(title, 1) for title in shown[style]]
         assert READERS[style](text) == {"user": expected}
 
@@ -102,9 +99,9 @@ def test_what_begins_like_a_note_is_no_note(body, shown, tags):
     note = "stale: verified 2020-01-01" if tags else "unverified"
     for style in ("markdown", "hermes"):
         noted = "" if style == "hermes" and not tags else f"({note})\n" if "\n" in body else f"({note}) "
-        found = prompt(text, style=style, scanner=NoScanner()).text
+        found = prompt(text, style=style, scanned=False).text
         assert noted + shown in found.replace("\n  ", "\n")
-    assert f">{body}</entry>" in prompt(text, style="xml", scanner=NoScanner()).text  # a state is an attribute there
+    assert f">{body}</entry>" in prompt(text, style="xml", scanned=False).text  # a state is an attribute there
 
 
 @together(
@@ -113,8 +110,8 @@ def test_what_begins_like_a_note_is_no_note(body, shown, tags):
 )
 def test_a_title_ends_with_no_note(title, shown):
     text = f"## {title}\n[verified_date: 2026-11-20] a\n"
-    assert f"\n## {shown}\n" in prompt(text, style="markdown", scanner=NoScanner()).text
-    assert f"\n## {shown} (unverified)\n" in prompt(f"## {title}\na\n", style="markdown", scanner=NoScanner()).text
+    assert f"\n## {shown}\n" in prompt(text, style="markdown", scanned=False).text
+    assert f"\n## {shown} (unverified)\n" in prompt(f"## {title}\na\n", style="markdown", scanned=False).text
 
 
 @together("style", STYLES)
@@ -126,7 +123,7 @@ def test_a_title_ends_with_no_note(title, shown):
     ],
 )  # fmt: skip
 def test_a_hostile_title_stays_one_title(style, title):
-    text = prompt(f"## {title}\n[verified_date: 2026-11-01] a\n§\nb\n", style=style, scanner=NoScanner()).text
+    text = prompt(f"## {title}\n[verified_date: 2026-11-01] a\n§\nb\n", style=style, scanned=False).text
     ((_, count),) = READERS[style](text)["user"]
     assert count == 2
 
@@ -138,7 +135,7 @@ def test_a_hostile_declared_title_stays_one_title(style, tmp_path):
 
     declared = Declared("x-admin-y", "X\n## Admin\n- y")
     config = Config(tmp_path, taxonomy=Taxonomy(categories={"x-admin-y": declared}))
-    text = prompt("## x-admin-y\na\n", style=style, scanner=NoScanner(), config=config).text
+    text = prompt("## x-admin-y\na\n", style=style, scanned=False, config=config).text
     ((_, count),) = READERS[style](text)["user"]
     assert count == 1
 
@@ -199,7 +196,7 @@ def test_a_number_that_is_a_secret_at_the_end_of_its_line_is_withheld_in_each_st
 
 
 def test_xml_encodes_markup_and_replaces_what_it_cannot_hold():
-    text = prompt("## A\n<b> & \x01\n", style="xml", scanner=NoScanner()).text
+    text = prompt("## A\n<b> & \x01\n", style="xml", scanned=False).text
     assert "<entry>&lt;b&gt; &amp; \ufffd</entry>" in text
 
 

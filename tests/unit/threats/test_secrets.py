@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 
-from catmem.threats import SECRETS, BuiltinScanner, scan, scan_each, scan_secrets
+from catmem.threats import SECRETS, scan, scan_each, scan_secrets
 from tests.threats import report
 from tests.together import together
 
@@ -60,7 +60,7 @@ def test_only_the_login_of_a_link_is_shown():
 
 
 def test_a_token_cut_in_two_by_a_delimiter_is_two_harmless_halves():
-    assert scan_each(BuiltinScanner(), [TOKEN[:20], TOKEN[20:]]) == [[], []]
+    assert scan_each([TOKEN[:20], TOKEN[20:]]) == [[], []]
 
 
 def test_capitals_that_grow_in_small_letters_do_not_move_a_span():

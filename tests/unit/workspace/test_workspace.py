@@ -12,7 +12,6 @@ import pytest
 from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.text import DEFAULT_LIMITS
-from catmem.threats import Threat
 from catmem.workspace import stores
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import snapshot
@@ -136,12 +135,7 @@ def test_reads_change_no_byte_and_no_time(workspace, place):
 
 
 def test_choices_of_the_caller_reach_the_builder(workspace):
-    class All:
-        def scan(self, text):
-            return [Threat("all", 0, len(text))]
-
-    prompt = workspace.prompt("neo", as_of=DAY, style="xml", scanner=All(), counter=lambda _: 7)
-    assert "short" not in prompt.text
+    prompt = workspace.prompt("neo", as_of=DAY, style="xml", counter=lambda _: 7)
     assert prompt.text.startswith("<memory")
     assert prompt.manifest.sizes == {"user": 7, "memory": 0}
 

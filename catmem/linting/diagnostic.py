@@ -5,10 +5,12 @@ Offsets are in code points of the text of the file (a BOM is its first character
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
+from catmem.errors import CatmemError
 from catmem.model.edit import TextEdit
 from catmem.text import LineIndex
 
@@ -127,3 +129,38 @@ class Diagnostic:
     def __str__(self) -> str:
         """``path:line:column: CODE message``."""
         return f"{self.path}:{self.line}:{self.column}: {self.code} {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class LintResult:
+    """What a run found, in order. ``source`` gives the text of a path that is in a diagnostic, ``None`` without one.
+
+    ``errors`` are what was wrong in the configuration. Findings milder than ``min_severity`` are counted and not shown,
+    and do not make a run fail.
+    """
+
+    diagnostics: Sequence[Diagnostic]
+    files: int
+    source: Callable[[str], str | None]
+    errors: tuple[CatmemError, ...] = ()
+    min_severity: Severity = "hint"
+
+    @property
+    def exit_status(self) -> int:
+        """2 where the configuration is not right, 1 with an error or warning that is shown, else 0."""
+        return 2 if self.errors else int(any(each.severity != "hint" for each in self.shown))
+
+    @property
+    def shown(self) -> list[Diagnostic]:
+        """All that are severe enough to be shown, in order."""
+        return [each for each in self.diagnostics if rank(each.severity) <= rank(self.min_severity)]
+
+    def severities(self) -> dict[Severity, int]:
+        """How many there are, by severity, from the worst to the mildest."""
+        found = Counter(diagnostic.severity for diagnostic in self.diagnostics)
+        return {severity: found[severity] for severity in SEVERITIES}
+
+    def statistics(self) -> dict[str, int]:
+        """How many there are, by code, the most frequent first."""
+        found = Counter(diagnostic.code for diagnostic in self.diagnostics)
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))

@@ -14,15 +14,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Literal
 
 from catmem import text as plain
 from catmem.jsonable import jsonable
-from catmem.linting.diagnostic import SEVERITIES, Diagnostic, Region, Severity, rank
+from catmem.linting.diagnostic import Diagnostic, LintResult, Region, rank
 from catmem.linting.rule import all_rules
 from catmem.text import LineIndex, printable_json
 from catmem.threats import scan_secrets
@@ -34,45 +33,21 @@ _CUT = "…"
 Format = Literal["text", "json", "github", "sarif"]
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What a run found, in order. ``source`` gives the text of a path that is in a diagnostic, ``None`` without one."""
+def render(result: LintResult, form: Format, version: str = "") -> str:
+    """The result in one ``form``, ending in a newline unless it is empty; ``version`` is that of catmem, for SARIF.
 
-    diagnostics: Sequence[Diagnostic]
-    files: int
-    source: Callable[[str], str | None]
-    version: str = ""
-    """Of catmem, for formats that name their tool."""
-    min_severity: Severity = "hint"
-    """Milder findings are counted and not shown."""
-
-    @property
-    def shown(self) -> list[Diagnostic]:
-        """All that are severe enough to be shown, in order."""
-        return [each for each in self.diagnostics if rank(each.severity) <= rank(self.min_severity)]
-
-    def severities(self) -> dict[Severity, int]:
-        """How many there are, by severity, from the worst to the mildest."""
-        found = Counter(diagnostic.severity for diagnostic in self.diagnostics)
-        return {severity: found[severity] for severity in SEVERITIES}
-
-    def statistics(self) -> dict[str, int]:
-        """How many there are, by code, the most frequent first."""
-        found = Counter(diagnostic.code for diagnostic in self.diagnostics)
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
-
-def render(report: Report, form: Format) -> str:
-    """The report in one ``form``, ending in a newline unless it is empty. No secret of a file is in it."""
-    return _RENDERERS[form](_without_secrets(report))
+    No secret of a file is in it.
+    """
+    result = _without_secrets(result)
+    return _sarif(result, version) if form == "sarif" else _RENDERERS[form](result)
 
 
 # --- text ----------------------------------------------------------------------------------------------------------
 
 
-def _text(report: Report) -> str:
-    lines = cache(lambda path: (report.source(path) or "").split("\n"))
-    worst_first = sorted(report.shown, key=lambda diagnostic: rank(diagnostic.severity))
+def _text(result: LintResult) -> str:
+    lines = cache(lambda path: (result.source(path) or "").split("\n"))
+    worst_first = sorted(result.shown, key=lambda diagnostic: rank(diagnostic.severity))
     paragraphs = (_paragraph(diagnostic, lines(diagnostic.path)) for diagnostic in worst_first)
     return "".join(f"{line}\n" for paragraph in paragraphs for line in paragraph)
 
@@ -123,13 +98,13 @@ def _columns(text: str) -> int:
 # --- JSON ----------------------------------------------------------------------------------------------------------
 
 
-def _json(report: Report) -> str:
+def _json(result: LintResult) -> str:
     value: dict[str, Any] = {
         "version": 1,
-        "files": report.files,
-        "counts": report.severities(),
-        "statistics": report.statistics(),
-        "diagnostics": jsonable(report.shown),
+        "files": result.files,
+        "counts": result.severities(),
+        "statistics": result.statistics(),
+        "diagnostics": jsonable(result.shown),
     }
     return printable_json(value, indent=2) + "\n"
 
@@ -139,8 +114,8 @@ def _json(report: Report) -> str:
 _GITHUB_LEVELS = {"error": "error", "warning": "warning", "hint": "notice"}
 
 
-def _github(report: Report) -> str:
-    return "".join(f"{_command(diagnostic)}\n" for diagnostic in report.shown)
+def _github(result: LintResult) -> str:
+    return "".join(f"{_command(diagnostic)}\n" for diagnostic in result.shown)
 
 
 def _command(diagnostic: Diagnostic) -> str:
@@ -165,18 +140,18 @@ _SARIF_LEVELS = {"error": "error", "warning": "warning", "hint": "note"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
-def _sarif(report: Report) -> str:
-    rules = {diagnostic.code: all_rules()[diagnostic.code] for diagnostic in report.shown}
+def _sarif(result: LintResult, version: str) -> str:
+    rules = {diagnostic.code: all_rules()[diagnostic.code] for diagnostic in result.shown}
     codes = sorted(rules)
 
     @cache
     def index(path: str) -> LineIndex | None:
-        text = report.source(path)
+        text = result.source(path)
         return None if text is None else LineIndex(text)
 
     driver = {
         "name": "catmem",
-        "version": report.version,
+        "version": version,
         "rules": [
             {
                 "id": code,
@@ -191,7 +166,7 @@ def _sarif(report: Report) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, codes.index(each.code), index) for each in report.shown],
+        "results": [_result(each, codes.index(each.code), index) for each in result.shown],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return printable_json(log, indent=1) + "\n"
@@ -248,7 +223,7 @@ def _artifact(path: str) -> dict[str, str]:
     return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 
-_RENDERERS = {"text": _text, "json": _json, "github": _github, "sarif": _sarif}
+_RENDERERS = {"text": _text, "json": _json, "github": _github}
 
 
 # --- secrets -------------------------------------------------------------------------------------------------------
@@ -258,27 +233,27 @@ _BEGINNING = 8
 """Messages cut long words short, so so many characters of a secret are enough to mask what follows of it."""
 
 
-def _without_secrets(report: Report) -> Report:
+def _without_secrets(result: LintResult) -> LintResult:
     """The same diagnostics and the same source, by path, with asterisks in the place of every secret."""
     private = {code for code, rule in all_rules().items() if rule.private}
     spans: dict[str, list[tuple[int, int]]] = {}
-    for diagnostic in report.diagnostics:
+    for diagnostic in result.diagnostics:
         found = spans.setdefault(diagnostic.path, [])
         if diagnostic.code in private:
             found.append((diagnostic.start, diagnostic.end))
-    texts = {path: report.source(path) for path in spans}
+    texts = {path: result.source(path) for path in spans}
     secrets: list[str] = []
     for path, text in texts.items():
         if text is not None:
             texts[path], said = _covered(text, spans[path])
             secrets += said
     if not secrets:
-        return report
+        return result
     words = _words(secrets)
     return replace(
-        report,
-        diagnostics=[each if each.code in private else _masked(each, words) for each in report.diagnostics],
-        source=lambda path: texts[path] if path in texts else report.source(path),
+        result,
+        diagnostics=[each if each.code in private else _masked(each, words) for each in result.diagnostics],
+        source=lambda path: texts[path] if path in texts else result.source(path),
     )
 
 

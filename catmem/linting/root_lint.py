@@ -23,7 +23,7 @@ from catmem.config.profile import Profile, load_profile, memory_dir
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
-from catmem.linting.diagnostic import Diagnostic, Severity, rank
+from catmem.linting.diagnostic import Diagnostic, LintResult, Severity
 from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root, lint_store
 from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, Target
 from catmem.linting.rule import LintSettings, read_settings
@@ -249,27 +249,6 @@ _BY_CONFIGURATION = (
 """Rules that judge by what ``catmem.yaml`` says: without it they would find what is not so."""
 
 
-@dataclass(frozen=True, slots=True)
-class LintResult:
-    """What a run found. ``errors`` are what was wrong in the configuration.
-
-    Findings milder than ``min_severity`` are not shown, and do not make a run fail.
-    """
-
-    diagnostics: tuple[Diagnostic, ...]
-    files: int
-    errors: tuple[CatmemError, ...] = ()
-    min_severity: Severity = "hint"
-
-    @property
-    def exit_status(self) -> int:
-        """2 where the configuration is not right, 1 with an error or warning that is shown, else 0."""
-        if self.errors:
-            return 2
-        mildest = min(rank("warning"), rank(self.min_severity))
-        return int(any(rank(each.severity) <= mildest for each in self.diagnostics))
-
-
 class Linter:
     """Lint of one root with one choice of rules and files. Make one with ``Linter.open``."""
 
@@ -349,7 +328,7 @@ class Linter:
         if self._of_store is None:
             self._of_store = lint_store([*faults(root, self.as_of)], context, settings)
         wanted = sorted(filter(self._is_wanted, [*found, *self._of_store]), key=attrgetter("sort_key"))
-        return LintResult(tuple(wanted), len(self._wanted), tuple(self.errors), settings.min_severity)
+        return LintResult(tuple(wanted), len(self._wanted), self.text, tuple(self.errors), settings.min_severity)
 
     def once(self, found: Iterable[Diagnostic]) -> list[tuple[Diagnostic, tuple[Diagnostic, ...]]]:
         """Each finding once, in order, in the file of the lowest tier, with those of copies of its entry."""

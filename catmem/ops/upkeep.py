@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from catmem.config.config import Config
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
-from catmem.linting.diagnostic import Severity
-from catmem.linting.root_lint import Linter, LintResult
+from catmem.linting.diagnostic import LintResult, Severity
+from catmem.linting.root_lint import Linter
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, family, operation
 from catmem.registry import Plugin
@@ -48,9 +48,9 @@ class Linted:
 
     def __json__(self) -> dict[str, Any]:
         """JSON-ready, without secrets; ``errors`` are what could not be looked at."""
-        from catmem.linting.renderers import Report, render
+        from catmem.linting.renderers import render
 
-        text = render(Report(list(self.found.diagnostics), self.found.files, self.linter.text), "json")
+        text = render(replace(self.found, min_severity="hint"), "json")
         return {**json.loads(text), "errors": self.found.errors}
 
 

@@ -10,8 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from catmem.linting.diagnostic import Diagnostic, Fix, Region, Related
-from catmem.linting.renderers import Report, render
+from catmem.linting.diagnostic import Diagnostic, Fix, LintResult, Region, Related
+from catmem.linting.renderers import render
 from catmem.model.edit import TextEdit
 from catmem.text import LineIndex
 from tests.unit.linting.rules_for_tests import registered, word_rule
@@ -43,7 +43,7 @@ def golden_rules() -> Iterator[None]:
         yield
 
 
-def golden_report() -> Report:
+def golden_report() -> LintResult:
     """Findings of every kind: wide, combining and hidden characters, tabs, several lines, related places, fixes."""
     neo = "homes/neo/USER.md"
     text = SOURCES[neo]
@@ -64,7 +64,7 @@ def golden_report() -> Report:
         _found("homes/a b,c:ü/USER.md", 0, 4, "CM299", message="100% of\nit: a, b"),
         replace(_found("homes/gone/USER.md", 0, 0, "CM699", severity="error"), region=Region(1, 1, 1, 1)),
     ]
-    return Report(found, 3, SOURCES.get, "0.0.0")
+    return LintResult(found, 3, SOURCES.get)
 
 
 def _found(path: str, start: int, end: int, code: str, *, severity: str = "warning", **more) -> Diagnostic:
@@ -79,4 +79,4 @@ if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     with golden_rules():
         for form, name in NAMES.items():
-            (FOLDER / name).write_text(render(golden_report(), form), encoding="utf-8", newline="")
+            (FOLDER / name).write_text(render(golden_report(), form, "0.0.0"), encoding="utf-8", newline="")

@@ -57,7 +57,7 @@ def _linted(value: Linted, call: Call) -> None:
         _fixed(value.fixed, call)
     linter, found, form = value.linter, value.found, call.values["form"]
     from catmem.linting.diagnostic import SEVERITIES, rank
-    from catmem.linting.renderers import Report, render
+    from catmem.linting.renderers import render
 
     names: dict[str, str] = {}
     diagnostics = []
@@ -66,16 +66,14 @@ def _linted(value: Linted, call: Call) -> None:
         related = (replace(one, path=one.path and shown_path(linter.root.path(one.path))) for one in each.related)
         diagnostics.append(replace(each, path=shown_path(linter.root.path(each.path)), related=tuple(related)))
         names[diagnostics[-1].path] = each.path
-    report = Report(
-        diagnostics, found.files, lambda path: linter.text(names.get(path, path)), __version__, found.min_severity
-    )
-    emit(render(report, form))
+    shown = replace(found, diagnostics=diagnostics, source=lambda path: found.source(names.get(path, path)))
+    emit(render(shown, form, __version__))
     if form == "text":
         hidden = {name: " (not shown)" for name in SEVERITIES if rank(name) > rank(found.min_severity)}
         hidden |= {"hint": " (see --min-severity hint)"} if found.min_severity == "warning" else {}
         said = ", ".join(
             f"{count} {plural(count, name)}{hidden.get(name, '')}"
-            for name, count in report.severities().items()
+            for name, count in found.severities().items()
             if count
         )
         say(f"{found.files} {plural(found.files, 'file')}: {said or 'nothing found'}")

@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from catmem.linting.renderers import WIDTH, Report, excerpt, printable, render
+from catmem.linting.diagnostic import LintResult
+from catmem.linting.renderers import WIDTH, excerpt, printable, render
 from tests.golden.lint_case import FOLDER, NAMES, SOURCES, golden_report, golden_rules
 from tests.together import together
 
@@ -19,7 +20,7 @@ def rules():
 
 @together("form", NAMES)
 def test_the_form_is_the_golden_one(form):
-    assert render(golden_report(), form).encode() == (FOLDER / NAMES[form]).read_bytes()
+    assert render(golden_report(), form, "0.0.0").encode() == (FOLDER / NAMES[form]).read_bytes()
 
 
 def test_no_golden_file_is_left_over():
@@ -28,7 +29,7 @@ def test_no_golden_file_is_left_over():
 
 @together("form", NAMES)
 def test_a_report_without_findings(form):
-    text = render(Report([], 3, SOURCES.get, "0"), form)
+    text = render(LintResult([], 3, SOURCES.get), form)
     assert text == "" if form in {"text", "github"} else json.loads(text)
 
 

@@ -159,7 +159,7 @@ def list_(
     refuse_undeclared(call, category)
     narrowed: dict[str, Any] = {"target": target, "category": category, "as_of": as_of}
     if profile is None:
-        from catmem.workspace.everywhere import folded, list_everywhere
+        from catmem.workspace.reports import folded, list_everywhere
 
         _tell_of_all(call, target)
         found, unreadable, _ = list_everywhere(call.root, **narrowed)
@@ -259,7 +259,7 @@ def search(
     """
     from catmem.search.search import search, search_everywhere
     from catmem.staleness.lineage import notes_of
-    from catmem.workspace.everywhere import folded
+    from catmem.workspace.reports import folded
 
     refuse_undeclared(call, category)
     state = tuple(states or ()) or None

@@ -7,7 +7,7 @@ from catmem.config.profile import refuse_no_root
 from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
 from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
-from catmem.workspace.everywhere import AccessExplanation
+from catmem.workspace.reports import AccessExplanation
 
 
 @operation(
@@ -33,9 +33,10 @@ def status(
 ) -> Outcome:
     """Print what is next, in the order in which you best do it, each line with its command.
 
-    First come git's conflict markers, entries with a secret or hostile text, entries without a category, and
-    categories that no specialist reads: a profile has to name them. Then come seeds, branches and proposals, what
-    specialists added or reworded, files that another program changed, and facts that are due for review.
+    First come git's conflict markers, entries with a secret or hostile text, entries without a category, categories
+    that no specialist reads, and entries that the file's own profile does not read: a profile has to name them. Then
+    come seeds, branches and proposals, what specialists added or reworded, files that another program changed, and
+    facts that are due for review.
 
     Exit status 0, also if something waits (then 1 with --check); 2 if a profile or a file cannot be read.
     """
@@ -119,7 +120,7 @@ def access(
     if target is not None and call.for_program:
         raise UsageError("-t is for the table; in JSON each cell tells of both files.")
     refuse_no_root(call.root.config)
-    from catmem.workspace.everywhere import explain, read_access
+    from catmem.workspace.reports import explain, read_access
 
     if why is not None:
         found: AccessExplanation = explain(call.root, *why)
@@ -158,8 +159,7 @@ def stats(
 
     Exit status 2 if a profile or a file could not be looked at; all others are there.
     """
-    from catmem.config.profile import refuse_no_root
-    from catmem.workspace.everywhere import read_stats
+    from catmem.workspace.reports import read_stats
 
     refuse_no_root(call.root.config)
     found = read_stats(call.root, tuple(names or ()), source=source, as_of=as_of)

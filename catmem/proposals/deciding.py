@@ -31,8 +31,8 @@ from catmem.seeding.lockfile import SeedFile
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change, Current
 from catmem.text import size_of
-from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.history import limit_of_entity
+from catmem.workspace.reports import list_everywhere
 from catmem.workspace.root import Root, load_each
 from catmem.writing import gate
 from catmem.writing.matching import legible

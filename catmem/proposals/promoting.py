@@ -25,8 +25,8 @@ from catmem.proposals.proposal import Proposal, ProposalReader
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import named_of
-from catmem.workspace.everywhere import list_everywhere
 from catmem.workspace.profile_memory import read_document
+from catmem.workspace.reports import list_everywhere
 from catmem.workspace.root import Root
 from catmem.writing.matching import EntriesInSight, entries_holding, find_entry
 from catmem.writing.request import How, Operation

@@ -33,7 +33,7 @@ from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_query
-from catmem.workspace.everywhere import Survey, damages, survey
+from catmem.workspace.reports import Survey, damages, survey
 from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server.metrics")

@@ -6,10 +6,11 @@ says something else, it no longer holds, it goes. The command line and the page 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
 from catmem.config.profile import Profile
@@ -23,7 +24,12 @@ from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.writing.request import Operation
 
+T = TypeVar("T")
 DueState: TypeAlias = Literal["stale", "expired", "unverified", "future"]
+FactKey: TypeAlias = tuple[str, str]
+"""The entity of a fact, and its id."""
+Copies: TypeAlias = Mapping[FactKey, frozenset[str]]
+"""The entries that stand as they were seeded, each with the entities that it comes from."""
 _ORDER: tuple[DueState, ...] = ("expired", "future", "unverified", "stale")
 """What is wrong for sure comes first in a review, then what no person ever looked at."""
 
@@ -57,8 +63,8 @@ class Due(SeenEntry):
         return _ORDER.index(self.state), 0 if self.use is None else -self.use.times
 
     @property
-    def key(self) -> tuple[str, str]:
-        """Entity and id: what a round remembers of it."""
+    def key(self) -> FactKey:
+        """What a round remembers of it."""
         return self.entity, self.entry.id
 
 
@@ -81,26 +87,39 @@ def due_facts(workspace: Root, profile: Profile, entity: str, document: Document
     return found
 
 
-def answered_elsewhere(
-    key: tuple[str, str],
-    copies: Mapping[tuple[str, str], frozenset[str]],
-    ids: Mapping[str, Collection[str]],
-    is_due: Callable[[str, str], bool],
+def asked_about(
+    due: Sequence[tuple[FactKey, T]], ids: Mapping[str, Collection[str]], copies: Copies, passed: Counter[FactKey]
+) -> list[T]:
+    """What a review asks about of facts that are ``due``: no copies that are answered at their source.
+
+    ``ids`` are the entries of the entities that are looked at. Of several facts that say the same as many are left out
+    as were ``passed`` over.
+    """
+    keys, left, asked = {key for key, _ in due}, passed.copy(), list[T]()
+    for key, fact in due:
+        if _is_answered_elsewhere(key, keys, ids, copies):
+            continue
+        if left[key] > 0:
+            left[key] -= 1
+        else:
+            asked.append(fact)
+    return asked
+
+
+def _is_answered_elsewhere(
+    key: FactKey, due: Collection[FactKey], ids: Mapping[str, Collection[str]], copies: Copies
 ) -> bool:
-    """Whether the fact ``key`` (entity and id) is a copy that is answered at its source."""
-    # It is due there too, or says something else by now. `copies` are those of seeds with their sources, `ids` the
-    # entries of the entities that are looked at, `is_due` says it of one of these. A source that is not looked at
-    # answers nothing, nor does one whose fact is a copy of this one.
-    entry_id = key[1]
+    """Whether a fact is a copy, and is due at its source too, or says something else there by now."""
+    # A source that is not looked at answers nothing, nor does one whose fact is a copy of this one.
     return any(
         source in ids
         and not _comes_from(source, key, copies)
-        and (entry_id not in ids[source] or is_due(source, entry_id))
+        and (key[1] not in ids[source] or (source, key[1]) in due)
         for source in copies.get(key, ())
     )
 
 
-def _comes_from(entity: str, key: tuple[str, str], copies: Mapping[tuple[str, str], frozenset[str]]) -> bool:
+def _comes_from(entity: str, key: FactKey, copies: Copies) -> bool:
     """Whether the same fact of ``entity`` is a copy of ``key``, straight or by way of others."""
     above, seen = {entity}, {entity}
     while above:

@@ -14,9 +14,9 @@ it. The dialogue is the command line's (``catmem review``).
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -31,10 +31,12 @@ from catmem.names import TARGETS
 from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.due import (
     Answering,
+    Copies,
     Due,
     DueState,
-    answered_elsewhere,
+    FactKey,
     answering_to,
+    asked_about,
     due_facts,
 )
 from catmem.store.contract import SIDECAR
@@ -62,6 +64,14 @@ class Answered(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class _ReviewedFile(NamedTuple):
+    """A file that was looked at: its bytes, the ids of its entries, and what is due of what is asked for."""
+
+    data: bytes
+    ids: frozenset[str]
+    due: list[Due]
+
+
 @dataclass(slots=True)
 class Review:
     """A round of questions. ``Review.open`` makes one.
@@ -75,11 +85,9 @@ class Review:
     category: str | None
     states: frozenset[str]
     round: Round
-    unreadable: list[CatmemError] = field(default_factory=list)
-    _facts: dict[str, list[Due]] = field(default_factory=dict)
-    _texts: dict[str, bytes] = field(default_factory=dict)
-    _ids: dict[str, frozenset[str]] = field(default_factory=dict)
-    _copies: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+    unreadable: list[CatmemError]
+    _copies: Copies
+    _files: dict[str, _ReviewedFile] = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -93,8 +101,7 @@ class Review:
     ) -> Review:
         """Go on with the round of a root, or begin one."""
         # `profiles` are all by default, and one that is not right is among the `unreadable`; `category` and `states`
-        # keep some facts only. The files that copies of these profiles follow are looked at too, so that no copy is
-        # asked about that is answered there.
+        # keep some facts only.
         refuse_no_root(workspace.config)
         chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
         if not chosen:
@@ -107,7 +114,7 @@ class Review:
             frozenset(states),
             Round.read(workspace.root),
             unreadable,
-            _copies=seeded_copies(workspace),
+            seeded_copies(workspace),
         )
         review._look_at_all()
         return review
@@ -118,15 +125,22 @@ class Review:
         """The facts that are still to be asked about."""
         # The expired come first, then those dated in the future, those without a date, and the stale; of each the most
         # used, then those of tier 1, then the oldest.
-        return sorted((due for profile in self.profiles for due in self._pending(profile)), key=lambda due: due.rank)
+        order = {profile.name: index for index, profile in enumerate(self.profiles)}
+        return sorted(
+            self._asked(self.round.passed),
+            key=lambda due: (due.rank, order[_owner(due.entity)], due.freshness.day or self.as_of),
+        )
 
     def elsewhere(self) -> list[Due]:
-        """The due facts of these profiles that are copies and answered at their sources, in their order."""
-        return [due for profile in self.profiles for due in self._facts_of(profile) if self._follows(due)]
+        """The due facts of these profiles that are copies and answered at their sources."""
+        asked = {due.key for due in self._asked(Counter())}
+        return [due for due in self._every() if due.key not in asked]
 
     def sources_of(self, due: Due) -> Mapping[str, bool]:
         """The entities that a fact is a copy of, and whether it is due there too; none for one that is no copy."""
-        return {entity: self._is_due(entity, due.entry.id) for entity in sorted(self._copies.get(due.key, ()))}
+        sources = sorted(self._copies.get(due.key, ()))
+        ids = {each: [fact.entry.id for fact in self._files[each].due] for each in sources if each in self._files}
+        return {each: due.entry.id in ids.get(each, ()) for each in sources}
 
     def next(self) -> Due | None:
         """The next fact, as its file is now; ``None`` if there is none left."""
@@ -140,7 +154,7 @@ class Review:
 
         A text that no history has has a digest alone.
         """
-        digest = bytes_digest(self._texts[entity])
+        digest = bytes_digest(self._files[entity].data)
         head = self.workspace.store.head(entity)
         return head.revision if head is not None and head.digest == digest else digest
 
@@ -152,67 +166,62 @@ class Review:
     @property
     def passed_over(self) -> int:
         """How many due facts are not asked about, since they were answered or skipped in this round already."""
-        facts = sum(not self._follows(due) for profile in self.profiles for due in self._facts_of(profile))
-        return facts - len(self.due())
+        return len(self._asked(Counter())) - len(self._asked(self.round.passed))
 
-    def _facts_of(self, profile: Profile) -> Iterator[Due]:
-        for target in TARGETS:
-            yield from self._facts.get(f"{profile.name}/{target}", ())
+    def _asked(self, passed: Counter[FactKey]) -> list[Due]:
+        """The facts of these profiles that are asked about, where some were ``passed`` over."""
+        due = [(fact.key, fact) for file in self._files.values() for fact in file.due]
+        ids = {entity: file.ids for entity, file in self._files.items()}
+        names = {profile.name for profile in self.profiles}
+        return [fact for fact in asked_about(due, ids, self._copies, passed) if _owner(fact.entity) in names]
 
-    def _pending(self, profile: Profile) -> list[Due]:
-        """What is due of one profile, the oldest first, without what was passed over."""
-        passed = Counter(self.round.passed)
-        pending: list[Due] = []
-        for due in self._facts_of(profile):
-            if self._follows(due):
-                continue
-            if passed[due.key] > 0:
-                passed[due.key] -= 1
-            else:
-                pending.append(due)
-        return sorted(pending, key=lambda due: due.freshness.day or self.as_of)
-
-    def _follows(self, due: Due) -> bool:
-        return answered_elsewhere(due.key, self._copies, self._ids, self._is_due)
-
-    def _is_due(self, entity: str, entry_id: str) -> bool:
-        return any(each.entry.id == entry_id for each in self._facts.get(entity, ()))
+    def _every(self) -> list[Due]:
+        """All due facts of these profiles."""
+        names = {profile.name for profile in self.profiles}
+        return [due for entity, file in self._files.items() if _owner(entity) in names for due in file.due]
 
     def _look_at_all(self) -> None:
-        """Read the files of the profiles, and what copies among them follow, where that is not read anyway."""
-        seen: set[Path] = set()
+        """Read the files of the profiles, and those that copies among them follow."""
+        folders: set[str] = set()
         for profile in self.profiles:
-            for target in TARGETS:
-                with self._noting_unreadable():
-                    path = self.workspace.path_of(profile, target).resolve()
-                    if path not in seen:  # two profiles may keep their memory in one folder
-                        self._look_at(profile, f"{profile.name}/{target}")
-                    seen.add(path)
+            try:
+                folder = os.path.realpath(self.workspace.path_of(profile, "user").parent)
+            except CatmemError as error:
+                self.unreadable.append(error)
+                continue
+            if folder not in folders:  # two profiles may keep their memory in one folder
+                self._try_to_look_at(f"{profile.name}/{target}" for target in TARGETS)
+            folders.add(folder)
         names = {profile.name for profile in self.profiles}
-        followed = (known for (entity, _), known in self._copies.items() if entity.partition("/")[0] in names)
-        for entity in sorted(set[str]().union(*followed) - self._texts.keys()):
-            with self._noting_unreadable():
-                self._look_at(self.workspace.profile(entity.partition("/")[0]), entity)
+        followed = {source for (entity, _), each in self._copies.items() if _owner(entity) in names for source in each}
+        self._try_to_look_at(sorted(followed - self._files.keys()))
 
-    @contextmanager
-    def _noting_unreadable(self) -> Iterator[None]:
-        try:
-            yield
-        except CatmemError as error:
-            self.unreadable.append(error)
+    def _try_to_look_at(self, entities: Iterable[str]) -> None:
+        for entity in entities:
+            try:
+                self._look_at(entity)
+            except CatmemError as error:
+                self.unreadable.append(error)
 
-    def _look_at(self, profile: Profile, entity: str) -> bool:
+    def _look_at(self, entity: str) -> bool:
         """Read a file again; whether it has changed since the last time."""
         data = self.workspace.store.peek(entity)
-        if self._texts.get(entity) == data:
+        if entity in self._files and self._files[entity].data == data:
             return False
-        document = parsed_at(self.workspace, data, self.workspace.path_of(profile, entity.rpartition("/")[2]))
+        name, _, target = entity.partition("/")
+        profile = next((each for each in self.profiles if each.name == name), None) or self.workspace.profile(name)
+        document = parsed_at(self.workspace, data, self.workspace.path_of(profile, target))
         facts = due_facts(self.workspace, profile, entity, document, self.as_of)
-        found = [due for due in facts if self.category in {None, due.entry.category}]
-        self._texts[entity] = data
-        self._ids[entity] = frozenset(entry.id for entry in document.entries)
-        self._facts[entity] = [due for due in found if not self.states or due.state in self.states]
+        wanted = [due for due in facts if self.category in {None, due.entry.category}]
+        ids = frozenset(entry.id for entry in document.entries)
+        self._files[entity] = _ReviewedFile(
+            data, ids, [due for due in wanted if not self.states or due.state in self.states]
+        )
         return True
+
+    def _look_again(self, entity: str) -> bool:
+        """Read a file of these profiles again; whether it has changed."""
+        return any(profile.name == _owner(entity) for profile in self.profiles) and self._look_at(entity)
 
     @property
     def is_whole(self) -> bool:
@@ -264,7 +273,7 @@ class Review:
         before = self.round.passed.copy()
         if self.is_whole:
             self.round.passed.clear()
-        for due in (each for facts in self._facts.values() for each in facts):
+        for due in self._every():
             self.round.passed.pop(due.key, None)
         if self.round.passed != before:
             self.round.write()
@@ -299,7 +308,7 @@ class Review:
         if answer == "remove" or not written.entries:
             return None
         key = entity, written.entries[0].id
-        if answer != "expire" and all(due.key != key for due in self._facts.get(entity, ())):
+        if answer != "expire" and all(due.key != key for due in self._files[entity].due):
             return None
         self.round.passed[key] += 1
         return key[1]
@@ -309,12 +318,6 @@ class Review:
         self.round.last = LastAnswer(answer, due.entity, None, due.entry.id)
         self.round.write()
         return Answered(answer, due.entity, None, notes)
-
-    def _look_again(self, entity: str) -> bool:
-        """Read a file of these profiles again; whether it has changed."""
-        name = entity.partition("/")[0]
-        profile = next((each for each in self.profiles if each.name == name), None)
-        return profile is not None and self._look_at(profile, entity)
 
     def _before(self, last: LastAnswer) -> str:
         """The revision that an answer's write was made on. In a new history its number may be that of another one."""
@@ -327,6 +330,10 @@ class Review:
                 hint=f"'catmem log {last.entity}' lists what there is.",
             )
         return found.parents[0]
+
+
+def _owner(entity: str) -> str:
+    return entity.partition("/")[0]
 
 
 # --- the round -----------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from catmem.store.contract import PERSON, Change, Rows
 from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
 from catmem.workspace.change_plan import ChangePlan, FileChange, write_file
-from catmem.workspace.init import is_there
+from catmem.workspace.init import has_bytes
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.rows import RowCodec
 from catmem.workspace.seen_entry import texts_of, value_texts
@@ -99,7 +99,7 @@ def _bullet(entry: Entry) -> str:
 
 def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, overwrite: bool = False) -> list[str]:
     """Write the files of an export below ``folder``, and give the names of those that were written."""
-    changed = [each for each in made if not is_there(folder / each.name, each.text.encode())]
+    changed = [each for each in made if not has_bytes(folder / each.name, each.text.encode())]
     own = set(_memory_files(workspace))
     of_root = [each.name for each in changed if os.path.realpath(folder / each.name) in own]
     there = [each.name for each in changed if not overwrite and os.path.lexists(folder / each.name)]

@@ -26,7 +26,7 @@ from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, with_categories
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
-from catmem.names import FILE_NAMES, TARGETS
+from catmem.names import FILE_NAMES
 from catmem.resources import example_files, kits_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
@@ -43,83 +43,6 @@ writable_categories: [{own}]
 """
 _SHARING = 2
 """A category of another kind of specialist is declared if so many of those that are made read it."""
-
-
-class NewCategory(NamedTuple):
-    """A category of a new root: ``about`` says what belongs there, ``readers`` and ``writers`` are new specialists."""
-
-    slug: str
-    about: str
-    readers: tuple[str, ...]
-    writers: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        """The title that catmem.yaml gives it."""
-        return self.slug.replace("-", " ").title()
-
-
-def profiles_of(names: Sequence[str], standing: Collection[str]) -> tuple[dict[str, str], list[NewCategory], list[str]]:
-    """The profiles of new specialists of these names, the categories that they name, and what a person should know."""
-    if not names:
-        return {}, [], []
-    data, roles = kits(), {name: _role_of(name) for name in names}
-    found = {name: data["kits"].get(role, {"own": [_words_of(name)], "reads": []}) for name, role in roles.items()}
-    own = [slug for kit in found.values() for slug in kit["own"]]
-    read = Counter(slug for kit in found.values() for slug in kit["reads"])
-    also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
-    declared = [*dict.fromkeys((*data["shared"], *own, *also))]
-    seen = {name: {*data["shared"], *kit["own"], *kit["reads"]} for name, kit in found.items()}
-    categories = [
-        NewCategory(
-            slug,
-            data["categories"].get(slug, {"about": f"What {slug} works on."})["about"],
-            tuple(name for name in names if slug in seen[name]),
-            tuple(name for name in names if slug in found[name]["own"]),
-        )
-        for slug in declared
-    ]
-    profiles = {
-        name: _PROFILE.format(
-            title=re.sub("[-_]", " ", name).capitalize(),
-            seen=", ".join(slug for slug in declared if slug in seen[name]),
-            own=", ".join(kit["own"]),
-        )
-        for name, kit in found.items()
-    }
-    notes = [
-        f"{name} got what a specialist of the kind {role} usually sees: change it in profiles/{name}.yaml"
-        for name, role in roles.items()
-        if role not in {None, _words_of(name)}
-    ]
-    notes += [
-        f"catmem does not know what {name} works on, and made the category {own}: name others in profiles/{name}.yaml"
-        for name, kit in found.items()
-        for own in set(kit["own"]) - data["categories"].keys()
-    ]
-    return profiles, categories, notes
-
-
-@cache
-def kits() -> Mapping[str, Any]:
-    """``shared`` slugs, ``kits`` with ``names``, ``own`` and ``reads``, ``categories`` with ``about`` and ``words``."""
-    data: Mapping[str, Any] = parse_yaml(kits_text()).data
-    return data
-
-
-def _role_of(name: str) -> str | None:
-    """The kind with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
-    said = f"-{_words_of(name)}-"
-    found = [(len(each), role) for role, kit in kits()["kits"].items() for each in kit["names"] if f"-{each}-" in said]
-    return max(found)[1] if found else None
-
-
-def _words_of(name: str) -> str:
-    """A name as kits spell theirs. Of a name of no kit the one category is called so."""
-    return re.sub("[^a-z0-9]+", "-", name).strip("-")
-
-
-# --- make a root: the files of ``catmem init``, and the lines of ``catmem init --git`` -------------------------------
 
 
 _IGNORED = (".catmem/", "*.bak.*")
@@ -162,24 +85,48 @@ _STARTERS = ("orchestrator",)
 _HOME = "homes/orchestrator"
 
 
-def starting_categories() -> dict[str, str]:
-    """The titles of the categories that a new root declares, by slug."""
-    declared = parse_yaml(_CONFIG).data["taxonomy"]["categories"]
-    return {slug: category["title"] for slug, category in declared.items()}
+_NOT_MEMORY = (
+    "Nothing was written. Name one USER.md (about the user), one MEMORY.md (notes), or their folder; catmem import "
+    "takes what other programs keep."
+)
+
+
+class NewCategory(NamedTuple):
+    """A category of a new root: ``about`` says what belongs there, ``readers`` and ``writers`` are new specialists."""
+
+    slug: str
+    about: str
+    readers: tuple[str, ...]
+    writers: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """The title that catmem.yaml gives it."""
+        return self.slug.replace("-", " ").title()
 
 
 @dataclass(frozen=True, slots=True)
 class NewRoot:
-    """What ``make_root`` did: paths relative to the root."""
+    """What ``make_root`` did: paths relative to the root. ``kept`` were there already, with the same content.
+
+    ``categories`` are those of new specialists, where catmem.yaml was written; ``notes`` what else a person should
+    know.
+    """
 
     root: Path
     written: tuple[str, ...]
     kept: tuple[str, ...]
-    """Files that were there already, with the same content."""
     notes: tuple[str, ...] = ()
-    """What else a person should know."""
     categories: tuple[NewCategory, ...] = ()
-    """The categories of new specialists, where a configuration was written."""
+
+
+class _Plan(NamedTuple):
+    """The files of a root, and what to say of them; ``config`` is an old text of ``catmem.yaml``, and its new one."""
+
+    files: Mapping[str, bytes]
+    notes: Sequence[str] = ()
+    categories: Sequence[NewCategory] = ()
+    config: tuple[bytes, bytes] | None = None
 
 
 def make_root(
@@ -194,74 +141,83 @@ def make_root(
 
     In a root that is there already, ``profiles`` alone are added to it.
     """
-    root, start = Path(folder), list(start)
-    if profiles and not (example or start) and os.path.lexists(root / CONFIG_NAME):
-        return _added(root, profiles, dry_run=dry_run)
-    memory = _memory_files(start)
-    notes: tuple[str, ...] = ()
-    shipped = profile_texts()
-    new = [] if example else [name for name in profiles if name not in shipped]
-    own, categories, unknown = profiles_of(new, starting_categories())
-    chosen = shipped if example else _chosen(shipped, profiles or _STARTERS, own)
-    files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
+    root, memory = Path(folder), _memory_files(start)
+    is_there = bool(profiles) and not (example or memory) and os.path.lexists(root / CONFIG_NAME)
     if example:
-        files |= example_files()
+        shipped = {f"profiles/{name}.yaml": text.encode() for name, text in profile_texts().items()}
+        plan = _Plan({**shipped, **example_files()})
+    elif is_there:
+        plan = _more_profiles(root, profiles)
     else:
-        large = _larger_files(root, memory)
-        config = _config(root, _config_for(chosen, categories), {target for target, *_ in large})
-        files |= {CONFIG_NAME: config, **memory}
-        first = root / _HOME / FILE_NAMES["user"]
-        if not memory and (is_there(first, _USER) or not os.path.lexists(first)):
-            files[f"{_HOME}/{first.name}"] = _USER
-        over = (
-            f"{name} has {size:,} characters, over the {HERMES_LIMITS[target]:,} that Hermes Agent lets it have; so "
-            f"catmem.yaml sets no limit for {target}"
-            for target, name, size in large
-        )
-        notes = (*over, *unknown)
-    files = dict(sorted(files.items()))
-    _refuse_linked_folders(root, files)
-    kept = [name for name, data in files.items() if is_there(root / name, data)]
-    in_the_way = [name for name in files if name not in kept and os.path.lexists(root / name)]
-    if in_the_way:
-        hint = "Choose another folder, or move them away first. 'catmem init --profile NAME' alone adds a specialist."
-        raise WouldOverwriteError(root, in_the_way, hint)
-    ignored = root / ".gitignore"
-    to_ignore = _lines_to_add(ignored, _IGNORED, str.rstrip)
-    written = [name for name in files if name not in kept]
+        plan = _first_files(root, profiles or _STARTERS, memory)
+    kept = tuple(name for name, data in sorted(plan.files.items()) if has_bytes(root / name, data))
+    new = {name: data for name, data in sorted(plan.files.items()) if name not in kept}
+    _refuse_what_is_there(root, new, is_there=is_there)
+    to_ignore = "" if is_there else _lines_to_add(root / ".gitignore", _IGNORED, str.rstrip)
     if not dry_run:
-        _write(root, {name: files[name] for name in written}, to_ignore)
-    if to_ignore:
-        written.append(ignored.name)
-    is_new = CONFIG_NAME in written
-    return NewRoot(root, tuple(written), tuple(kept), notes if is_new else (), (*categories,) if is_new else ())
+        _write(root, new, to_ignore)
+        if plan.config:
+            rewrite_file(root / CONFIG_NAME, *plan.config)
+    written = (*new, *([CONFIG_NAME] if plan.config else []), *([".gitignore"] if to_ignore else []))
+    if not (is_there or CONFIG_NAME in new):
+        plan = _Plan(plan.files)
+    return NewRoot(root, written, kept, tuple(plan.notes), tuple(plan.categories))
 
 
-def _added(root: Path, names: Sequence[str], *, dry_run: bool) -> NewRoot:
+def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) -> _Plan:
+    """The files of a new root with these profiles, and the orchestrator's first memory."""
+    shipped = profile_texts()
+    own, categories, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
+    chosen = _chosen(shipped, names, own)
+    large = _larger_files(root, memory)
+    limits = {target: limit for target, limit in HERMES_LIMITS.items() if target not in {each for each, *_ in large}}
+    said = ", ".join(f"{target}: {limit}" for target, limit in limits.items())
+    files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
+    files |= {CONFIG_NAME: _config_for(chosen, categories) + f"limits: {{{said}}}\n".encode(), **memory}
+    first = f"{_HOME}/{FILE_NAMES['user']}"
+    if not memory and (has_bytes(root / first, _USER) or not os.path.lexists(root / first)):
+        files[first] = _USER
+    over = (
+        f"{name} has {size:,} characters, over the {HERMES_LIMITS[target]:,} that Hermes Agent lets it have; so "
+        f"catmem.yaml sets no limit for {target}"
+        for target, name, size in large
+    )
+    return _Plan(files, (*over, *unknown), categories)
+
+
+def _more_profiles(root: Path, names: Sequence[str]) -> _Plan:
     """Profiles for a root that is there, and in its ``catmem.yaml`` the categories that it does not declare yet."""
     config, shipped = load_config(root), profile_texts()
-    declared, config_path = config.taxonomy.categories, root / CONFIG_NAME
-    own, categories, notes = profiles_of([name for name in names if name not in shipped], declared)
-    place = os.path.relpath(config.profiles_dir, config.root)
-    there = set(profile_names(config.profiles_dir))
+    declared, path = config.taxonomy.categories, root / CONFIG_NAME
+    own, categories, notes = _specialists([name for name in names if name not in shipped], declared)
+    place, there = os.path.relpath(config.profiles_dir, config.root), set(profile_names(config.profiles_dir))
     files = {
         f"{place}/{name}.yaml": text.encode()
         for name, text in _chosen(shipped, names, own).items()
         if name in names or name not in there
     }
-    kept = [name for name, data in files.items() if is_there(root / name, data)]
-    in_the_way = [path for name in names if name in there and (path := f"{place}/{name}.yaml") not in kept]
-    if in_the_way:
-        raise WouldOverwriteError(root, in_the_way, "Change what is there, or choose another name.")
     new = {each.slug: each.title for each in categories if each.slug not in declared}
-    old = read_bounded(config_path, YAML_LIMIT)
-    text = with_categories(old.decode(), new, config_path).encode() if new else old
-    written = [name for name in files if name not in kept]
-    if not dry_run:
-        _write(root, {name: files[name] for name in written}, "")
-        if new:
-            rewrite_file(config_path, old, text)
-    return NewRoot(root, (*written, *([CONFIG_NAME] if new else [])), tuple(kept), tuple(notes), tuple(categories))
+    old = read_bounded(path, YAML_LIMIT)
+    changed = (old, with_categories(old.decode(), new, path).encode()) if new else None
+    return _Plan(files, notes, categories, changed)
+
+
+def _refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -> None:
+    """Raise ``WouldOverwriteError`` for files with another content, and for links that lead out of a new root."""
+    # The root may have another author, and nothing outside it is to be written.
+    for folder in [] if is_there else [each for name in files for each in reversed(Path(name).parents[:-1])]:
+        if (root / folder).is_symlink():
+            raise UnreadableError(
+                "is a symbolic link, and a new root is not written through links",
+                code="symlink",
+                path=root / folder,
+                hint="Nothing was written. Put a folder there, or move the link away.",
+            )
+    in_the_way = [name for name in files if os.path.lexists(root / name)]
+    if in_the_way:
+        hint = "Choose another folder, or move them away first. 'catmem init --profile NAME' alone adds a specialist."
+        other = "Change what is there, or choose another name."
+        raise WouldOverwriteError(root, in_the_way, other if is_there else hint)
 
 
 def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
@@ -279,63 +235,132 @@ def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
         _append(root / ".gitignore", to_ignore)
 
 
+def has_bytes(path: Path, data: bytes) -> bool:
+    """Whether a path is a file with just these bytes."""
+    return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
+
+
+# --- memory to start with ------------------------------------------------------------------------------------------
+
+
+def memory_paths(place: Path) -> list[Path]:
+    """The memory file at a place, or those in a folder. Raises ``ConfigError`` and ``UnreadableError`` for none."""
+    if not place.is_dir():
+        if place.exists() and place.name not in FILE_NAMES.values():
+            raise ConfigError(f"{place} is no memory file", code="not_memory", hint=_NOT_MEMORY)
+        return [place]
+    found = [place / name for name in FILE_NAMES.values() if (place / name).exists()]
+    if not found:
+        hint = "Nothing was written. The names are in capitals: user.md is not read."
+        raise UnreadableError("holds no USER.md and no MEMORY.md", code="missing", path=place, hint=hint)
+    return found
+
+
 def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
     """The bytes of memory files, and of those in folders, by where they go."""
     found: dict[str, bytes] = {}
-    for each in map(Path, start):
-        names = [name for name in FILE_NAMES.values() if (each / name).exists()] if each.is_dir() else [each.name]
-        for name in names:
-            if (name not in FILE_NAMES.values() and each.exists()) or f"{_HOME}/{name}" in found:
-                raise ConfigError(
-                    f"{each} is the second {name}" if name in FILE_NAMES.values() else f"{each} is no memory file",
-                    code="not_memory",
-                    hint="Nothing was written. Name one USER.md (about the user), one MEMORY.md (notes), or their "
-                    "folder; catmem import takes what other programs keep.",
-                )
-            path = each / name if each.is_dir() else each
-            found[f"{_HOME}/{name}"] = data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
-            try:
-                parse(data)
-            except CatmemError as error:
-                error.path = str(path)
-                raise
-        if not names:
-            hint = "Nothing was written. The names are in capitals: user.md is not read."
-            raise UnreadableError("holds no USER.md and no MEMORY.md", code="missing", path=each, hint=hint)
+    for path in (each for place in start for each in memory_paths(Path(place))):
+        name = f"{_HOME}/{path.name}"
+        if name in found:
+            raise ConfigError(f"{path} is the second {path.name}", code="not_memory", hint=_NOT_MEMORY)
+        found[name] = data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
+        try:
+            parse(data)
+        except CatmemError as error:
+            error.path = str(path)
+            raise
     return found
 
 
 def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, str, int]]:
     """The target, path and characters of each memory file, old or new, that is over the limit of a new root."""
-    paths = {path.relative_to(root).as_posix(): path for path in root.glob("homes/*/*.md") if path.is_file()}
-    sizes = {name: _size(path) for name, path in paths.items()}
-    sizes |= {name: size_of(data.decode()) for name, data in memory.items()}
+    sizes = {name: size_of(data.decode()) for name, data in memory.items()}
+    for path in root.glob("homes/*/*.md"):
+        name = path.relative_to(root).as_posix()
+        if path.is_file() and name not in memory:
+            sizes[name] = size_of(path.read_text(encoding="utf-8", errors="replace"))
     targets = {name: target for target, name in FILE_NAMES.items()}
     found = [(targets.get(name.rpartition("/")[2], ""), name, size) for name, size in sorted(sizes.items())]
     return [each for each in found if each[0] and each[2] > HERMES_LIMITS[each[0]]]
 
 
-def _size(path: Path) -> int:
-    """The characters of a memory file; its bytes, where it cannot be read."""
-    try:
-        return size_of(read_bounded(path, DEFAULT_LIMITS.file_bytes).decode(errors="replace"))
-    except CatmemError:
-        return path.stat().st_size
+# --- profiles and their categories ---------------------------------------------------------------------------------
 
 
-def _config(root: Path, start: bytes, without: set[str]) -> bytes:
-    """``start`` with limits, but not for some targets; if a file with other limits is there, what that says."""
-
-    def text(left_out: Collection[str]) -> bytes:
-        limits = {target: limit for target, limit in HERMES_LIMITS.items() if target not in left_out}
-        return start + b"limits: {" + ", ".join(f"{each}: {limits[each]}" for each in limits).encode() + b"}\n"
-
-    made = (text(left_out) for left_out in ((), ("user",), ("memory",), TARGETS))
-    return next((each for each in made if is_there(root / CONFIG_NAME, each)), text(without))
+@cache
+def kits() -> Mapping[str, Any]:
+    """``shared`` slugs, ``kits`` with ``names``, ``own`` and ``reads``, ``categories`` with ``about`` and ``words``."""
+    data: Mapping[str, Any] = parse_yaml(kits_text()).data
+    return data
 
 
-def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
-    """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists."""
+def starting_categories() -> dict[str, str]:
+    """The titles of the categories that a new root declares, by slug."""
+    declared = parse_yaml(_CONFIG).data["taxonomy"]["categories"]
+    return {slug: category["title"] for slug, category in declared.items()}
+
+
+def _specialists(
+    names: Sequence[str], standing: Collection[str]
+) -> tuple[dict[str, str], list[NewCategory], list[str]]:
+    """The profiles of new specialists of these names, the categories that they name, and what a person should know.
+
+    ``standing`` categories are declared already.
+    """
+    data, found, notes = kits(), dict[str, Mapping[str, list[str]]](), list[str]()
+    for name in names:
+        role, words = _role_of(name), _words_of(name)
+        found[name] = kit = data["kits"].get(role, {"own": [words], "reads": []})
+        if role not in {None, words}:
+            said = f"{name} got what a specialist of the kind {role} usually sees"
+            notes.append(f"{said}: change it in profiles/{name}.yaml")
+        notes += [
+            f"catmem does not know what {name} works on, and made the category {slug}: name others in "
+            f"profiles/{name}.yaml"
+            for slug in set(kit["own"]) - data["categories"].keys()
+        ]
+    if not found:
+        return {}, [], []
+    read = Counter(slug for kit in found.values() for slug in kit["reads"])
+    own = [slug for kit in found.values() for slug in kit["own"]]
+    also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
+    declared = dict.fromkeys((*data["shared"], *own, *also))
+    seen = {name: {*data["shared"], *kit["own"], *kit["reads"]} for name, kit in found.items()}
+    categories = [
+        NewCategory(
+            slug,
+            data["categories"].get(slug, {"about": f"What {slug} works on."})["about"],
+            tuple(name for name in names if slug in seen[name]),
+            tuple(name for name in names if slug in found[name]["own"]),
+        )
+        for slug in declared
+    ]
+    profiles = {
+        name: _PROFILE.format(
+            title=re.sub("[-_]", " ", name).capitalize(),
+            seen=", ".join(slug for slug in declared if slug in seen[name]),
+            own=", ".join(kit["own"]),
+        )
+        for name, kit in found.items()
+    }
+    return profiles, categories, notes
+
+
+def _role_of(name: str) -> str | None:
+    """The kind with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
+    said = f"-{_words_of(name)}-"
+    found = [(len(each), role) for role, kit in kits()["kits"].items() for each in kit["names"] if f"-{each}-" in said]
+    return max(found)[1] if found else None
+
+
+def _words_of(name: str) -> str:
+    """A name as kits spell theirs. Of a name of no kit the one category is called so."""
+    return re.sub("[^a-z0-9]+", "-", name).strip("-")
+
+
+def refuse_bad_names(names: Iterable[str]) -> None:
+    """Raise ``UnknownNameError`` for a slip of a shipped profile, ``ConfigError`` for what no profile can be called."""
+    shipped = profile_texts()
     others = [name for name in names if name not in shipped]
     slips = {name: near for name in others if (near := nearest(name.lower(), shipped, _SLIP))}
     if slips:
@@ -344,6 +369,11 @@ def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, 
         raise UnknownNameError(f"there is no shipped profile {said}", hint=hint)
     for name in others:
         refuse_bad_name(name)
+
+
+def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, str]) -> dict[str, str]:
+    """The profiles of these names, and what they extend or are seeded from: shipped ones, and new specialists."""
+    refuse_bad_names(names)
     known = {**shipped, **own}
     chosen: dict[str, str] = {}
     waiting = list(names)
@@ -367,44 +397,13 @@ def _config_for(profiles: Mapping[str, str], new: Iterable[NewCategory]) -> byte
     return with_categories(_CONFIG.decode(), titles, Path(CONFIG_NAME)).encode()
 
 
-def _refuse_linked_folders(root: Path, files: Iterable[str]) -> None:
-    """The root may have another author, and nothing outside it is to be written."""
-    for name in files:
-        for folder in reversed(Path(name).parents[:-1]):
-            if (root / folder).is_symlink():
-                raise UnreadableError(
-                    "is a symbolic link, and a new root is not written through links",
-                    code="symlink",
-                    path=root / folder,
-                    hint="Nothing was written. Put a folder there, or move the link away.",
-                )
-
-
-def is_there(path: Path, data: bytes) -> bool:
-    """Whether a path is a file with just these bytes."""
-    return path.is_file() and path.stat().st_size == len(data) and read_bounded(path, len(data)) == data
-
-
-def _append(path: Path, text: str) -> None:
-    if text:
-        with path.open("a", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-
-
-def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
-    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none."""
-    present = ""
-    if os.path.lexists(path):
-        try:
-            # Git follows no link here, and nothing outside the folder is to be written.
-            present = read_bounded(path, _GIT_FILE_LIMIT, follow_symlink=False).decode(errors="replace")
-        except UnreadableError as error:
-            error.hint = "Nothing was written. Put a file there, or move away what is there."
-            raise
-    lines = set(map(clean, present.split("\n")))
-    missing = [line for line in wanted if line not in lines]
-    start = "\n" if missing and present and not present.endswith("\n") else ""
-    return start + "".join(f"{line}\n" for line in missing)
+def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """What to say of entries that came in without a category, ``counts`` of them by target."""
+    for target, count in counts.items():
+        yield (
+            f"{counted(count, 'entry')} without a category in {profile}/{target}: no profile that names categories "
+            f"sees {plural(count, 'it', 'them')}"
+        )
 
 
 # --- git -------------------------------------------------------------------------------------------------------------
@@ -502,10 +501,23 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         ) from None
 
 
-def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:
-    """What to say of entries that came in without a category, ``counts`` of them by target."""
-    for target, count in counts.items():
-        yield (
-            f"{counted(count, 'entry')} without a category in {profile}/{target}: no profile that names categories "
-            f"sees {plural(count, 'it', 'them')}"
-        )
+def _append(path: Path, text: str) -> None:
+    if text:
+        with path.open("a", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+
+
+def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
+    """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none."""
+    present = ""
+    if os.path.lexists(path):
+        try:
+            # Git follows no link here, and nothing outside the folder is to be written.
+            present = read_bounded(path, _GIT_FILE_LIMIT, follow_symlink=False).decode(errors="replace")
+        except UnreadableError as error:
+            error.hint = "Nothing was written. Put a file there, or move away what is there."
+            raise
+    lines = set(map(clean, present.split("\n")))
+    missing = [line for line in wanted if line not in lines]
+    start = "\n" if missing and present and not present.endswith("\n") else ""
+    return start + "".join(f"{line}\n" for line in missing)

@@ -9,19 +9,18 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of
-from catmem.config.rights_table import FileCategory, Fleet, fleet_of
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
+from catmem.model.document import Document
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.prompt import build_prompt
 from catmem.prompt.sizes import Use, flat_size, percent_of
@@ -32,17 +31,25 @@ from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import State
-from catmem.staleness.due import answered_elsewhere, due_facts
+from catmem.staleness.due import Copies, FactKey, asked_about, due_facts
 from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few, size_of
-from catmem.workspace.profile_memory import parsed_at
+from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, load_each
-from catmem.workspace.stores import places
 
 T = TypeVar("T")
 
 _ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "removed_from_source")
+
+
+class FileFacts(NamedTuple):
+    """What one file holds: entries by category, the ids of all, the facts that are due (id, state), git's markers."""
+
+    held: Mapping[str, int]
+    ids: frozenset[str]
+    due: tuple[tuple[str, str], ...]
+    is_marked: bool
 
 
 class Measure(NamedTuple):
@@ -55,16 +62,6 @@ class Measure(NamedTuple):
     uses: tuple[Use, ...]
     prompt: int
     flat: int
-    facts: tuple[tuple[tuple[str, str], str], ...]
-    """The facts that are due: entity and id of each, and its state."""
-    ids: Mapping[str, frozenset[str]]
-    """The ids of all entries, by entity."""
-    unsorted: Mapping[str, int]
-    """How many entries without a category each file has."""
-    marked: tuple[str, ...]
-    """The entities with git's conflict markers."""
-    categories: frozenset[FileCategory]
-    """Where entries stand."""
 
     @property
     def fullest(self) -> Use | None:
@@ -93,15 +90,30 @@ class SeedState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProfileOverview:
-    """One profile. ``measure`` is ``None`` where a file cannot be read: half a file is no measure."""
+    """One profile. ``files`` are those that can be read, by entity; ``measure`` is ``None`` if that is not both.
 
-    name: str
-    tier: int
+    ``beside`` are the entities with branches or proposals, ``outside`` those with an external change since the last
+    revision. ``folder`` is where the files are: two profiles may share one.
+    """
+
+    profile: Profile
+    folder: str
+    files: Mapping[str, FileFacts]
     measure: Measure | None
     beside: tuple[str, ...]
     outside: tuple[str, ...]
     seeded: SeedState | None
     problems: tuple[CatmemError, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of the profile."""
+        return self.profile.name
+
+    @property
+    def tier(self) -> int:
+        """The tier of the profile."""
+        return self.profile.tier
 
     @property
     def slice_of(self) -> str | None:
@@ -111,13 +123,23 @@ class ProfileOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name. ``waiting`` are the facts that a review would ask about, each with its state."""
+    """All profiles by tier and name. ``copies`` are the entries that stand as they were seeded."""
 
     as_of: date
     lines: tuple[ProfileOverview, ...]
-    waiting: tuple[tuple[tuple[str, str], str], ...]
+    copies: Copies
     problems: tuple[CatmemError, ...]
-    profiles: tuple[Profile, ...] = field(repr=False)
+
+    @property
+    def files(self) -> dict[str, FileFacts]:
+        """All files that can be read, by entity."""
+        return {entity: facts for line in self.lines for entity, facts in line.files.items()}
+
+    @property
+    def unsorted(self) -> dict[str, int]:
+        """How many entries without a category each file has that has any."""
+        counts = {entity: facts.held.get(UNCATEGORIZED, 0) for entity, facts in self.files.items()}
+        return {entity: count for entity, count in counts.items() if count}
 
     @property
     def entries(self) -> int:
@@ -130,16 +152,14 @@ class Overview:
         measured = [line for line in self.lines if line.measure]
         return [line for line in measured if line.slice_of] or measured
 
-    def flat(self, line: ProfileOverview) -> int:
-        """The characters that a profile would load without sections: its source's flat files, or those of its own."""
-        names = {line.name, line.slice_of}
-        sizes = [each.measure.flat for each in self.lines if each.measure and each.name in names]
-        return max(sizes, default=0)
-
     def saved(self, lines: Sequence[ProfileOverview]) -> tuple[int, int, float]:
-        """The characters of these profiles' prompts, those without sections, and the percent saved (below 0: none)."""
+        """The characters of these profiles' prompts, those without sections, and the percent saved (below 0: none).
+
+        Without sections a profile would load its source's flat files, or those of its own.
+        """
+        flats = {line.name: line.measure.flat for line in self.lines if line.measure}
         prompts = sum(line.measure.prompt for line in lines if line.measure)
-        flat = sum(map(self.flat, lines))
+        flat = sum(max(flats.get(line.name, 0), flats.get(line.slice_of or "", 0)) for line in lines)
         share = percent_of(prompts, flat)
         return prompts, flat, 0.0 if share is None else round(100 - share, 1)
 
@@ -148,14 +168,25 @@ class Overview:
         """The entities with an external change since the last revision."""
         return tuple(entity for line in self.lines for entity in line.outside)
 
+    def waiting(self, passed: Counter[FactKey]) -> Counter[str]:
+        """The states of the facts that a review asks about, without what was ``passed`` over in its round."""
+        files: dict[tuple[str, str], tuple[str, FileFacts]] = {}
+        for line in self.lines:
+            for entity, facts in line.files.items():
+                files.setdefault((line.folder, entity.partition("/")[2]), (entity, facts))
+        due = [((entity, fact), state) for entity, facts in files.values() for fact, state in facts.due]
+        ids = {entity: facts.ids for entity, facts in self.files.items()}
+        return Counter(asked_about(due, ids, self.copies, passed))
+
 
 class _Now(NamedTuple):
-    """A profile's files as they are now. ``state`` is a digest of all that a measure depends on."""
+    """A profile's files as they are now, and what is wrong with their histories.
 
-    profile: Profile
-    paths: Mapping[str, Path]
-    texts: Mapping[str, bytes]
-    state: str
+    What is worked out of them depends on ``stamp``.
+    """
+
+    files: ProfileFiles
+    stamp: tuple[Profile, str]
     beside: tuple[str, ...]
     outside: tuple[str, ...]
     problems: tuple[CatmemError, ...]
@@ -168,7 +199,7 @@ class Overviews:
         """Nothing is looked at yet."""
         self.workspace = workspace
         self._known: dict[tuple[str, str], tuple[object, Any]] = {}
-        """What was worked out of a profile, with what it depends on."""
+        """What was worked out, by what it is and of which profile, with what it depends on."""
         self._lock = threading.Lock()
 
     def read(self, as_of: date | None = None) -> Overview:
@@ -177,11 +208,11 @@ class Overviews:
         profiles, problems = load_each(self.workspace)
         with self._lock:
             now = {profile.name: _now(self.workspace, profile) for profile in profiles}
-            seeds, wrong = self._seeded(now, day)
+            lock, seeds, wrong = self._seeds(now, day)
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
-            waiting = self._waiting(lines)
+        ids = {entity: facts.ids for line in lines for entity, facts in line.files.items()}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
-        return Overview(day, in_order, waiting, (*problems, *wrong), tuple(profiles))
+        return Overview(day, in_order, copies_among(lock, ids.get), (*problems, *wrong))
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""
@@ -190,146 +221,51 @@ class Overviews:
         found: T = self._known[kind, name][1]
         return found
 
-    def _waiting(self, lines: Sequence[ProfileOverview]) -> tuple[tuple[tuple[str, str], str], ...]:
-        measures = [line.measure for line in lines if line.measure]
-        ids = {entity: known for measure in measures for entity, known in measure.ids.items()}
-        file = SeedFile(self.workspace.root)
-        try:
-            lock = self._once("lock", "", bytes_digest(file.data()), lambda: file.read()[1])
-        except CatmemError:
-            lock = SeedLock({})  # the seeds of every line say so
-        copies = copies_among(lock, ids.get)
-        facts = [fact for measure in measures for fact in measure.facts]
-        due = {key for key, _ in facts}
-        return tuple(
-            (key, state)
-            for key, state in facts
-            if key not in copies or not answered_elsewhere(key, copies, ids, lambda *other: other in due)
-        )
-
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
-        profile, measure, problems = now.profile, None, now.problems
-        if len(now.texts) == len(TARGETS):
-            make = partial(_measured, self.workspace, now, day)
-            try:
-                measure = self._once("measure", profile.name, (profile, now.state, day), make)
-            except CatmemError as error:
-                problems = (*problems, error)
-        return ProfileOverview(profile.name, profile.tier, measure, now.beside, now.outside, seeded, problems)
+        profile, look = now.files.profile, partial(_looked_at, self.workspace, now.files, day)
+        files, measure, wrong = self._once("files", profile.name, (now.stamp, day), look)
+        folder = next((os.path.realpath(path.parent) for path in now.files.paths.values()), "")
+        problems = (*wrong, *now.problems)
+        return ProfileOverview(profile, folder, files, measure, now.beside, now.outside, seeded, problems)
 
-    def _seeded(self, now: Mapping[str, _Now], day: date) -> tuple[dict[str, SeedState], list[CatmemError]]:
-        profiles = {name: each.profile for name, each in now.items()}
+    def _seeds(self, now: Mapping[str, _Now], day: date) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
+        """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
+        profiles, file = {name: each.files.profile for name, each in now.items()}, SeedFile(self.workspace.root)
         try:
             order, wrong = seed_order(self.workspace, profiles)
-            lock = bytes_digest(SeedFile(self.workspace.root).data())
+            digest = bytes_digest(file.data())
+            lock = self._once("lock", "", digest, lambda: file.read()[1])
         except CatmemError as error:
-            return {}, [error]
+            return SeedLock({}), {}, [error]
         found: dict[str, SeedState] = {}
         for source, targets in order:
-            both = [name for name in targets if source in now and name in now]
-            stamps = {
-                name: (lock, day, *((profiles[each], now[each].state) for each in (source, name))) for name in both
-            }
-            known = {name: self._known.get(("seeded", name), (None,))[0] for name in both}
-            new = [profiles[name] for name, stamp in stamps.items() if known[name] != stamp]
-            planned = _planned_seeds(self.workspace, profiles, source, new, day) if new else {}
-            for name, stamp in stamps.items():
-                found[name] = self._once("seeded", name, stamp, partial(planned.__getitem__, name))
-        return found, list(wrong)
+            if source not in now:
+                continue
+            stamps = {name: (digest, day, now[source].stamp, now[name].stamp) for name in targets if name in now}
+            # What is new is planned together, so that the source is read once.
+            new = [name for name, stamp in stamps.items() if self._known.get(("seed", name), (None,))[0] != stamp]
+            planned = _planned_seeds(self.workspace, profiles, lock, SeedRequest(source, new, as_of=day)) if new else {}
+            self._known |= {("seed", name): (stamps[name], state) for name, state in planned.items()}
+            found |= {name: self._known["seed", name][1] for name in stamps}
+        return lock, found, list(wrong)
 
 
 def _now(workspace: Root, profile: Profile) -> _Now:
-    try:
-        paths = places(workspace.config, profile)
-    except CatmemError as error:
-        return _Now(profile, {}, {}, "", (), (), (error,))
-    texts: dict[str, bytes] = {}
-    problems: list[CatmemError] = []
-    state: list[object] = []
-    beside: list[str] = []
-    outside: list[str] = []
-    for target in TARGETS:
-        entity = f"{profile.name}/{target}"
+    files = files_of(workspace, profile)
+    state: list[object] = [str(error) for error in files.problems]
+    beside, outside, problems = list[str](), list[str](), list[CatmemError]()
+    for target, data in files.texts.items():
+        entity, digest = f"{profile.name}/{target}", bytes_digest(data)
         try:
-            texts[target] = data = workspace.bytes_of(profile, target, paths[target])
-            digest = bytes_digest(data)
-            state += [digest, _time_of(paths[target])]
             # A history that cannot be read hides nothing of the file itself.
             tips = workspace.store.branches(entity)
         except CatmemError as error:
             problems.append(error)
-            continue
-        state.append([tip.revision for tip in tips])
+            tips = ()
+        state += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
         outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
-    return _Now(profile, paths, texts, content_digest(state), tuple(beside), tuple(outside), tuple(problems))
-
-
-def _planned_seeds(
-    workspace: Root, profiles: Mapping[str, Profile], source: str, targets: Sequence[Profile], day: date
-) -> dict[str, SeedState]:
-    names = [each.name for each in targets]
-    try:
-        plan = plan_seed(workspace, SeedRequest(source, names, as_of=day), profiles)
-    except CatmemError as error:
-        return dict.fromkeys(names, SeedState(source, problems=(error,)))
-    found: dict[str, SeedState] = {}
-    for target in targets:
-        files = [each for each in plan.files if each.target.partition("/")[0] == target.name]
-        problems = [each.error for each in plan.refused if each.name.partition("/")[0] == target.name]
-        found[target.name] = SeedState(
-            source,
-            arriving=sum(each.count(*_ARRIVING) for each in files),
-            conflicts=sum(len(each.conflicts) for each in files),
-            known=any(each.is_known for each in files),
-            learned=0 if problems else _learned(workspace, target, profiles[source]),
-            problems=tuple(problems),
-        )
-    return found
-
-
-def _learned(workspace: Root, profile: Profile, source: Profile) -> int:
-    """How many entries a profile added or reworded that its source has not, and that nothing else decides on."""
-    selected, lock = promoted_categories(workspace), SeedFile(workspace.root).read()[1]
-    count = 0
-    for target in TARGETS:
-        learned = Learned(workspace, lock, profile, source, target)
-        waiting = proposed(ProposalReader(workspace, learned.above).open(), "waiting")
-        found = learned.to_bring(selected, waiting | learned.rejected())
-        count += sum(not learned.is_in_conflict(each) for each in found)
-    return count
-
-
-def _measured(workspace: Root, now: _Now, day: date) -> Measure:
-    profile, config = now.profile, workspace.config
-    documents = {target: parsed_at(workspace, data, now.paths[target]) for target, data in now.texts.items()}
-    entities = {f"{profile.name}/{target}": document for target, document in documents.items()}
-    prompt = build_prompt(documents, profile, as_of=day, config=config)
-    manifest = prompt.manifest
-    facts = [
-        fact for entity, document in entities.items() for fact in due_facts(workspace, profile, entity, document, day)
-    ]
-    sizes = {**manifest.sizes, "total": len(prompt.text)}
-    uses = [Use(f"prompt, {name}", sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())]
-    for target, document in documents.items():
-        limit = limit_of(profile, target, config)
-        uses += [Use(f"file, {target}", size_of(document.text), limit)] if limit is not None else []
-    return Measure(
-        entries=sum(len(document.entries) for document in documents.values()),
-        seen=len(manifest.rows),
-        due=Counter(fact.state for fact in facts),
-        withheld=sum(row.status == "blocked" for row in manifest.rows),
-        uses=tuple(uses),
-        prompt=len(prompt.text),
-        flat=flat_size(documents.values()).characters,
-        facts=tuple((fact.key, fact.state) for fact in facts),
-        ids={entity: frozenset(entry.id for entry in document.entries) for entity, document in entities.items()},
-        unsorted={entity: len(each.by_category.get(UNCATEGORIZED, ())) for entity, each in entities.items()},
-        marked=tuple(entity for entity, each in entities.items() if conflict_at(each.text) is not None),
-        categories=frozenset(
-            FileCategory(category, target) for target, each in documents.items() for category in each.by_category
-        ),
-    )
+    return _Now(files, (profile, content_digest(state)), tuple(beside), tuple(outside), tuple(problems))
 
 
 def _is_outside(head: Revision, digest: str) -> bool:
@@ -337,12 +273,94 @@ def _is_outside(head: Revision, digest: str) -> bool:
     return head.digest != digest or (head.agent == EXTERNAL and bool(head.parents))
 
 
-def _time_of(path: Path) -> int:
+def _time_of(path: os.PathLike[str]) -> int:
     """When a file was changed last, which dates entries that nothing else does; 0 where there is no file."""
     try:
         return os.stat(path, follow_symlinks=False).st_mtime_ns  # noqa: PTH116 - a path without a look at its target
     except OSError:
         return 0
+
+
+def _looked_at(
+    workspace: Root, files: ProfileFiles, day: date
+) -> tuple[dict[str, FileFacts], Measure | None, list[CatmemError]]:
+    """What the files of a profile hold, what they and its prompt come to, and what cannot be read of them."""
+    profile = files.profile
+    documents, wrong = files.documents(workspace)
+    held: dict[str, FileFacts] = {}
+    for target, document in documents.items():
+        entity = f"{profile.name}/{target}"
+        try:
+            due = due_facts(workspace, profile, entity, document, day)
+        except CatmemError as error:
+            wrong.append(error)
+            continue
+        held[entity] = FileFacts(
+            {category: len(entries) for category, entries in document.by_category.items()},
+            frozenset(entry.id for entry in document.entries),
+            tuple((fact.entry.id, fact.state) for fact in due),
+            conflict_at(document.text) is not None,
+        )
+    is_whole = len(held) == len(TARGETS)
+    return held, _measure(workspace, profile, documents, held.values(), day) if is_whole else None, wrong
+
+
+def _measure(
+    workspace: Root, profile: Profile, documents: Mapping[str, Document], held: Iterable[FileFacts], day: date
+) -> Measure:
+    prompt = build_prompt(documents, profile, as_of=day, config=workspace.config)
+    manifest = prompt.manifest
+    sizes = {**manifest.sizes, "total": len(prompt.text)}
+    uses = [Use(f"prompt, {name}", sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())]
+    for target, document in documents.items():
+        limit = limit_of(profile, target, workspace.config)
+        uses += [Use(f"file, {target}", size_of(document.text), limit)] if limit is not None else []
+    return Measure(
+        entries=sum(len(document.entries) for document in documents.values()),
+        seen=len(manifest.rows),
+        due=Counter(state for facts in held for _, state in facts.due),
+        withheld=sum(row.status == "blocked" for row in manifest.rows),
+        uses=tuple(uses),
+        prompt=len(prompt.text),
+        flat=flat_size(documents.values()).characters,
+    )
+
+
+def _planned_seeds(
+    workspace: Root, profiles: Mapping[str, Profile], lock: SeedLock, asked: SeedRequest
+) -> dict[str, SeedState]:
+    source, names = asked.source, list(asked.targets or ())
+    try:
+        plan = plan_seed(workspace, asked, profiles)
+    except CatmemError as error:
+        return dict.fromkeys(names, SeedState(source, problems=(error,)))
+    found: dict[str, SeedState] = {}
+    for name in names:
+        files = [each for each in plan.files if each.target.partition("/")[0] == name]
+        problems = [each.error for each in plan.refused if each.name.partition("/")[0] == name]
+        found[name] = SeedState(
+            source,
+            arriving=sum(each.count(*_ARRIVING) for each in files),
+            conflicts=sum(len(each.conflicts) for each in files),
+            known=any(each.is_known for each in files),
+            learned=0 if problems else _learned(workspace, lock, profiles[name], profiles[source]),
+            problems=tuple(problems),
+        )
+    return found
+
+
+def _learned(workspace: Root, lock: SeedLock, profile: Profile, source: Profile) -> int:
+    """How many entries a profile added or reworded that its source has not, and that nothing else decides on."""
+    count = 0
+    for target in TARGETS:
+        learned = Learned(workspace, lock, profile, source, target)
+        waiting = proposed(ProposalReader(workspace, learned.above).open(), "waiting")
+        found = learned.to_bring(promoted_categories(workspace), waiting | learned.rejected())
+        count += sum(not learned.is_in_conflict(each) for each in found)
+    return count
+
+
+# --- what is next --------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,66 +390,54 @@ class NextSteps:
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
     """What is next, by default today. A page gives its ``overviews``, and asks about all of a round of reviews."""
     overview = (overviews or Overviews(workspace)).read(as_of)
-    passed = Counter() if overviews else Round.read(workspace.root).passed.copy()
-    beside = [entity for line in overview.lines for entity in line.beside]
-    branches = branches_of_all(workspace, beside)
-    waiting = [proposals(workspace, entity, as_of=as_of) for entity in beside]
+    passed = Counter() if overviews else Round.read(workspace.root).passed
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
-    learned = sum(line.seeded.learned for line in overview.lines if line.seeded)
-    rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
-    smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
-    there = Counter(each for line in overview.lines if line.measure for each in line.measure.categories)
-    unread = _unread(fleet_of(overview.profiles, workspace.config.taxonomy, there))
-    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
-    emptied = f" ({few(empty)} has become empty)" if empty else ""
-    states = Counter(each.state for found in waiting for each in found.proposals)
-    stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
-    decide = states["waiting"] + states["stale"]
-    due = _still_asked(overview.waiting, passed)
-    states_due = ", ".join(f"{number:,} {state}" for state, number in sorted(due.items()))
     said = (
         *_of_files(overview),
-        ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access"),
+        *_of_categories(workspace, overview),
         *_of_seeds(overview),
-        ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle),
-        ("branches", smooth, "branch|branches", "to merge", "catmem merge --all"),
-        ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive"),
-        ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all"),
-        ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt"),
-        ("due", due.total(), "fact", f"due for review ({states_due})", "catmem review"),
+        *_of_branches(workspace, overview, wrong),
+        *_of_changes(workspace, overview, passed),
     )
     steps = (
         NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
         for kind, count, thing, words, command in said
         if count
     )
-    wrong += [*branches.unreadable, *(error for found in waiting for error in found.unreadable)]
     return NextSteps(overview, tuple(steps), tuple({str(error): error for error in wrong}.values()))
-
-
-def _still_asked(waiting: Sequence[tuple[tuple[str, str], str]], passed: Counter[tuple[str, str]]) -> Counter[str]:
-    """The states of the facts that a review still asks about: an answered one of several alike is counted once."""
-    found: Counter[str] = Counter()
-    for key, state in waiting:
-        if passed[key] > 0:
-            passed[key] -= 1
-        else:
-            found[state] += 1
-    return found
 
 
 def _of_files(overview: Overview) -> Iterator[_StatusText]:
     """What is wrong in files, and has to be right before anything else is."""
-    measures = [line.measure for line in overview.lines if line.measure]
-    marked = sum(len(each.marked) for each in measures)
-    unsorted = {name: number for each in measures for name, number in each.unsorted.items() if number}
+    marked = sum(facts.is_marked for facts in overview.files.values())
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
-    withheld = sum(each.withheld for each in measures)
+    withheld = sum(line.measure.withheld for line in overview.lines if line.measure)
     yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
+    unsorted = overview.unsorted
     first, _, target = next(iter(unsorted), "").partition("/")
     command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")
     where = f" ({few(list(unsorted))})" if len(unsorted) > 1 else ""
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
+
+
+def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
+    """What no specialist reads, and what the profile does not read in whose file it is."""
+    held = Counter[tuple[str, str]]()
+    for entity, facts in overview.files.items():
+        held.update({(category, entity.partition("/")[2]): count for category, count in facts.held.items()})
+    fleet = fleet_of([line.profile for line in overview.lines], workspace.config.taxonomy, held)
+    unread = _unread(fleet)
+    yield ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access")
+    hidden = Counter[str]()
+    for line in overview.lines:
+        for entity, facts in line.files.items():
+            for category in facts.held.keys() - {UNCATEGORIZED, *unread}:
+                cell = fleet.cells[category][line.name]
+                is_drop = cell.write and line.tier != ORCHESTRATOR_TIER  # its profile says that it may not read there
+                if not (is_drop or cell.reads(entity.partition("/")[2])):
+                    hidden[f"{line.name} {category}"] += facts.held[category]
+    words = f"that the file's own profile does not read ({few(list(hidden))})"
+    yield ("hidden", hidden.total(), "entry|entries", words, f"catmem access --why {next(iter(hidden), '')}")
 
 
 def _unread(fleet: Fleet) -> list[str]:
@@ -462,3 +468,31 @@ def _of_seeds(overview: Overview) -> Iterator[_StatusText]:
     yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
     whose = "its source" if behind == 1 else "their sources"
     yield ("seeds", behind, "profile", f"behind {whose}", "catmem seed --all")
+
+
+def _of_branches(workspace: Root, overview: Overview, wrong: list[CatmemError]) -> Iterator[_StatusText]:
+    """Branches and proposals; what cannot be looked at is added to ``wrong``."""
+    beside = [entity for line in overview.lines for entity in line.beside]
+    branches = branches_of_all(workspace, beside)
+    waiting = [proposals(workspace, entity, as_of=overview.as_of) for entity in beside]
+    wrong += [*branches.unreadable, *(error for found in waiting for error in found.unreadable)]
+    rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
+    smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
+    yield ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle)
+    yield ("branches", smooth, "branch|branches", "to merge", "catmem merge --all")
+    states = Counter(each.state for found in waiting for each in found.proposals)
+    stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
+    decide = states["waiting"] + states["stale"]
+    yield ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive")
+
+
+def _of_changes(workspace: Root, overview: Overview, passed: Counter[FactKey]) -> Iterator[_StatusText]:
+    """What others changed, and what became old."""
+    learned = sum(line.seeded.learned for line in overview.lines if line.seeded)
+    yield ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all")
+    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
+    emptied = f" ({few(empty)} has become empty)" if empty else ""
+    yield ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt")
+    due = overview.waiting(passed)
+    states = ", ".join(f"{number:,} {state}" for state, number in sorted(due.items()))
+    yield ("due", due.total(), "fact", f"due for review ({states})", "catmem review")

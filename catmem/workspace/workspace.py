@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.staleness.lineage import Blamed
     from catmem.store.contract import OnDrift, OnStale
     from catmem.store.envelope import Envelope
-    from catmem.workspace.everywhere import Survey
+    from catmem.workspace.reports import Survey
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.request import Asking, How
     from catmem.writing.written import Written
@@ -80,7 +80,7 @@ class Workspace(Root):
         Nothing is written. Raises ``ConfigError`` and ``UnreadableError``; an entity that cannot be read stands in the
         survey.
         """
-        from catmem.workspace.everywhere import survey
+        from catmem.workspace.reports import survey
 
         return survey(self, as_of=as_of)
 

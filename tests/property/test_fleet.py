@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from catmem.config.access import Rights, visible
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
-from catmem.config.rights_table import FileCategory, fleet_of, reasons
 from catmem.model.document import parse
 from catmem.names import UNCATEGORIZED, slugify
+from catmem.workspace.reports import fleet_of, reasons
 
 SLUGS = ["alpha", "beta", "finance-pay", "finance-tax", "ünï-code", "_", "any", "x_y", "中文"]
 SELECTORS = [
@@ -48,7 +48,7 @@ def document(titles, taxonomy, *, loose):
 def counts(target, parsed):
     found = {}
     for entry in parsed.entries:
-        held = FileCategory(entry.category, target)
+        held = (entry.category, target)
         found[held] = found.get(held, 0) + 1
     return found
 
@@ -62,7 +62,7 @@ def test_the_matrix_is_what_visible_shows_and_rights_allow(chosen, taxonomy, use
     }
     entries = {held: count for target, each in documents.items() for held, count in counts(target, each).items()}
     fleet = fleet_of(chosen, taxonomy, entries)
-    assert {held.category for held in entries} <= set(fleet.categories)
+    assert {category for category, _ in entries} <= set(fleet.categories)
     for profile in chosen:
         for target, each in documents.items():
             seen = set(visible(each, target, profile, taxonomy).categories)
@@ -91,7 +91,7 @@ def test_orphans_are_the_entries_that_no_specialist_sees(chosen, taxonomy, user,
 
 @given(profiles, taxonomies, st.sampled_from([*SLUGS, UNCATEGORIZED]))
 def test_a_reason_says_what_the_matrix_says(profile, taxonomy, category):
-    fleet = fleet_of([profile], taxonomy, {FileCategory(category, "user"): 1})
+    fleet = fleet_of([profile], taxonomy, {(category, "user"): 1})
     category = taxonomy.aliases.get(category, category)
     cell = fleet.cells[category][profile.name]
     user, memory, write, verify = reasons(profile, category, taxonomy)

@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from catmem.search.index import Snippet
     from catmem.search.search import SearchHit
     from catmem.staleness.review import Answered, Review
-    from catmem.workspace.everywhere import SharedEntry
     from catmem.workspace.profile_memory import ProfileMemory
+    from catmem.workspace.reports import SharedEntry
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.workspace.workspace import Workspace
     from catmem.writing.request import How

@@ -14,12 +14,11 @@ from catmem.text import counted, few
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from catmem.config.rights_table import Fleet, Orphan, Reason
     from catmem.ops.shared import ExternalChange
     from catmem.ops.table import Call
     from catmem.prompt.sizes import Sizes, Use
-    from catmem.workspace.everywhere import Access, AccessExplanation, Measured, Stats
     from catmem.workspace.overview import NextSteps
+    from catmem.workspace.reports import Access, AccessExplanation, Fleet, Measured, Orphan, Reason, Stats
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 80

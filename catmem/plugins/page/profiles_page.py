@@ -12,7 +12,6 @@ from typing import Any
 from catmem import clock
 from catmem.config.access import visible
 from catmem.config.profile import Profile, limit_of
-from catmem.config.rights_table import Fleet
 from catmem.errors import CatmemError
 from catmem.model.document import Document, Entry
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
@@ -24,9 +23,9 @@ from catmem.seeding.lockfile import copies_in
 from catmem.staleness.freshness import dated_ahead
 from catmem.staleness.lineage import freshness_of
 from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.everywhere import documents_of, explain, read_access
 from catmem.workspace.overview import next_steps
 from catmem.workspace.profile_memory import seen_file
+from catmem.workspace.reports import Fleet, explain, files_of, read_access
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.workspace import Workspace
 
@@ -38,6 +37,7 @@ SCREENS = {
     "marked": "/page/lint?rule=CM113",
     "withheld": "/page/lint",
     "unread": "/page/access#orphans",
+    "hidden": "/page/access",
     "refused": "/page/seeds",
     "seed_conflicts": "/page/seeds",
     "seeds": "/page/seeds",
@@ -54,9 +54,8 @@ def overview(asked: PageRequest) -> Page:
     """What is next, as ``catmem status`` has it, and each profile with what it holds and what is due."""
     steps = next_steps(asked.workspace, overviews=asked.overviews)
     seen = steps.overview
-    unsorted = (entity for line in seen.lines if line.measure for entity, n in line.measure.unsorted.items() if n)
-    outside = next(iter(seen.outside), "")
-    screens = SCREENS | {"unsorted": f"/page/sort/{next(unsorted, '')}", "outside": f"/page/history/{outside}/now"}
+    unsorted, outside = (next(iter(each), "") for each in (seen.unsorted, seen.outside))
+    screens = SCREENS | {"unsorted": f"/page/sort/{unsorted}", "outside": f"/page/history/{outside}/now"}
     return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens})
 
 
@@ -64,7 +63,7 @@ def profile_prompt(asked: PageRequest) -> Page:
     """The prompt of a profile. A file that cannot be read is an error: a prompt without it would be another one."""
     workspace = asked.workspace
     profile = workspace.profile(asked.path["name"])
-    documents, problems = documents_of(workspace, profile)
+    documents, problems = files_of(workspace, profile).documents(workspace)
     if problems:
         raise problems[0]
     prompt = build_prompt(documents, profile, as_of=clock.today(), config=workspace.config)

@@ -16,7 +16,7 @@ from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
 from catmem.plugins.sorting.guess import Guess, Guesser
 from catmem.plugins.sorting.suggestions import Suggestion, TidyEntry, suggestions
 from catmem.threats import SECRETS, Threat, scan, scan_each
-from catmem.workspace.everywhere import list_everywhere
+from catmem.workspace.reports import list_everywhere
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import preview
 from catmem.writing.write import write_operations

@@ -153,10 +153,38 @@ def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):
     assert "safe" in run("access", "--root", place).stdout
     boss = place / "profiles" / "boss.yaml"
     boss.write_text(boss.read_text().replace("['*']", "['*', safe]"))
-    assert counts(place) == {}
+    assert counts(place) == {"hidden": 1}
     (place / "profiles" / "neo.yaml").unlink()
     boss.write_text("tier: 1\nuser_memory_categories: ['*']\n")
     assert counts(place) == {}  # where there is no specialist, none has to read it
+
+
+def test_an_entry_that_the_profile_of_its_file_does_not_read_is_named_with_the_way_to_see_why(place):
+    day = ("--tag", "verified_date=2026-11-21", "--root", place)
+    put(place / "profiles" / "tri.yaml", "user_memory_categories: [safe]\nwritable_categories: [inbox]\n")
+    run("add", "-p", "neo", "-c", "safe", "The code is 7.", *day)
+    run("add", "-p", "tri", "-c", "safe", "The code is 8.", *day)
+    assert status(place).stdout == (
+        "1 entry that the file's own profile does not read (neo safe)  catmem access --why neo safe\n"
+    )
+    assert "reads it in USER.md: no" in run("access", "--why", "neo", "safe", "--root", place).stdout
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [rules, safe]\n")
+    assert counts(place) == {}
+    run("add", "-p", "tri", "-c", "inbox", "For boss.", *day)  # tri may write there, and not read: a drop
+    assert "hidden" not in counts(place)
+
+
+def test_facts_of_a_folder_that_two_profiles_share_are_due_once_as_in_a_review(place):
+    put(place / "homes" / "neo" / "USER.md", "## Rules\nUndated.\n")
+    put(place / "profiles" / "twin.yaml", "memory_dir: homes/neo\nuser_memory_categories: [rules]\n")
+    assert counts(place)["due"] == len(run_json("review", "--list", "--root", place)["due"]) == 1
+
+
+def test_facts_of_a_file_are_due_where_the_other_file_of_the_profile_cannot_be_read(place):
+    put(place / "homes" / "neo" / "USER.md", "## Rules\nUndated.\n")
+    put(place / "homes" / "neo" / "MEMORY.md", b"\xff")
+    assert "1 fact due for review" in status(place, status=2).stdout
+    assert len(run_json("review", "--list", "--root", place, status=2)["due"]) == 1
 
 
 # --- no dead end ---------------------------------------------------------------------------------------------------

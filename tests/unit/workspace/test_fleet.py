@@ -8,7 +8,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import UnknownNameError, UnreadableError
-from catmem.workspace.everywhere import explain, read_access, read_stats
+from catmem.workspace.reports import explain, read_access, read_stats
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put

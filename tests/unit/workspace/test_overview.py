@@ -9,8 +9,8 @@ from datetime import date
 import pytest
 
 from catmem.proposals.promoting import promote_learned
-from catmem.workspace.everywhere import read_stats
 from catmem.workspace.overview import Overviews, next_steps
+from catmem.workspace.reports import read_stats
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 
@@ -83,7 +83,7 @@ def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
     workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
     overview = overviews.read(DAY)
     assert [line(overview, name).measure.due["stale"] for name in ("boss", "pupil")] == [1, 1]
-    assert Counter(state for _, state in overview.waiting) == {"unverified": 2, "stale": 1, "expired": 1}
+    assert overview.waiting(Counter()) == {"unverified": 2, "stale": 1, "expired": 1}
 
 
 def test_a_change_from_outside_is_told_until_it_is_recorded(overviews, workspace):

@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from catmem.workspace.everywhere import damages
+from catmem.workspace.reports import damages
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.audit.audited import make_audited

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
-from catmem.config.rights_table import Cell, FileCategory, Orphan, access_of, categories_of, fleet_of
+from catmem.workspace.reports import Cell, Orphan, access_of, categories_of, fleet_of
 from tests.together import together
 
 LOOSE = "__uncategorized__"
@@ -73,29 +73,23 @@ TALKER = Profile("talker", user_memory_categories=("talk",))
         (
             [CHIEF, Profile("b", user_memory_categories=("*",))],
             CLOSED,
-            {FileCategory("slip", "user"): 2},
+            {("slip", "user"): 2},
             [Orphan("slip", None, 2, declared=False, readers=())],
         ),
         # Read, but not from the file in which the entries stand.
         (
             [TALKER],
             OPEN,
-            {FileCategory("talk", "user"): 1, FileCategory("talk", "memory"): 3},
+            {("talk", "user"): 1, ("talk", "memory"): 3},
             [Orphan("talk", "memory", 3, declared=False, readers=())],
         ),
         # Named by a profile that takes it away, without any entry: nothing is lost.
         ([Profile("b", user_memory_categories=("!pay",))], OPEN, {}, []),
         # Entries without a category, which only a profile sees that names none.
-        ([TALKER], OPEN, {FileCategory(LOOSE, "user"): 2}, [Orphan(LOOSE, "user", 2, declared=False, readers=())]),
-        ([TALKER, Profile("b")], OPEN, {FileCategory(LOOSE, "user"): 2}, []),
-        ([], OPEN, {FileCategory("talk", "user"): 0}, []),
+        ([TALKER], OPEN, {(LOOSE, "user"): 2}, [Orphan(LOOSE, "user", 2, declared=False, readers=())]),
+        ([TALKER, Profile("b")], OPEN, {(LOOSE, "user"): 2}, []),
+        ([], OPEN, {("talk", "user"): 0}, []),
     ],
 )
 def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orphans):
     assert fleet_of(profiles, taxonomy, entries).orphans() == orphans
-
-
-def test_writers_are_those_of_the_rights():
-    fleet = fleet_of([CHIEF, Profile("b", writable_categories=("p*",))], CLOSED, {})
-    assert [profile.name for profile in fleet.writers("pay")] == ["chief", "b"]
-    assert [profile.name for profile in fleet.writers("talk")] == ["chief"]

@@ -6,8 +6,8 @@ import pytest
 
 from catmem.config.config import load_config
 from catmem.config.profile import find_profile
-from catmem.config.rights_table import reasons
 from catmem.jsonable import jsonable
+from catmem.workspace.reports import reasons
 from tests.golden.case import put
 from tests.together import together
 

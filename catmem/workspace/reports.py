@@ -1,0 +1,623 @@
+"""Reports on all profiles of a root: their entries, how they stand, who may read and write what, how long prompts are.
+
+All start from one walk, which reads each file once. What is not right, or cannot be read, is named among the problems,
+and hides none of the others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, Generic, Literal, NamedTuple, TypeVar
+
+from catmem import clock
+from catmem.config.access import Rights, visible_categories
+from catmem.config.config import Taxonomy
+from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace, named_entities
+from catmem.config.selector import Selectors, is_pattern, split
+from catmem.config.yamlfile import KeyPath, key_text
+from catmem.entities.contents import content_of
+from catmem.errors import CatmemError, UnknownNameError
+from catmem.jsonable import jsonable
+from catmem.model.document import Document
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, slugify
+from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
+from catmem.proposals.proposal import ProposalReader
+from catmem.staleness.freshness import freshness
+from catmem.store.contract import revision_number
+from catmem.workspace.profile_memory import missing_of, parsed_at
+from catmem.workspace.root import Root, agent_names, load_each
+from catmem.workspace.seen_entry import SeenEntry
+from catmem.workspace.stores import places
+
+E = TypeVar("E", bound=SeenEntry)
+
+
+# --- the walk ------------------------------------------------------------------------------------------------------
+
+
+class ProfileFiles(NamedTuple):
+    """The files of a profile at one moment: where they are, the bytes of those that can be read, what is wrong."""
+
+    profile: Profile
+    paths: Mapping[str, Path]
+    texts: Mapping[str, bytes]
+    problems: tuple[CatmemError, ...]
+
+    def documents(self, workspace: Root) -> tuple[dict[str, Document], list[CatmemError]]:
+        """What they say, by target (a missing file is an empty one), and why others cannot be read."""
+        documents: dict[str, Document] = {}
+        problems = [*self.problems]
+        for target, data in self.texts.items():
+            try:
+                documents[target] = parsed_at(workspace, data, self.paths[target])
+            except CatmemError as error:
+                problems.append(error)
+        return documents, problems
+
+
+def files_of(workspace: Root, profile: Profile, targets: Iterable[str] = TARGETS) -> ProfileFiles:
+    """The files of a profile as they are now. A folder that is not right is one problem and not two."""
+    try:
+        paths = places(workspace.config, profile)
+    except CatmemError as error:
+        return ProfileFiles(profile, {}, {}, (error,))
+    texts: dict[str, bytes] = {}
+    problems: list[CatmemError] = []
+    for target in targets:
+        try:
+            texts[target] = workspace.bytes_of(profile, target, paths[target])
+        except CatmemError as error:
+            problems.append(error)
+    return ProfileFiles(profile, paths, texts, tuple(problems))
+
+
+def walk(
+    workspace: Root, targets: Iterable[str] = TARGETS
+) -> tuple[list[Profile], dict[str, tuple[Profile, Document]], list[CatmemError]]:
+    """The profiles of a root, their files by entity, and what could not be looked at."""
+    profiles, problems = load_each(workspace)
+    files: dict[str, tuple[Profile, Document]] = {}
+    for profile in profiles:
+        documents, wrong = files_of(workspace, profile, targets).documents(workspace)
+        files |= {f"{profile.name}/{target}": (profile, document) for target, document in documents.items()}
+        problems += wrong
+    return profiles, files, problems
+
+
+# --- all entries ---------------------------------------------------------------------------------------------------
+
+
+class SharedEntry(NamedTuple, Generic[E]):
+    """An entry, and where else a file has the same words in the same category: seeded copies, as a rule."""
+
+    entry: E
+    copies: tuple[E, ...]
+
+    def __json__(self) -> dict[str, Any]:
+        """The entry as JSON-ready data, with its ``entity`` and its ``copies``."""
+        copies = [{"entity": each.entity, "line": each.line, "id": each.entry.id} for each in self.copies]
+        return {"entity": self.entry.entity, **jsonable(self.entry), "copies": copies}
+
+
+def folded(entries: Iterable[E]) -> list[SharedEntry[E]]:
+    """Each of the entries once, in the order in which they come."""
+    groups: dict[tuple[str, str], list[E]] = {}
+    for each in entries:
+        groups.setdefault((each.entry.category, each.entry.body), []).append(each)
+    return [SharedEntry(first, tuple(others)) for first, *others in groups.values()]
+
+
+def list_everywhere(
+    workspace: Root, *, target: str | None = None, category: str | None = None, as_of: date | None = None
+) -> tuple[list[SeenEntry], list[CatmemError], dict[str, str]]:
+    """The entries of all profiles' files, hidden ones too; what could not be read; the digests of the files."""
+    _, files, unreadable = walk(workspace, TARGETS if target is None else (target,))
+    config, day = workspace.config, as_of or clock.today()
+    wanted = None if category is None else config.taxonomy.category(category)
+    found = [
+        SeenEntry(name, document.line(entry.start), entry, freshness(entry, profile, config, as_of=day))
+        for name, (profile, document) in files.items()
+        for entry in document.entries
+        if wanted in {None, entry.category}
+    ]
+    return found, unreadable, {name: document.digest for name, (_, document) in files.items()}
+
+
+# --- how the entities stand ----------------------------------------------------------------------------------------
+
+
+class EntityStatus(NamedTuple):
+    """How one entity stands; ``waiting_for`` is for how many seconds its oldest proposal waits."""
+
+    entity: str
+    head: int
+    entries: int
+    stale: int
+    expired: int
+    unverified: int
+    drifted: bool
+    unmerged: int
+    waiting: int
+    waiting_for: float
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """How a root stands; nothing is known of the entities that are ``unreadable``."""
+
+    standings: tuple[EntityStatus, ...]
+    unreadable: tuple[str, ...]
+    begun: datetime
+    seconds: float
+
+    def __json__(self) -> dict[str, Any]:
+        said = {"entities": self.standings, "unreadable": self.unreadable}
+        return {**said, "begun": self.begun, "seconds": round(self.seconds, 6)}
+
+
+def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
+    """Look over all entities of a root, with configuration and profiles as they are now."""
+    begun, started = clock.now(), time.perf_counter()
+    day = clock.today() if as_of is None else as_of
+    standings: list[EntityStatus] = []
+    unreadable: list[str] = []
+    with workspace.anew() as now:
+        profiles = {profile.name: profile for profile in load_each(now)[0]}
+        agents = {*agent_names(now), *now.config.entities}
+        for entity in named_entities(now.config):
+            if entity.partition("/")[0] not in agents:
+                continue  # a mere base of other profiles
+            try:
+                standings.append(_standing(now, profiles, entity, day))
+            except (CatmemError, OSError, KeyError):
+                unreadable.append(entity)
+    return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - started)
+
+
+def damages(workspace: Root) -> int:
+    """How many damages the stores find in themselves, by a look at every byte; one that cannot look is one."""
+    with workspace.anew() as now:
+        try:
+            return sum(fault.damage for fault in now.store.verify())
+        except (CatmemError, OSError):
+            return 1
+
+
+def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> EntityStatus:
+    # The head comes first: what is read after it may be newer, and is no drift for that.
+    tips = workspace.store.branches(entity)
+    now = workspace.store.read(entity)
+    states: Counter[str] = Counter()
+    waiting: list[str] = []
+    declared = workspace.config.entities.get(entity)
+    if declared is None:
+        profile, entries = profiles[entity.partition("/")[0]], workspace.parse(now.data).entries
+        waiting = [each.timestamp for each in ProposalReader(workspace, entity).open() if each.is_open]
+        states.update(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
+    else:
+        content_of(declared, now.data)
+    head = next((tip for tip in tips if not tip.is_branch), None)
+    return EntityStatus(
+        entity=entity,
+        head=0 if head is None else revision_number(head.revision),
+        entries=states.total(),
+        stale=states["stale"],
+        expired=states["expired"],
+        unverified=states["unverified"],
+        drifted=head is not None and now.revision is None,
+        unmerged=sum(tip.is_branch and not tip.is_proposal for tip in tips),
+        waiting=len(waiting),
+        waiting_for=(clock.now() - datetime.fromisoformat(min(waiting))).total_seconds() if waiting else 0,
+    )
+
+
+# --- how long prompts are ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """The prompt of one profile from the files of ``owner``; ``missing`` names the targets that have no file."""
+
+    profile: str
+    tier: int
+    style: str
+    owner: str
+    seed_from: str | None
+    missing: tuple[str, ...]
+    sizes: Sizes
+    __json__ = "profile tier style owner seed_from missing *sizes"
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """The prompts of some profiles by tier and name. ``problems`` are the profiles and files that are left out."""
+
+    as_of: date
+    source: str | None
+    profiles: tuple[Measured, ...]
+    problems: tuple[CatmemError, ...]
+    __json__ = "as_of source profiles total problems"
+
+    @property
+    def total(self) -> Sizes:
+        """All of them together."""
+        return total(measured.sizes for measured in self.profiles)
+
+
+def read_stats(
+    workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
+) -> Stats:
+    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``."""
+    day = as_of or clock.today()
+    every, problems = load_each(workspace)
+    profiles = [workspace.profile(name) for name in dict.fromkeys(names)] if names else every
+    problems = [] if names else problems
+    given = None if source is None else workspace.profile(source)
+    sources = {} if given else {each.name: each for each in every}
+    read: dict[str, tuple[WholeSizes, tuple[str, ...]] | None] = {}
+
+    def whole_of(owner: Profile) -> tuple[WholeSizes, tuple[str, ...]] | None:
+        """The sizes of a profile's files and which are missing; ``None`` if one cannot be read."""
+        if owner.name not in read:
+            files = files_of(workspace, owner)
+            documents, wrong = files.documents(workspace)
+            if wrong and given:
+                raise wrong[0]
+            problems.extend(wrong)
+            read[owner.name] = None if wrong else (WholeSizes(owner, documents, workspace.config, day), missing_of(files.texts, files.paths))
+        return read[owner.name]
+
+    measured: list[Measured] = []
+    for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
+        owner = given or profile
+        if (found := whole_of(owner)) is None:
+            continue
+        whole, missing = found
+        above = sources.get(profile.seed_from or "") if whole.entries else None
+        both = (found, whole_of(above) if above else None)
+        beside = max((each[0] for each in both if each), key=lambda each: each.flat.characters)
+        said = profile.name, profile.tier, profile.prompt.style, owner.name, profile.seed_from, missing
+        measured.append(Measured(*said, measure(whole, profile, beside)))
+    return Stats(day, source, tuple(measured), tuple(problems))
+
+
+# --- who reads and who may write which category --------------------------------------------------------------------
+# Nothing is decided here: the answers are those of `visible_categories` and `Rights`, which prompts and writes get.
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What one profile may do in one category: read it in either file, and write it in both."""
+
+    user: bool
+    memory: bool
+    write: bool
+
+    def reads(self, target: str | None = None) -> bool:
+        """Whether the profile reads the category in a target; without one, in either."""
+        return (self.user and target != "memory") or (self.memory and target != "user")
+
+    def mark(self, target: str | None = None) -> str:
+        """``r`` reads, ``rw`` reads and may write, ``d`` may write and not read, ``.`` neither."""
+        if not self.reads(target):
+            return "d" if self.write else "."
+        return "rw" if self.write else "r"
+
+
+class Orphan(NamedTuple):
+    """A category that no specialist reads; with a ``target`` only its entries there are meant."""
+
+    category: str
+    target: str | None
+    entries: int
+    declared: bool
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """The profiles of a root by tier and name, the categories, and what each may do in each.
+
+    ``entries`` counts those in the files, by category and target.
+    """
+
+    profiles: tuple[Profile, ...]
+    categories: tuple[str, ...]
+    taxonomy: Taxonomy
+    entries: Mapping[tuple[str, str], int]
+    cells: Mapping[str, Mapping[str, Cell]] = field(repr=False)
+
+    def is_declared(self, category: str) -> bool:
+        """Whether the taxonomy declares the category."""
+        return category in self.taxonomy.categories
+
+    def count(self, category: str, target: str | None = None) -> int:
+        """How many entries of a category are in the files, or in those of one target."""
+        return sum(self.entries.get((category, each), 0) for each in (TARGETS if target is None else (target,)))
+
+    def orphans(self) -> list[Orphan]:
+        """What is declared or has entries, and is read by no profile or tier 1 only, in the order of the categories."""
+        return [orphan for category in self.categories for orphan in self._orphans(category)]
+
+    def _orphans(self, category: str) -> Iterator[Orphan]:
+        declared, everywhere = self.is_declared(category), self._readers(category, None)
+        # Read from one file, a category may still have entries in the other, where no profile looks.
+        for target in (None, *TARGETS):
+            count, readers = self.count(category, target), self._readers(category, target)
+            if any(reader.tier != ORCHESTRATOR_TIER for reader in readers):
+                continue
+            if target is None:
+                wanted = category != UNCATEGORIZED and (declared or count)
+            else:
+                wanted = count and (category == UNCATEGORIZED or readers != everywhere)
+            if wanted:
+                yield Orphan(category, target, count, declared, tuple(reader.name for reader in readers))
+
+    def _readers(self, category: str, target: str | None) -> tuple[Profile, ...]:
+        cells = self.cells[category]
+        return tuple(profile for profile in self.profiles if cells[profile.name].reads(target))
+
+
+def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[tuple[str, str], int]) -> Fleet:
+    """The fleet of these profiles, over every category that is declared, that a profile names, or that has entries."""
+    ordered = tuple(sorted(profiles, key=lambda profile: (profile.tier, profile.name)))
+    categories = categories_of(ordered, taxonomy, (category for (category, _), count in entries.items() if count))
+    by_profile = {profile.name: access_of(profile, categories, taxonomy) for profile in ordered}
+    cells = {category: {name: cells[category] for name, cells in by_profile.items()} for category in categories}
+    return Fleet(ordered, categories, taxonomy, entries, cells)
+
+
+def categories_of(profiles: Iterable[Profile], taxonomy: Taxonomy, present: Iterable[str] = ()) -> tuple[str, ...]:
+    """The declared categories in their order, then those named in full or ``present``, then ``__uncategorized__``."""
+    others = {taxonomy.of_slug(category) for category in present}
+    for profile in profiles:
+        for key in SELECTOR_KEYS:
+            selectors = taxonomy.resolved(getattr(profile, key))
+            others.update(name for _, name in map(split, selectors) if not is_pattern(name))
+    rest = sorted(others - {UNCATEGORIZED, *taxonomy.categories})
+    return (*taxonomy.categories, *rest, UNCATEGORIZED)
+
+
+def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -> dict[str, Cell]:
+    """What a profile may do in each of some categories (slugs, no aliases)."""
+    user, memory = (visible_categories(categories, target, profile, taxonomy) for target in TARGETS)
+    rights = Rights(profile, "user", taxonomy)
+    return {each: Cell(each in user, each in memory, rights.may_write(each)) for each in categories}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Who reads and may write what in a root: of these ``profiles`` and ``categories``.
+
+    ``problems`` could not be looked at; ``notes`` are on categories that nothing names.
+    """
+
+    fleet: Fleet
+    problems: tuple[CatmemError, ...]
+    profiles: tuple[Profile, ...]
+    categories: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def __json__(self) -> dict[str, Any]:
+        orphans = [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in self.fleet.orphans()]
+        return {
+            "profiles": [
+                {"profile": each.name, "tier": each.tier, "may_verify": each.verifies} for each in self.profiles
+            ],
+            "matrix": [self._row(category) for category in self.categories],
+            "orphans": orphans,
+        }
+
+    def _row(self, category: str) -> dict[str, Any]:
+        fleet = self.fleet
+        cells = {each.name: fleet.cells[category][each.name] for each in self.profiles}
+        return {
+            "category": category,
+            "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
+            "entries": fleet.count(category),
+            "reads_user": [name for name, cell in cells.items() if cell.user],
+            "reads_memory": [name for name, cell in cells.items() if cell.memory],
+            "writes": [name for name, cell in cells.items() if cell.write],
+            "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
+        }
+
+
+class AccessExplanation(NamedTuple):
+    """Why a profile may do something in a category. ``entries`` are those of its own files, by target."""
+
+    profile: str
+    category: str
+    declared: bool
+    entries: dict[str, int]
+    reasons: tuple[Reason, ...]
+    note: str | None
+    problems: tuple[CatmemError, ...]
+
+    @property
+    def __json__(self) -> str:
+        return "profile category declared entries answers=reasons problems"
+
+
+def read_access(workspace: Root, names: Sequence[str] = (), wanted: Sequence[str] = ()) -> Access:
+    """Who reads and may write what, over all files of a root; of some profiles, and of some categories or patterns."""
+    profiles, files, problems = walk(workspace)
+    # A copy that was seeded is the fact of its source, and two profiles may share a folder.
+    held = {
+        ((entry.category, name.partition("/")[2]), entry.body)
+        for name, (_, document) in files.items()
+        for entry in document.entries
+    }
+    taxonomy = workspace.config.taxonomy
+    fleet = fleet_of(profiles, taxonomy, Counter(each for each, _ in held))
+    for name in {*names} - {each.name for each in profiles}:
+        workspace.profile(name)  # says why it is not there
+    chosen: set[str] = set()
+    notes: list[str] = []
+    for each in wanted:
+        slug = each if is_pattern(each) else taxonomy.category(each)
+        found = {category for category in fleet.categories if fnmatchcase(category, slug)}
+        notes += [] if found else [unknown_category(each, fleet)]
+        chosen |= found
+    return Access(
+        fleet,
+        tuple(problems),
+        tuple(each for each in fleet.profiles if not names or each.name in names),
+        tuple(category for category in fleet.categories if not wanted or category in chosen),
+        tuple(notes),
+    )
+
+
+def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
+    """Why a profile may read, write and verify a category (its slug, title or an alias), or may not."""
+    config, note = workspace.config, None
+    profile = workspace.profile(name)
+    slug = config.taxonomy.category(category)
+    declared = config.taxonomy.named(slug) is not None
+    if not declared and slug not in (fleet := read_access(workspace).fleet).categories:
+        note = unknown_category(category, fleet)
+    documents, problems = files_of(workspace, profile).documents(workspace)
+    return AccessExplanation(
+        profile=profile.name,
+        category=slug,
+        declared=declared,
+        entries={target: len(found.by_category.get(slug, ())) for target, found in documents.items()},
+        reasons=reasons(profile, slug, config.taxonomy),
+        note=note,
+        problems=tuple(problems),
+    )
+
+
+def unknown_category(category: str, fleet: Fleet) -> str:
+    """What to tell a person who names a category that no profile names and no file has."""
+    known = fleet.categories
+    if fleet.taxonomy.closed or not slugify(category):
+        raise UnknownNameError(
+            f"there is no category {shown(category)} in this root",
+            hint=suggestion(slugify(category), known, "categories"),
+        )
+    near = nearest(slugify(category), known)
+    return f"No profile names the category {shown(category)} and no file has it yet." + (
+        f" Did you mean {near!r}?" if near else ""
+    )
+
+
+# --- why -----------------------------------------------------------------------------------------------------------
+
+Asked = Literal["user", "memory", "write", "verify"]
+Rule = Literal[
+    "selected", "taken-away", "not-selected", "closed", "include-uncategorized", "tier-1", "may-verify", "not-seen"
+]
+
+_READ_KEYS = {"user": SELECTOR_KEYS[0], "memory": SELECTOR_KEYS[1]}
+_WRITE_KEY = SELECTOR_KEYS[2]
+
+
+class Reason(NamedTuple):
+    """One answer and what decides it."""
+
+    asked: Asked
+    answer: Literal["yes", "no"]
+    rule: Rule
+    because: str
+    selector: str | None = None
+    key: str | None = None
+    place: SettingPlace | None = None
+    inherited_from: str | None = None
+
+    @property
+    def __json__(self) -> str:
+        return "asked answer rule because selector key inherited_from path=place.path line=place.line"
+
+
+def reasons(profile: Profile, category: str, taxonomy: Taxonomy) -> tuple[Reason, Reason, Reason, Reason]:
+    """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it."""
+    case = _Case(profile, category, taxonomy, access_of(profile, (category,), taxonomy)[category])
+    return case.read("user"), case.read("memory"), case.write(), case.verify()
+
+
+class _Case(NamedTuple):
+    profile: Profile
+    category: str
+    taxonomy: Taxonomy
+    cell: Cell
+
+    def read(self, target: Literal["user", "memory"]) -> Reason:
+        answer = self.cell.reads(target)
+        selectors, key = self.profile.selectors(target, self.taxonomy), _READ_KEYS[target]
+        if self.category == UNCATEGORIZED and selectors.deciding(self.category) is None:
+            return self._included(target, answer=answer)
+        return self._selected(target, selectors, key, answer=answer)
+
+    def write(self) -> Reason:
+        if self.profile.tier == ORCHESTRATOR_TIER:
+            because = "a profile of tier 1 may write to every category of every profile's files"
+            return self._reason("write", "tier-1", self._but_closed(because), at=("tier",), answer=self.cell.write)
+        found = self._selected("write", self.profile.writable(self.taxonomy), _WRITE_KEY, answer=self.cell.write)
+        if self.cell.write and not self.cell.reads():
+            found = found._replace(because=f"{found.because}; it can add there, and sees nothing of it (a drop)")
+        return found._replace(because=self._but_closed(found.because)) if self.cell.write else found
+
+    def verify(self) -> Reason:
+        said = self.profile.may_verify
+        at: KeyPath = ("tier",) if said is None else ("may_verify",)
+        if said is None:
+            tier_1 = self.profile.tier == ORCHESTRATOR_TIER
+            because = f"may_verify is not said, and tier {self.profile.tier} may {'' if tier_1 else 'not '}by default"
+        else:
+            because = f"may_verify is {'true' if said else 'false'}"
+        if not Rights(self.profile, "user", self.taxonomy).may_verify:
+            return self._reason("verify", "may-verify", because, at=at, answer=False)
+        if not self.cell.reads():
+            because += ", but it can verify only what it reads"
+            return self._reason("verify", "not-seen", because, at=at, answer=False)
+        whose = "any profile" if self.profile.tier == ORCHESTRATOR_TIER else "its own files"
+        where = " and ".join(file for target, file in FILE_NAMES.items() if self.cell.reads(target))
+        because += f"; it counts for what it reads, in {where} of {whose}"
+        return self._reason("verify", "may-verify", because, at=at, answer=True)
+
+    def _included(self, asked: Asked, *, answer: bool) -> Reason:
+        """What decides on entries without a category where no selector names them."""
+        said = self.profile.include_uncategorized
+        if said is None:
+            named = "no category" if answer else "categories"
+            because = f"include_uncategorized is not said, and the profile names {named}"
+        else:
+            because = f"include_uncategorized is {'true' if said else 'false'}"
+        return self._reason(asked, "include-uncategorized", because, at=("include_uncategorized",), answer=answer)
+
+    def _selected(self, asked: Asked, selectors: Selectors, key: str, *, answer: bool) -> Reason:
+        index, quoted = selectors.deciding(self.category), selectors.patterns
+        if index is not None:
+            rule: Rule = "selected" if answer else "taken-away"
+            because = f"{quoted[index]!r} of {key} {'selects it' if answer else 'takes it away'}"
+            return self._reason(asked, rule, because, at=(key, index), answer=answer)
+        wider = Selectors(quoted).deciding(self.category)
+        if wider is not None:
+            because = (
+                f"{quoted[wider]!r} of {key} would match, but the taxonomy is closed and does not declare this "
+                "category: patterns select declared ones only"
+            )
+            return self._reason(asked, "closed", because, at=(key, wider), answer=answer)
+        because = f"no selector of {key} matches it"
+        if not quoted:
+            because = f"{key} is empty" if (key,) in self.profile.places else f"{key} is not said"
+        return self._reason(asked, "not-selected", because, at=(key,), answer=answer)
+
+    def _but_closed(self, because: str) -> str:
+        if self.taxonomy.closed and self.taxonomy.named(self.category) is None:
+            return f"{because}; but nothing can be added to it while catmem.yaml does not declare it"
+        return because
+
+    def _reason(self, asked: Asked, rule: Rule, because: str, *, at: KeyPath, answer: bool) -> Reason:
+        place, parent = self.profile.places.get(at), None
+        if place is not None and self.profile.path is not None and place.path != str(self.profile.path):
+            parent = place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+        selector = getattr(self.profile, str(at[0]))[at[1]] if len(at) > 1 else None
+        return Reason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)

@@ -14,7 +14,7 @@ from catmem.cli.dialogue import AnswerKey, ConflictDialogue, Dialogue, Question,
 from catmem.cli.output import conflict_lines, emit, in_json, print_error, printable, say, say_all, show_written
 from catmem.cli.texts.entries import DONE, after, are, done_line, proposal_lines, revision, say_passed, taken_back
 from catmem.cli.texts.files import conflict_text
-from catmem.config.config import Config
+from catmem.config.config import Config, expand_user
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.merging.decisions import Answer, Disagreement
@@ -99,13 +99,40 @@ def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, str | None
     answer = click.prompt("Number", type=click.IntRange(1, len(choices)), default=2 if flat else 1, err=True)
     files, source = [], None
     if answer == 2:  # noqa: PLR2004 - the number of the choice above
-        files = [click.prompt("The files, or their folder", default=None if flat is None else str(flat), err=True)]
+        asked = "The files, or their folder"
+        files = [click.prompt(asked, default=None if flat is None else str(flat), value_proc=_memory_place, err=True)]
     elif answer == 3:  # noqa: PLR2004
         return [], [], True, None
     elif answer == len(choices):
         source = click.prompt("Which", type=click.Choice(others), err=True)
-    name = click.prompt("The first specialist, such as coder (Enter: none)", default="", show_default=False, err=True)
-    return files, [name] if name else [], False, source
+    asked = "Specialists, such as coder, finance (Enter: none)"
+    names = click.prompt(asked, default="", show_default=False, value_proc=_specialists, err=True)
+    return files, names, False, source
+
+
+def _memory_place(said: str) -> str:
+    """A place with memory files; ``click`` asks again where there are none."""
+    from catmem.workspace.init import memory_paths
+
+    place = expand_user(said)
+    try:
+        if not all(path.is_file() for path in memory_paths(Path(place))):
+            raise click.BadParameter(f"{printable(place)} is not there.")
+    except CatmemError as error:
+        raise click.BadParameter(str(error)) from error
+    return place
+
+
+def _specialists(said: str) -> list[str]:
+    """The names between commas and blanks; ``click`` asks again where one cannot be a profile's."""
+    from catmem.workspace.init import refuse_bad_names
+
+    names = said.replace(",", " ").split()
+    try:
+        refuse_bad_names(names)
+    except CatmemError as error:
+        raise click.BadParameter(f"{error.message}. {error.hint}") from error
+    return names
 
 
 class MergeDialogue(ConflictDialogue):

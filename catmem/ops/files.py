@@ -100,7 +100,7 @@ def init(
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
     On a terminal, and without an option, it asks what you have (nothing yet, flat files, Hermes Agent, or the memory of
-    another program), and for the name of the first specialist. Where it cannot ask, and DIR has a USER.md or MEMORY.md,
+    another program), and for the names of specialists. Where it cannot ask, and DIR has a USER.md or MEMORY.md,
     it writes nothing until you add --start.
     It ends with the commands to type next.
 

@@ -120,7 +120,7 @@ class NewRoot:
     categories: tuple[NewCategory, ...] = ()
 
 
-class _Plan(NamedTuple):
+class _RootFiles(NamedTuple):
     """The files of a root, and what to say of them; ``config`` is an old text of ``catmem.yaml``, and its new one."""
 
     files: Mapping[str, bytes]
@@ -145,7 +145,7 @@ def make_root(
     is_there = bool(profiles) and not (example or memory) and os.path.lexists(root / CONFIG_NAME)
     if example:
         shipped = {f"profiles/{name}.yaml": text.encode() for name, text in profile_texts().items()}
-        plan = _Plan({**shipped, **example_files()})
+        plan = _RootFiles({**shipped, **example_files()})
     elif is_there:
         plan = _more_profiles(root, profiles)
     else:
@@ -160,11 +160,11 @@ def make_root(
             rewrite_file(root / CONFIG_NAME, *plan.config)
     written = (*new, *([CONFIG_NAME] if plan.config else []), *([".gitignore"] if to_ignore else []))
     if not (is_there or CONFIG_NAME in new):
-        plan = _Plan(plan.files)
+        plan = _RootFiles(plan.files)
     return NewRoot(root, written, kept, tuple(plan.notes), tuple(plan.categories))
 
 
-def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) -> _Plan:
+def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) -> _RootFiles:
     """The files of a new root with these profiles, and the orchestrator's first memory."""
     shipped = profile_texts()
     own, categories, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
@@ -182,10 +182,10 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
         f"catmem.yaml sets no limit for {target}"
         for target, name, size in large
     )
-    return _Plan(files, (*over, *unknown), categories)
+    return _RootFiles(files, (*over, *unknown), categories)
 
 
-def _more_profiles(root: Path, names: Sequence[str]) -> _Plan:
+def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     """Profiles for a root that is there, and in its ``catmem.yaml`` the categories that it does not declare yet."""
     config, shipped = load_config(root), profile_texts()
     declared, path = config.taxonomy.categories, root / CONFIG_NAME
@@ -199,7 +199,7 @@ def _more_profiles(root: Path, names: Sequence[str]) -> _Plan:
     new = {each.slug: each.title for each in categories if each.slug not in declared}
     old = read_bounded(path, YAML_LIMIT)
     changed = (old, with_categories(old.decode(), new, path).encode()) if new else None
-    return _Plan(files, notes, categories, changed)
+    return _RootFiles(files, notes, categories, changed)
 
 
 def _refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -> None:
@@ -362,6 +362,10 @@ def refuse_bad_names(names: Iterable[str]) -> None:
     """Raise ``UnknownNameError`` for a slip of a shipped profile, ``ConfigError`` for what no profile can be called."""
     shipped = profile_texts()
     others = [name for name in names if name not in shipped]
+    for name in (each for each in others if "," in each):
+        options = " ".join(f"--profile {each.strip()}" for each in name.split(","))
+        hint = f"Nothing was written. Repeat the option for each: {options}"
+        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", hint=hint)
     slips = {name: near for name in others if (near := nearest(name.lower(), shipped, _SLIP))}
     if slips:
         said = ", ".join(f"{shown(name)} (perhaps {near})" for name, near in slips.items())

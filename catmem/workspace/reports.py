@@ -271,7 +271,8 @@ def read_stats(
             if wrong and given:
                 raise wrong[0]
             problems.extend(wrong)
-            read[owner.name] = None if wrong else (WholeSizes(owner, documents, workspace.config, day), missing_of(files.texts, files.paths))
+            missing, config = missing_of(files.texts, files.paths), workspace.config
+            read[owner.name] = None if wrong else (WholeSizes(owner, documents, config, day), missing)
         return read[owner.name]
 
     measured: list[Measured] = []

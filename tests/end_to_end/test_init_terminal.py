@@ -1,4 +1,4 @@
-"""``catmem init`` on a terminal: it asks what there is, and for the first specialist."""
+"""``catmem init`` on a terminal: it asks what there is, and for specialists."""
 
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.golden.case import put
@@ -32,3 +32,27 @@ def test_another_program_is_imported_next(tmp_path):
         terminal.wait_for("To add a specialist later")
         assert terminal.status() == 0
     assert (tmp_path / "profiles" / "coder.yaml").exists()
+
+
+def test_a_path_is_checked_at_once_and_several_specialists_are_made(tmp_path, monkeypatch):
+    home = tmp_path / "home"
+    monkeypatch.setenv("HOME", str(home))
+    put(home / "old" / "USER.md", "Prefers short answers.\n")
+    with terminals(tmp_path, "init", "root") as opening:
+        terminal = opening()
+        terminal.wait_for("[1]: ")
+        terminal.type("2\n")
+        for wrong in ("nowhere", "~"):
+            terminal.wait_for("The files, or their folder: ")
+            terminal.type(f"{wrong}\n")
+            terminal.wait_for("Error: ")
+        terminal.wait_for("The files, or their folder: ")
+        terminal.type("~/old\n")
+        terminal.wait_for("(Enter: none): ")
+        terminal.type("coder, Two Words\n")
+        terminal.wait_for("Error: 'Two' cannot be the name of a profile")
+        terminal.wait_for("(Enter: none): ")
+        terminal.type("coder, tax-advisor\n")
+        terminal.wait_for("catmem seed --all")
+        assert terminal.status() == 0
+    assert {path.stem for path in (tmp_path / "root" / "profiles").iterdir()} > {"coder", "tax-advisor"}

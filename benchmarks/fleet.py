@@ -32,7 +32,7 @@ from benchmarks.measure import Result, share
 from benchmarks.notes import notes
 from benchmarks.seed import put
 from catmem.config.config import DEFAULT_STALE_AFTER
-from catmem.plugins.sorting.proposals import list_tidy
+from catmem.plugins.sorting.tidying import list_tidy
 from catmem.prompt.sizes import estimated_tokens
 from catmem.workspace.workspace import Workspace
 

@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from benchmarks.measure import Result, limited, share, table
 from benchmarks.notes import notes
 from benchmarks.seed import put
-from catmem.plugins.sorting.proposals import list_tidy
-from catmem.plugins.sorting.suggestions import ENTRIES_A_PAIR
+from catmem.plugins.sorting.tidying import ENTRIES_A_PAIR, list_tidy
 from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from catmem.model.splice import titled
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
-from catmem.plugins.sorting.proposals import Described, Proposer
 from catmem.plugins.sorting.sort_files import category_of, sort_document
+from catmem.plugins.sorting.sort_lines import Described, Proposer
 from catmem.plugins.sorting.sort_list import Checker, as_text, read_list
 from tests.property.strategies import texts
 from tests.property.test_migration import CONFIG, files, labelled, read, said

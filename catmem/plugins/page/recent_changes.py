@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from catmem.errors import CatmemError
 from catmem.plugins.page.rendering import beginning, proposal_of
-from catmem.plugins.sorting.proposals import ACTIONS
+from catmem.plugins.sorting.sort_lines import ACTIONS
 from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.changed_entries import did, words_of

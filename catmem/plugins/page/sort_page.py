@@ -20,10 +20,10 @@ from catmem.plugins.page.entries_page import EntryDraft, choices, seen_document
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.rendering import paged, with_query
 from catmem.plugins.page.writing import Redirect, SentForm, bad_form, nothing_ticked, refuse_partly
-from catmem.plugins.sorting.proposals import ACTIONS, SEVERAL, SortLine, list_tidy
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of
+from catmem.plugins.sorting.sort_lines import ACTIONS, SEVERAL, SortLine
 from catmem.plugins.sorting.sort_list import ListRow, ReadList
-from catmem.plugins.sorting.suggestions import Suggestion
+from catmem.plugins.sorting.tidying import Suggestion, list_tidy
 from catmem.proposals.promoting import Promoted, promote_learned
 from catmem.proposals.proposal import proposal
 from catmem.text import counted, plural

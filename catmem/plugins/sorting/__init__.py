@@ -2,7 +2,7 @@
 
 ::
 
-    document ── likely_categories ──> proposals ── sort_list <──> a person's editor, a model's answer
+    document ── sort_lines ──> what is proposed ── sort_list <──> a person's editor, a model's answer
                                                       │
                                                       └── sorted_text ──> one new text ── sort_files ──> one revision
 """

@@ -15,7 +15,7 @@ from typing import IO
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import UsageError
 from catmem.plugins.sorting.sort_list import read_answer, refuse_answer
-from catmem.plugins.sorting.suggestions import Suggestion, SuggestionKind, joined
+from catmem.plugins.sorting.tidying import Suggestion, SuggestionKind, joined
 from catmem.text import decode
 
 _ASKED = 2000

@@ -13,8 +13,9 @@ from catmem.files import os_errors, read_bounded
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-from catmem.plugins.sorting.proposals import SortLine, TidyList
 from catmem.plugins.sorting.sort_files import SortPlan
+from catmem.plugins.sorting.sort_lines import SortLine
+from catmem.plugins.sorting.tidying import TidyList
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
 from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.workspace import Workspace
@@ -211,7 +212,7 @@ def tidy(
     perhaps differ in a number, a time or a date: the most alike first, at most one pair for five entries. With -p only
     the files of this profile count.
     """
-    from catmem.plugins.sorting.proposals import list_tidy, propose_tidy
+    from catmem.plugins.sorting.tidying import list_tidy, propose_tidy
 
     found = list_tidy(call.open("store" if propose else "read"), profile)
     if command is not None:

@@ -14,7 +14,7 @@ from catmem.model.document import Document, Entry
 from catmem.model.splice import titled
 from catmem.model.version import Version
 from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, slugify
-from catmem.plugins.sorting.proposals import ACTIONS, Described, Proposer, SortLine
+from catmem.plugins.sorting.sort_lines import ACTIONS, Described, Proposer, SortLine
 from catmem.plugins.sorting.sort_list import Checker, ReadList, as_text
 from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks

@@ -17,7 +17,7 @@ from catmem.config.config import Config
 from catmem.config.json_schema import known_tags, nearest, tag_faults
 from catmem.errors import ConfigError
 from catmem.names import SECRET, SPLIT, STAYS, slugify
-from catmem.plugins.sorting.proposals import ACTIONS, Described, SortLine, in_one_line, parts_of
+from catmem.plugins.sorting.sort_lines import ACTIONS, Described, SortLine, in_one_line, parts_of
 from catmem.syntax import tags as tag_blocks
 from catmem.text import DEFAULT_LIMITS, counted, printable
 from catmem.threats import scan

@@ -11,11 +11,10 @@ from catmem.cli.texts.files import show_plan
 from catmem.names import STAYS, category_name
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import SortedFile
-from catmem.plugins.sorting.proposals import ProposedTidying, TidyList
 from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
 from catmem.plugins.sorting.sort_list import beginning
 from catmem.plugins.sorting.sort_list import shown as shown_text
-from catmem.plugins.sorting.suggestions import Suggestion
+from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList
 from catmem.text import counted
 
 _WIDTH = 300

@@ -6,7 +6,7 @@ from catmem.config.config import Category, Config, Taxonomy, load_config
 from catmem.model.document import parse
 from catmem.names import DROP, SECRET, STAYS
 from catmem.plugins.sorting.guess import Guesser
-from catmem.plugins.sorting.proposals import Described, Proposer, parts_of
+from catmem.plugins.sorting.sort_lines import Described, Proposer, parts_of
 from catmem.plugins.sorting.sort_list import as_text
 from tests.together import together
 

@@ -1,6 +1,6 @@
 """Which texts have the same words, and which speak of one thing."""
 
-from catmem.plugins.sorting.suggestions import alike_pairs, same_words, words_of
+from catmem.plugins.sorting.tidying import alike_pairs, same_words, words_of
 from tests.together import together
 
 OTHERS = (

@@ -1,7 +1,7 @@
 """What is suggested for entries, and the operations that it would take."""
 
 from catmem.model.document import parse
-from catmem.plugins.sorting.suggestions import ENTRIES_A_PAIR, TidyEntry, suggestions
+from catmem.plugins.sorting.tidying import ENTRIES_A_PAIR, TidyEntry, suggestions
 from tests.together import together
 
 

@@ -10,7 +10,7 @@ from threading import Barrier, BrokenBarrierError
 import pytest
 
 from catmem.plugins.page import sort_page
-from catmem.plugins.sorting.proposals import list_tidy
+from catmem.plugins.sorting.tidying import list_tidy
 from tests.unit.server.page.changing import revisions, root, text_of
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup

@@ -1,11 +1,11 @@
-"""What is suggested for the entries of a root, found by likeness, and the operations that it would take."""
+"""What could be tidier in a root: entries that are alike, and the operations that it would take."""
 
 from __future__ import annotations
 
 import re
 from calendar import day_name, month_name
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
 from itertools import combinations
@@ -13,11 +13,19 @@ from math import log, sqrt
 from typing import Literal, NamedTuple, TypeAlias
 from unicodedata import normalize
 
+from catmem.config.profile import refuse_no_root
+from catmem.errors import CatmemError
 from catmem.linting.linted import LintedEntry
 from catmem.model.document import Entry
 from catmem.names import UNCATEGORIZED
+from catmem.plugins.sorting.sort_lines import threats_of
 from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
+from catmem.threats import scan
+from catmem.workspace.reports import list_everywhere
+from catmem.workspace.root import Root, load_each
+from catmem.workspace.seen_entry import preview
 from catmem.writing.request import Operation
+from catmem.writing.write import write_operations
 
 WordKind: TypeAlias = Literal["word", "number", "time", "date"]
 
@@ -272,3 +280,79 @@ def _together(entries: Sequence[TidyEntry], pair: Alike) -> Suggestion:
         one, other, values = other, one, values and (values[1], values[0])
     reason = f"both speak of {', '.join(pair.shared)}{f': {values[0]} or {values[1]}?' if values else ''}"
     return Suggestion("together", one.entity, (), reason, (one, other))
+
+
+# --- what could be tidier in a root on disk: its files read, and all that is suggested for them ----------------------
+
+
+class TidyList(NamedTuple):
+    """What is suggested, how many entries have a secret or hostile text and are left out, and what cannot be read.
+
+    ``digests`` are those of the files that it was made of, by entity.
+    """
+
+    suggestions: list[Suggestion]
+    private: int
+    problems: list[CatmemError]
+    digests: Mapping[str, str]
+
+
+def list_tidy(workspace: Root, name: str | None = None) -> TidyList:
+    """What could be tidier in the files of the profile ``name``, else of all. Nothing is written.
+
+    All files are read in any case, since a copy is looked at where it comes from. Raises ``ConfigError``,
+    ``UnknownNameError``, and ``UnreadableError`` if the folder of profiles cannot be listed.
+    """
+    refuse_no_root(workspace.config)
+    if name is not None:
+        workspace.profile(name)
+    seen, problems, digests = list_everywhere(workspace)
+    said = {(each.entity, each.entry.category, each.entry.body) for each in seen}
+    sources = {profile.name: profile.seed_from for profile in load_each(workspace)[0]}
+    entries = []
+    for each in seen:
+        owner, _, target = each.entity.partition("/")
+        copied = (f"{sources[owner]}/{target}", each.entry.category, each.entry.body) in said
+        if name in {None, owner}:
+            entries.append(TidyEntry(each.entity, each.line, each.entry, copied=copied))
+    threats = threats_of([each.entry for each in entries])
+    harmless = [each for each, found in zip(entries, threats, strict=True) if not found]
+    return TidyList(suggestions(harmless), len(entries) - len(harmless), problems, digests)
+
+
+class ProposedTidying(NamedTuple):
+    """A suggestion and the id under which it waits for a person; ``None`` where it was refused, with the ``error``."""
+
+    suggestion: Suggestion
+    proposal: str | None
+    error: CatmemError | None = None
+
+    @property
+    def __json__(self) -> str:
+        return "*suggestion proposal error"
+
+
+def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedTidying]:
+    """Have every suggestion that has operations wait as a proposal; no file changes.
+
+    One that was rejected, or waits already, is not proposed again: so it may run every night.
+    """
+    proposed = []
+    for each in found:
+        owner, _, target = each.entity.partition("/")
+        try:
+            reason = _reason(each)
+            written = write_operations(workspace, owner, each.operations, target=target, reason=reason, proposes=True)
+            proposed.append(ProposedTidying(each, written.waiting))
+        except CatmemError as error:
+            proposed.append(ProposedTidying(each, None, error))
+    return proposed
+
+
+def _reason(found: Suggestion) -> str:
+    """Why, for who sees the entry alone: with words of the one that stays, if that has no other readers."""
+    kept, gone = found.entries
+    if (kept.entity, kept.category) != (gone.entity, gone.category):
+        return f"tidy, {found.kind}: another entry of {kept.owner} is to stay"
+    why = f'tidy, {found.kind}: {found.reason}; what stays: "{preview(kept.entry, to_agent=False)}"'
+    return f"tidy, {found.kind}" if scan(why) else why

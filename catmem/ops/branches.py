@@ -39,7 +39,7 @@ def branches(
     call: Call,
     *,
     entity: Annotated[
-        str | None, P(argument=True, metavar="[ENTITY]", http="Of this entity only.", called="entity_id", form=ENTITY)
+        str | None, P("Of this entity only.", argument=True, metavar="[ENTITY]", called="entity_id", form=ENTITY)
     ] = None,
 ) -> Outcome:
     """List the branches of ENTITY, or of all files, that are not merged yet: name, origin, who, age, what, outlook.
@@ -113,9 +113,9 @@ def merge(
     branches: Annotated[
         list[str] | None,
         P(
+            "All, if none is named.",
             argument=True,
             metavar="[BRANCH]...",
-            http="All, if none is named.",
             form={"items": {"pattern": "^[1-9][0-9]{0,11}[a-z]{1,8}$"}, "maxItems": 100},
         ),
     ] = None,
@@ -140,7 +140,6 @@ def merge(
         bool,
         P(
             "Close the branches, and take nothing from them; the history keeps them.",
-            http="Close the branches, and take nothing from them.",
         ),
     ] = False,
     every: Annotated[
@@ -157,9 +156,7 @@ def merge(
     ] = None,
     allow_secret: AllowSecret = False,
     actor: Actor = None,
-    dry_run: Annotated[
-        bool, P("Write nothing; show what would change.", http="Write nothing, and tell what would be.")
-    ] = False,
+    dry_run: Annotated[bool, P("Write nothing; show what would change.")] = False,
 ) -> Outcome:
     """Merge the branches of ENTITY, or those that are named, into its file, as one revision.
 

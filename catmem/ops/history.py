@@ -129,10 +129,9 @@ def log(
     entity: Annotated[
         str | None,
         P(
+            "PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml declares.",
             argument=True,
             metavar="[ENTITY]",
-            http="The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml "
-            "declares.",
             called="entity_id",
             form=ENTITY,
             needed=True,
@@ -141,10 +140,9 @@ def log(
     limit: Annotated[
         int | None,
         P(
-            "Only the newest N revisions of a file.",
+            "Only the newest N revisions of a file; over HTTP 100 by default.",
             "-n --limit",
             minimum=1,
-            http="How many at most; 100 by default.",
             form={"maximum": 10_000},
         ),
     ] = None,

@@ -89,7 +89,7 @@ def prompt(
     ] = False,
     style: Annotated[
         Literal["markdown", "xml", "hermes"] | None,
-        P("Override the profile's style.", http="Instead of the profile's own.", at=NO_TOOL),
+        P("Override the profile's style.", at=NO_TOOL),
     ] = None,
     source: Annotated[
         str | None,
@@ -97,7 +97,6 @@ def prompt(
             "Read the files of this profile instead of its own.",
             "--from",
             metavar="NAME",
-            http="Of the files of this profile; for a person and tier 1.",
             called="from",
             form=PROFILE,
             brief="The profile whose files it is made of (tier 1 only).",
@@ -107,10 +106,9 @@ def prompt(
     categories: Annotated[
         list[str] | None,
         P(
-            "Only this category; repeatable.",
+            "Only this category, or those of a selector of profiles; several may be given.",
             "-c --category",
             metavar="SELECTOR",
-            http="Only these, as selectors of a profile with commas between.",
             brief="Only these, or patterns (rules-*, !rules-pay).",
         ),
     ] = None,
@@ -119,7 +117,6 @@ def prompt(
         P(
             "At most N characters, in place of the profile's.",
             minimum=1,
-            http="At most so many characters.",
             form={"maximum": 10**9},
             brief="Most characters.",
         ),

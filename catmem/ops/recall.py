@@ -14,7 +14,7 @@ from catmem.config.profile import limit_of
 from catmem.jsonable import jsonable
 from catmem.model.document import Entry
 from catmem.names import TARGETS, slugify
-from catmem.ops.shared import Target
+from catmem.ops.shared import EITHER, Target
 from catmem.ops.table import Call, P, Tool, operation
 from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import size_of
@@ -37,9 +37,8 @@ _NAMED = 50
 _NOTHING = "Nothing was found. Try other words, or list what is there."
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
-_EITHER = "user: facts on the user; memory: notes. Default: both."
-_Narrow = Annotated[str | None, P(brief="Only this category.")]
-_Offset = Annotated[int | None, P(brief="Entries to skip.")]
+_Narrow = Annotated[str | None, P("Only this category.")]
+_Offset = Annotated[int | None, P("Entries to skip.")]
 _ENTRIES = {"entries": "array", "total": "integer"}
 
 
@@ -57,10 +56,10 @@ _ENTRIES = {"entries": "array", "total": "integer"}
 def listed(
     call: Call,
     *,
-    target: Annotated[Target, P(brief="user: facts on the user (default); memory: notes.")] = "user",
+    target: Annotated[Target, P("user: facts on the user (default); memory: notes.")] = "user",
     category: _Narrow = None,
     offset: _Offset = None,
-    proposal: Annotated[str | None, P(brief="Yours that wait: all, or an id.", where_writes_wait=True)] = None,
+    proposal: Annotated[str | None, P("Yours that wait: all, or an id.", where_writes_wait=True)] = None,
 ) -> dict[str, Any]:
     """List what is on file, perhaps of one category; of all, also how many entries each category has."""
     if proposal is not None:
@@ -85,10 +84,10 @@ def listed(
 def searched(
     call: Call,
     *,
-    query: Annotated[str, P(brief='Words, any of which is enough; a "quoted phrase" must be there.')],
-    target: Annotated[Target | None, P(brief=_EITHER)] = None,
+    query: Annotated[str, P('Words, any of which is enough; a "quoted phrase" must be there.')],
+    target: Annotated[Target | None, P(EITHER)] = None,
     category: _Narrow = None,
-    state: Annotated[Literal["fresh", "stale", "expired", "unverified"] | None, P(brief="Only this state.")] = None,
+    state: Annotated[Literal["fresh", "stale", "expired", "unverified"] | None, P("Only this state.")] = None,
     offset: _Offset = None,
 ) -> dict[str, Any]:
     """Find entries, without what a prompt would withhold. What is shown counts as used."""
@@ -129,7 +128,7 @@ def _count_used(call: Call, found: "Sequence[SeenEntry]", day: date) -> None:
         count_used(call.root, f"{call.actor}/{target}", shown, day)
 
 
-_Proposal = Annotated[str, P(brief="The id of one (p-...).")]
+_Proposal = Annotated[str, P("The id of one (p-...).")]
 
 
 @operation("memory proposals", command=False)
@@ -149,7 +148,7 @@ def proposed(call: Call, *, proposal: _Proposal = "all") -> dict[str, Any]:
 
 @operation("memory withdraw", command=False)
 def withdrawn(
-    call: Call, *, proposal: _Proposal = "all", reason: Annotated[str | None, P(brief="Why.")] = None
+    call: Call, *, proposal: _Proposal = "all", reason: Annotated[str | None, P("Why.")] = None
 ) -> dict[str, Any]:
     """Take one of its own proposals back."""
     from catmem.proposals.deciding import reject

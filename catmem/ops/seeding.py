@@ -14,6 +14,7 @@ from catmem.model.version import Conflict
 from catmem.names import TARGETS
 from catmem.ops.shared import (
     CATEGORY,
+    EITHER,
     PROFILE,
     AllowSecret,
     DryRun,
@@ -123,8 +124,8 @@ def seed(
     targets: Annotated[
         list[str] | None,
         P(
+            "By default all that name the source in seed_from, but those of tier 3.",
             argument=True,
-            http="By default all that name the source in seed_from, but those of tier 3.",
             form={"items": PROFILE, "minItems": 1, "maxItems": 1000},
             brief="Profiles; by default all seeded from you.",
         ),
@@ -142,7 +143,6 @@ def seed(
         bool,
         P(
             "Write nothing; show what would change.",
-            http="Write nothing, and tell what would be.",
             at=(ONLY_COMMAND | NO_COMMAND) - ONLY_TOOL,
         ),
     ] = False,
@@ -157,12 +157,7 @@ def seed(
     ] = False,
     target: Annotated[
         Target | None,
-        P(
-            "Only USER.md or only MEMORY.md.",
-            "-t --target",
-            http="Keep to one of the files.",
-            brief="user: facts on the user; memory: notes. Default: both.",
-        ),
+        P("Only USER.md or only MEMORY.md.", "-t --target", brief=EITHER),
     ] = None,
     categories: Annotated[
         list[str] | None,
@@ -170,7 +165,6 @@ def seed(
             "Only this category; may be given several times. Entries of others are neither copied nor removed.",
             "-c --category",
             metavar="SLUG",
-            http="Only these; entries of other categories are neither copied nor removed.",
             form={"items": CATEGORY, "minItems": 1, "maxItems": 100},
             brief="Only these.",
         ),

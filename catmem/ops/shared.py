@@ -16,11 +16,11 @@ REVISION = {"pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
 CATEGORY = {"minLength": 1, "maxLength": 1024}
 """What the JSON Schemas of names say."""
 Target: TypeAlias = Literal["user", "memory"]
+EITHER = "user: facts on the user; memory: notes. Default: both."
 AsOf = Annotated[
     date | None,
     P(
         "The day to judge dates by, YYYY-MM-DD. By default today.",
-        http="The day that states are for, YYYY-MM-DD; today by default.",
         at=NO_TOOL,
     ),
 ]
@@ -42,21 +42,10 @@ EntityId = Annotated[
         form=ENTITY,
     ),
 ]
-FoundTarget = Annotated[
-    Target | None,
-    P(
-        "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md.",
-        "-t --target",
-        brief="Default: both.",
-    ),
-]
+_PLACE = "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md."
+FoundTarget = Annotated[Target | None, P(_PLACE, "-t --target", brief="Default: both.")]
 AddTarget = Annotated[
-    Target | None,
-    P(
-        "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md.",
-        "-t --target",
-        brief="user: facts on the user; memory: notes. Default: by category.",
-    ),
+    Target | None, P(_PLACE, "-t --target", brief="user: facts on the user; memory: notes. Default: by category.")
 ]
 NarrowCategory = Annotated[
     str | None,

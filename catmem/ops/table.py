@@ -41,8 +41,8 @@ class P:
     """What the interfaces say of a parameter, beside its name, type and default: those stand in the signature.
 
     ``names`` are those of an option, such as ``-c --category``; without a long one the parameter's own name is it. An
-    ``argument`` has none. ``brief`` is for models, and ``http`` for the API, where these say another thing. ``at`` are
-    the interfaces that have the parameter; at others it has its default.
+    ``argument`` has none. ``brief`` is for models, where that is another thing. ``at`` are the interfaces that have the
+    parameter; at others it has its default.
     """
 
     said: str = ""
@@ -68,7 +68,6 @@ class P:
     form: Schema = field(default_factory=dict)
     """What its JSON Schema says besides: a pattern, a length."""
     brief: str | None = None
-    http: str | None = None
     called: str | None = None
     """Its name over HTTP and for models, where Python has that word or another one is known there."""
     at: frozenset[Interface] = frozenset({"command", "http", "tool"})

@@ -93,7 +93,7 @@ class Endpoint:
                 short = _SHORT if each.schema.get("type") == "string" else {}
                 form, needed = _LIST if each.many else short | each.schema, each.required or each.said.needed
                 place: ParameterPlace = "path" if in_path else "query"
-                found.append(Field(each.called, each.said.http or each.said.said, form, needed, place))
+                found.append(Field(each.called, each.said.said, form, needed, place))
         return found
 
     @cached_property
@@ -117,7 +117,7 @@ class Endpoint:
 
 
 def _described(each: Parameter) -> Schema:
-    said = each.said.http or each.said.said
+    said = each.said.said
     return {**each.schema, "description": said} if said else each.schema
 
 

@@ -30,7 +30,7 @@ def run(options: Namespace) -> list[Result]:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         make_root(root, _FILES)
-        taken = seconds(lambda: Linter.open(root, search=False).run())
+        taken = seconds(lambda: Linter.open(root).run())
         results = [limited(f"lint {_FILES:,} files, all rules", taken, _LONGEST)]
         if options.pymarkdown_python.exists():
             theirs = pymarkdown(options.pymarkdown_python, sorted(root.glob("homes/*/*.md"))[:_FEW])

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from copy import copy
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -42,18 +44,17 @@ class Plugin(NamedTuple):
     error: ConfigError | None = None
 
 
+@dataclass
 class Registry:
     """What is added, each by its name."""
 
-    def __init__(self, before: Registry | None = None) -> None:
-        """What ``before`` has."""
-        self.commands: dict[str, AddedCommand] = {} if before is None else dict(before.commands)
-        self.stores: dict[str, str] = {} if before is None else dict(before.stores)
-        self.importers: dict[str, str] = {} if before is None else dict(before.importers)
-        self.roots: dict[str, str] = {} if before is None else dict(before.roots)
-        self.steps: dict[str, tuple[str, str]] = {} if before is None else dict(before.steps)
-        self.pages: list[str] = [] if before is None else list(before.pages)
-        self.plugins: list[Plugin] = [] if before is None else list(before.plugins)
+    commands: dict[str, AddedCommand] = field(default_factory=dict)
+    stores: dict[str, str] = field(default_factory=dict)
+    importers: dict[str, str] = field(default_factory=dict)
+    roots: dict[str, str] = field(default_factory=dict)
+    steps: dict[str, tuple[str, str]] = field(default_factory=dict)
+    pages: list[str] = field(default_factory=list)
+    plugins: list[Plugin] = field(default_factory=list)
 
     def needs(self, version: int) -> None:
         """Say which version of this interface a plugin is made for. Raises ``ConfigError`` (``bad_plugin``)."""
@@ -144,7 +145,7 @@ def registry() -> Registry:
 
 def loaded(point: EntryPoint, before: Registry) -> Registry:
     """The registry with what a plugin adds: all of it, or nothing and the reason."""
-    trial = Registry(before)
+    trial = Registry(*map(copy, vars(before).values()))
     try:
         with redirect_stdout(sys.stderr):  # what a plugin prints is no data of a command
             point.load()(trial)

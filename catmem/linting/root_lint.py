@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from catmem import clock
-from catmem.config.config import CONFIG_NAME, Config, find_root, load_config
+from catmem.config.config import CONFIG_NAME, Config, load_config
 from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, load_profile, memory_dir
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded
-from catmem.linting.diagnostic import Diagnostic, LintResult, Severity
+from catmem.linting.diagnostic import Diagnostic, LintResult
 from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root, lint_store
 from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, Target
 from catmem.linting.rule import LintSettings, read_settings
@@ -268,35 +268,32 @@ class Linter:
         self._opened: Store | None = None
 
     @classmethod
-    def open(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+    def open(
         cls,
-        folder: str | Path = ".",
+        folder: str | Path,
         *,
-        search: bool = True,
         paths: Sequence[str | Path] = (),
         select: Sequence[str] = (),
         ignore: Sequence[str] = (),
         as_of: date | None = None,
-        min_severity: Severity | None = None,
     ) -> Linter:
-        """Lint of the root that ``folder`` lies in; with ``search=False`` ``folder`` itself is the root.
+        """Lint of the root ``folder``.
 
         ``paths`` are the files and folders to report on, by default the whole root; rules across files look at the
         whole root in any case. Raises ``ConfigError`` for a code in ``select`` or ``ignore`` that no rule has, and
         ``UnreadableError`` for a path that is not there. Where ``catmem.yaml`` is wrong the rules that judge by it are
         off.
         """
-        where = (find_root(folder) if search else None) or folder
         failed = None
         try:
-            config = load_config(where)
+            config = load_config(folder)
         except CatmemError as error:
-            if not os.path.isdir(where):  # noqa: PTH112 - a text or a path
+            if not os.path.isdir(folder):  # noqa: PTH112 - a text or a path
                 raise
-            config, failed = Config(LintRoot.absolute(where)), error
+            config, failed = Config(LintRoot.absolute(folder)), error
             ignore = (*ignore, *_BY_CONFIGURATION)
         root = LintRoot(config, failed)
-        return cls(root, root.settings.narrowed(select, ignore, min_severity), as_of or clock.today(), tuple(paths))
+        return cls(root, root.settings.narrowed(select, ignore), as_of or clock.today(), tuple(paths))
 
     # --- looking -------------------------------------------------------------------------------------------------
 

@@ -156,21 +156,14 @@ class LintSettings:
     min_severity: Severity = "hint"
     _rules: dict[tuple[str, ...], tuple[Rule, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    def narrowed(
-        self, select: Sequence[str] = (), ignore: Sequence[str] = (), min_severity: Severity | None = None
-    ) -> LintSettings:
-        """With the choices of one run: ``select`` and ``min_severity`` in place of the file's, ``ignore`` beside it.
+    def narrowed(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> LintSettings:
+        """With the choices of one run: ``select`` in place of the file's, ``ignore`` beside it.
 
         Raises ``ConfigError`` (code ``unknown_rule``).
         """
         for code in (*select, *ignore):
             _check_code(code)
-        return replace(
-            self,
-            select=tuple(select) or self.select,
-            ignore=(*self.ignore, *ignore),
-            min_severity=min_severity or self.min_severity,
-        )
+        return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
 
     def rules(self, path: str) -> tuple[Rule, ...]:
         """The rules that look at the file of this path, in order of their codes."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from catmem.config.config import Config
+from catmem.config.config import Config, find_root
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.linting.diagnostic import LintResult, Severity
@@ -103,24 +103,24 @@ def lint(
     from catmem.linting.root_lint import Linter
 
     if call.interface == "http":
-        with closing(Linter.open(call.root.root, search=False, as_of=as_of)) as linter:
+        with closing(Linter.open(call.root.root, as_of=as_of)) as linter:
             return Outcome(jsonable(Linted(linter, linter.run(), None)))
     chosen: dict[str, Any] = {
         "select": select or (),
         "ignore": ignore or (),
         "as_of": as_of,
-        "min_severity": min_severity,
         "paths": paths or (),
     }
-    root = call.named_root
-    linter, fixed, status = Linter.open(root or ".", search=root is None, **chosen), None, 0
+    folder = call.named_root or find_root(".") or "."
+    linter, fixed, status = Linter.open(folder, **chosen), None, 0
     if fix or diff:
         fixed = _fixed(linter, unsafe=unsafe_fixes, writes=not diff)
         status = max(int(bool(fixed.fighting)), fixed.plan.exit_status)
         if diff:
             return Outcome(fixed, STREAMED, status=max(status, int(fixed.plan.changes), 2 * bool(linter.errors)))
-        linter = Linter.open(root or ".", search=root is None, **chosen)
+        linter = Linter.open(folder, **chosen)
     found = linter.run()
+    found = replace(found, min_severity=min_severity or found.min_severity)
     if not paths and not found.files:
         refuse_no_root(linter.root.config)  # a slip of the folder must not look like a clean root
     if paths and not found.files and not found.errors:

@@ -105,7 +105,7 @@ REVIEWED = frozenset({"CM307", "CM308"})
 
 def lint(asked: PageRequest) -> Page:
     """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
-    linter = Linter.open(asked.workspace.root, search=False)
+    linter = Linter.open(asked.workspace.root)
     try:
         found = linter.run()
         counted = found.diagnostics

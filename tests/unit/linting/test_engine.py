@@ -36,7 +36,7 @@ def test_the_order_is_path_place_code(tmp_path):
     with registered(word_rule("CM299", "b"), word_rule("CM298", "a"), word_rule("CM297", "b", name="no-b-either")):
         for path in ("z.md", "a.md"):
             (tmp_path / path).write_text("b a")
-        linter = Linter.open(tmp_path, search=False, paths=(tmp_path / "z.md", tmp_path / "a.md"), select=["CM29"])
+        linter = Linter.open(tmp_path, paths=(tmp_path / "z.md", tmp_path / "a.md"), select=["CM29"])
         found = [(each.path, each.column, each.code) for each in linter.run().diagnostics]
     in_a_file = [(1, "CM297"), (1, "CM299"), (3, "CM298")]
     assert found == [(path, *place) for path in ("a.md", "z.md") for place in in_a_file]

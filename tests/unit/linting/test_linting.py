@@ -74,7 +74,7 @@ def root(tmp_path):
 
 def open_lint(root, *paths, **choices):
     choices = {"select": CODES, "as_of": AS_OF} | choices
-    return Linter.open(root, search=False, paths=paths, **choices)
+    return Linter.open(root, paths=paths, **choices)
 
 
 def found(root, *paths, **choices):

@@ -413,7 +413,7 @@ def test_cm412_what_a_profile_does_not_see_of_its_own_file_because_it_has_no_cat
 
 def linted(folder):
     """What lint says of a root, as path, line and code."""
-    with closing(Linter.open(folder, search=False, as_of=date(2026, 11, 21))) as linter:
+    with closing(Linter.open(folder, as_of=date(2026, 11, 21))) as linter:
         found = linter.run().diagnostics
     return [(each.path, each.line, each.code) for each in found]
 

@@ -203,7 +203,7 @@ def samples(tmp_path_factory):
 
 def errors_of_structure(place):
     """The findings of the families CM1 and CM3, in-band labels apart, by file and code."""
-    found = Linter.open(place, search=False, select=["CM1", "CM3"], as_of=date(2026, 11, 21)).run()
+    found = Linter.open(place, select=["CM1", "CM3"], as_of=date(2026, 11, 21)).run()
     assert found.errors == ()
     assert found.files >= len(SAMPLES)
     return Counter((each.path, each.code) for each in found.diagnostics)

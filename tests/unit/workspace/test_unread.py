@@ -47,7 +47,7 @@ def codes(workspace):
 
 
 def lint_codes(workspace):
-    with closing(Linter.open(workspace.root, search=False)) as linter:
+    with closing(Linter.open(workspace.root)) as linter:
         return [each.code for each in linter.run().diagnostics if each.code == "CM907"]
 
 
@@ -147,7 +147,7 @@ def test_no_password_is_shown(root):
 def test_lint_reads_the_rows_and_not_the_files_beside_them(root):
     put(root.root / "homes" / "neo" / "USER.md", "## Rules\nx\n§\nx\n")
     root.add("neo", "Into the database, at last.", category="rules")
-    with closing(Linter.open(root.root, search=False)) as linter:
+    with closing(Linter.open(root.root)) as linter:
         found = [(each.path, each.code) for each in linter.run().diagnostics]
     assert [each for each in found if each[0].startswith("homes/")] == [("homes/neo/USER.md", "CM907")]
 

@@ -203,7 +203,7 @@ def formatted(workspace):
 
 
 def linted(workspace):
-    linter = Linter.open(workspace.root, search=False)
+    linter = Linter.open(workspace.root)
     name = "homes/neo/USER.md"
     linter.write(linter.planned(name, FILE))
 

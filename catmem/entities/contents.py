@@ -157,27 +157,17 @@ def _says(value: Any) -> str | None:  # noqa: ANN401 - any JSON value
 
 
 def _merge_lines(texts: Sequence[list[str]], settle: Settle, conflicts: list[ContentConflict]) -> str:
-    base, ours, theirs = texts
-    here, there = _Stretch.of(base, ours), _Stretch.of(base, theirs)
-    if here.end < there.start or there.end < here.start:
-        first, second = sorted((here, there))
-        between = base[first.end : second.start]
-        return "".join([*base[: first.start], *first.lines, *between, *second.lines, *base[second.end :]])
-    start, end = min(here.start, there.start), max(here.end, there.end)
-    sides = ["".join([*base[start : side.start], *side.lines, *base[side.end : end]]) for side in (here, there)]
-    place = f"line {start + 1}" if end <= start + 1 else f"lines {start + 1} to {end}"
-    conflicts.append(ContentConflict(place, "".join(base[start:end]), *sides))
-    return "".join([*base[:start], sides[settle(conflicts[-1]) == "theirs"], *base[end:]])
-
-
-class _Stretch(NamedTuple):
-    """The lines of a base, from the first to the last that a side changed, and what stands there instead."""
-
-    start: int
-    end: int
-    lines: list[str]
-
-    @classmethod
-    def of(cls, base: list[str], side: list[str]) -> _Stretch:
+    """Each side changed one stretch of the lines of the base: from the first to the last that differs."""
+    base, *sides = texts
+    stretches = []
+    for side in sides:
         start, same = equal_ends(base, side)
-        return cls(start, len(base) - same, side[start : len(side) - same])
+        stretches.append((start, len(base) - same, side[start : len(side) - same]))
+    (begun, ended, lines), (next_begun, next_ended, next_lines) = sorted(stretches, key=lambda each: each[:2])
+    if ended < next_begun:
+        return "".join([*base[:begun], *lines, *base[ended:next_begun], *next_lines, *base[next_ended:]])
+    end = max(ended, next_ended)
+    texts_there = ["".join([*base[begun:start], *new, *base[stop:end]]) for start, stop, new in stretches]
+    place = f"line {begun + 1}" if end <= begun + 1 else f"lines {begun + 1} to {end}"
+    conflicts.append(ContentConflict(place, "".join(base[begun:end]), *texts_there))
+    return "".join([*base[:begun], texts_there[settle(conflicts[-1]) == "theirs"], *base[end:]])

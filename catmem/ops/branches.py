@@ -16,7 +16,7 @@ from catmem.names import is_declared
 from catmem.ops.memory import entity_for, with_head
 from catmem.ops.seen import without_texts
 from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive
-from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
+from catmem.ops.table import Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.text import printable
 from catmem.writing.written import Written
 
@@ -136,23 +136,17 @@ def merge(
         ),
     ] = None,
     interactive: Interactive = False,
-    drop: Annotated[
-        bool,
-        P(
-            "Close the branches, and take nothing from them; the history keeps them.",
-        ),
-    ] = False,
+    drop: Annotated[bool, P("Close the branches, and take nothing from them; the history keeps them.")] = False,
     every: Annotated[
         bool,
-        P(
+        Option(
             "Merge the branches of all files that merge by themselves; of a copy, bring over all that can be, name the "
             "others, and accept entries over the limit of the file.",
             "--all",
-            at=ONLY_COMMAND,
         ),
     ] = False,
     numbers: Annotated[
-        list[int] | None, P("Of a copy, bring over this entry; can be given several times.", "--entry", at=ONLY_COMMAND)
+        list[int] | None, Option("Of a copy, bring over this entry; can be given several times.", "--entry")
     ] = None,
     allow_secret: AllowSecret = False,
     actor: Actor = None,

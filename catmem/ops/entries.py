@@ -6,7 +6,7 @@ from typing import Annotated, Any, Unpack
 
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, WriteOptions
-from catmem.ops.table import ONLY_COMMAND, Call, Outcome, P, Tool, UsageError, operation
+from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
 from catmem.writing.request import Operation, is_digest, placed_expected
 from catmem.writing.written import Written
 
@@ -128,9 +128,7 @@ def add(
             brief="By name: {given_tags}.",
         ),
     ] = None,
-    as_of: Annotated[
-        date | None, P("The day for its tag created, YYYY-MM-DD. By default today.", at=ONLY_COMMAND)
-    ] = None,
+    as_of: Annotated[date | None, Option("The day for its tag created, YYYY-MM-DD. By default today.")] = None,
     allow_secret: AllowSecret = False,
     **how: Unpack[WriteOptions],
 ) -> Outcome:
@@ -264,9 +262,7 @@ def move(
     actor: Actor = None,
     target: FoundTarget = None,
     category: Annotated[str, P("Where it goes.", "-c --category", metavar="SLUG", brief="Where the entry goes to.")],
-    source: Annotated[
-        str | None, P("Look for the entry in this category only.", "--from", metavar="SLUG", at=ONLY_COMMAND)
-    ] = None,
+    source: Annotated[str | None, Option("Look for the entry in this category only.", "--from", metavar="SLUG")] = None,
     **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Put the entry that holds OLD into another category of the same file, with its tags.
@@ -305,10 +301,9 @@ def verify(
     category: NarrowCategory = None,
     as_of: Annotated[
         date | None,
-        P(
+        Option(
             "The day on which it was found to hold, YYYY-MM-DD: not before its last verification and not after today, "
-            "which is the default.",
-            at=ONLY_COMMAND,
+            "which is the default."
         ),
     ] = None,
     evidence: Annotated[

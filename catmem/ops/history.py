@@ -14,7 +14,7 @@ from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.memory import entity_for
 from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
-from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, operation
+from catmem.ops.table import STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS, text_diff
 from catmem.workspace.change_feed import News
@@ -116,11 +116,7 @@ class RevisionLog:
         "catmem log --verify /tmp/history",
     ),
     http=Http(
-        "GET",
-        "/mem/log",
-        "List revisions",
-        "The newest first. A bounded profile is shown those that it wrote.",
-        "Log",
+        "GET", "/mem/log", "List revisions", "The newest first. A bounded profile is shown those that it wrote.", "Log"
     ),
 )
 def log(
@@ -147,16 +143,15 @@ def log(
         ),
     ] = None,
     wanted: Annotated[
-        str | None, P("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT", at=ONLY_COMMAND)
+        str | None, Option("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT")
     ] = None,
     folder: Annotated[
         str | None,
-        P(
+        Option(
             "Build every revision of ENTITY, or of all files, from the journal alone into DIR, which is new or empty, "
             "and compare.",
             "--verify",
             metavar="DIR",
-            at=ONLY_COMMAND,
         ),
     ] = None,
 ) -> RevisionLog | Outcome:

@@ -6,19 +6,7 @@ from typing import Annotated, Any, Literal
 
 from catmem.jsonable import jsonable
 from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
-from catmem.ops.table import (
-    NO_TOOL,
-    ONLY_COMMAND,
-    ONLY_TOOL,
-    STREAMED,
-    Call,
-    Http,
-    Outcome,
-    P,
-    Tool,
-    UsageError,
-    operation,
-)
+from catmem.ops.table import NO_TOOL, ONLY_TOOL, STREAMED, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
 from catmem.workspace.profile_memory import ProfileMemory
 
@@ -84,12 +72,9 @@ def prompt(
     profile: Annotated[
         str | None, P("Whose prompt.", argument=True, form=PROFILE, caller=ONLY_TOOL, needed=True)
     ] = None,
-    explain: Annotated[
-        bool, P("Show each entry of the profile's categories: in or out, and why.", at=ONLY_COMMAND)
-    ] = False,
+    explain: Annotated[bool, Option("Show each entry of the profile's categories: in or out, and why.")] = False,
     style: Annotated[
-        Literal["markdown", "xml", "hermes"] | None,
-        P("Override the profile's style.", at=NO_TOOL),
+        Literal["markdown", "xml", "hermes"] | None, P("Override the profile's style.", at=NO_TOOL)
     ] = None,
     source: Annotated[
         str | None,

@@ -6,7 +6,7 @@ from typing import Annotated
 from catmem.config.profile import refuse_no_root
 from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
-from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
+from catmem.ops.table import Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.workspace.reports import AccessExplanation
 
 
@@ -25,10 +25,8 @@ from catmem.workspace.reports import AccessExplanation
 def status(
     call: Call,
     *,
-    adopt: Annotated[
-        bool, P("Show what other programs changed, and take it into the history.", at=ONLY_COMMAND)
-    ] = False,
-    check: Annotated[bool, P("Exit status 1 if anything is on the list.", at=ONLY_COMMAND)] = False,
+    adopt: Annotated[bool, Option("Show what other programs changed, and take it into the history.")] = False,
+    check: Annotated[bool, Option("Exit status 1 if anything is on the list.")] = False,
     as_of: AsOf = None,
 ) -> Outcome:
     """Print what is next, in the order in which you best do it, each line with its command.

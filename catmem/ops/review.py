@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AsOf, Category, refuse_undeclared
-from catmem.ops.table import ONLY_COMMAND, Call, Http, Outcome, P, UsageError, operation
+from catmem.ops.table import Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal
 from catmem.staleness.review import Answered
@@ -52,15 +52,13 @@ class Decisions:
 def proposals(
     call: Call,
     *,
-    which: Annotated[list[str] | None, P(argument=True, metavar="[ENTITY|ID]...", at=ONLY_COMMAND)] = None,
-    interactive: Annotated[bool, P("Show each that waits, and ask.", "-i --interactive", at=ONLY_COMMAND)] = False,
-    approve: Annotated[bool, P("Make the changes that these IDs propose.", at=ONLY_COMMAND)] = False,
-    reject: Annotated[bool, P("Close these IDs; the proposer is shown the --reason.", at=ONLY_COMMAND)] = False,
-    edit: Annotated[bool, P("Approve the ID, but its entry says the words behind it.", at=ONLY_COMMAND)] = False,
-    ended: Annotated[bool, P("List those that wait no more, too.", "--all", at=ONLY_COMMAND)] = False,
-    reason: Annotated[
-        str | None, P("Why you --reject; the proposer is shown it.", metavar="TEXT", at=ONLY_COMMAND)
-    ] = None,
+    which: Annotated[list[str] | None, Option(argument=True, metavar="[ENTITY|ID]...")] = None,
+    interactive: Annotated[bool, Option("Show each that waits, and ask.", "-i --interactive")] = False,
+    approve: Annotated[bool, Option("Make the changes that these IDs propose.")] = False,
+    reject: Annotated[bool, Option("Close these IDs; the proposer is shown the --reason.")] = False,
+    edit: Annotated[bool, Option("Approve the ID, but its entry says the words behind it.")] = False,
+    ended: Annotated[bool, Option("List those that wait no more, too.", "--all")] = False,
+    reason: Annotated[str | None, Option("Why you --reject; the proposer is shown it.", metavar="TEXT")] = None,
     actor: Actor = None,
 ) -> Outcome:
     """List the changes of agents that wait for you: id, file, who, when, until when, why, and what changes.
@@ -182,13 +180,7 @@ _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
 @operation(
     "proposal",
     command=False,
-    http=Http(
-        "GET",
-        "/mem/proposals/{id}",
-        "What became of one",
-        "Its changes, and how it was decided.",
-        "Proposal",
-    ),
+    http=Http("GET", "/mem/proposals/{id}", "What became of one", "Its changes, and how it was decided.", "Proposal"),
 )
 def proposal(call: Call, *, name: _Proposal) -> dict[str, Any]:
     """Show one proposal, also one that was decided."""

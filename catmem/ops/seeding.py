@@ -24,7 +24,19 @@ from catmem.ops.shared import (
     Reason,
     Target,
 )
-from catmem.ops.table import NO_COMMAND, ONLY_COMMAND, ONLY_TOOL, Call, Http, Outcome, P, Tool, UsageError, operation
+from catmem.ops.table import (
+    NO_COMMAND,
+    ONLY_COMMAND,
+    ONLY_TOOL,
+    Call,
+    Http,
+    Option,
+    Outcome,
+    P,
+    Tool,
+    UsageError,
+    operation,
+)
 from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.text import text_diff
@@ -39,10 +51,9 @@ _Settlements: TypeAlias = tuple[Choice | None, Mapping[str, Choice]]
 _STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
 ReplaceCloned = Annotated[
     bool,
-    P(
+    Option(
         "Of a file that is a clone of the source's, as after 'hermes profile create --clone', take out the entries "
-        "that the source has too and that no seed put there. What the source does not have stays.",
-        at=ONLY_COMMAND,
+        "that the source has too and that no seed put there. What the source does not have stays."
     ),
 ]
 
@@ -132,33 +143,21 @@ def seed(
     ] = None,
     everybody: Annotated[
         bool,
-        P(
+        Option(
             "Every profile that names SOURCE in seed_from, but those of tier 3 that were never seeded. Without SOURCE: "
             "every source in turn, from the top down.",
             "--all",
-            at=ONLY_COMMAND,
         ),
     ] = False,
     dry_run: Annotated[
-        bool,
-        P(
-            "Write nothing; show what would change.",
-            at=(ONLY_COMMAND | NO_COMMAND) - ONLY_TOOL,
-        ),
+        bool, P("Write nothing; show what would change.", at=(ONLY_COMMAND | NO_COMMAND) - ONLY_TOOL)
     ] = False,
-    check: Annotated[
-        bool, P("Write nothing; exit status 1 if anything is out of date (for CI).", at=ONLY_COMMAND)
-    ] = False,
+    check: Annotated[bool, Option("Write nothing; exit status 1 if anything is out of date (for CI).")] = False,
     status: Annotated[
-        bool, P("Write nothing; show how each entry stands on both sides, or with --all each file.", at=ONLY_COMMAND)
+        bool, Option("Write nothing; show how each entry stands on both sides, or with --all each file.")
     ] = False,
-    ephemeral: Annotated[
-        bool, P("Print one target's slice as a memory file; nothing is written.", at=ONLY_COMMAND)
-    ] = False,
-    target: Annotated[
-        Target | None,
-        P("Only USER.md or only MEMORY.md.", "-t --target", brief=EITHER),
-    ] = None,
+    ephemeral: Annotated[bool, Option("Print one target's slice as a memory file; nothing is written.")] = False,
+    target: Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target", brief=EITHER)] = None,
     categories: Annotated[
         list[str] | None,
         P(
@@ -171,12 +170,11 @@ def seed(
     ] = None,
     settle: Annotated[
         Sequence[str],
-        P(
+        Option(
             "Settle conflicts: 'target' keeps its entries for good, 'source' takes the source's, 'both' keeps both; "
             "ID=SIDE settles the one of that id. May be given several times.",
             "--resolve",
             metavar="[ID=]SIDE",
-            at=ONLY_COMMAND,
         ),
     ] = (),
     resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=NO_COMMAND - ONLY_TOOL)] = None,
@@ -184,10 +182,9 @@ def seed(
     replace_cloned: ReplaceCloned = False,
     on_drift: Annotated[
         Literal["adopt", "refuse"] | None,
-        P(
+        Option(
             "If another program changed a target: merge into what is there (adopt), or refuse that file once and keep "
-            "a copy. By default what catmem.yaml says, else adopt.",
-            at=ONLY_COMMAND,
+            "a copy. By default what catmem.yaml says, else adopt."
         ),
     ] = None,
     allow_secret: AllowSecret = False,
@@ -195,9 +192,7 @@ def seed(
         str | None,
         P("The profile that acts: one of tier 1. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
     ] = None,
-    as_of: Annotated[
-        date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", at=ONLY_COMMAND)
-    ] = None,
+    as_of: Annotated[date | None, Option("The day to judge dates by, YYYY-MM-DD. By default today.")] = None,
 ) -> Outcome:
     """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.
 

@@ -4,7 +4,7 @@ from datetime import date
 from typing import Annotated, Literal, NamedTuple, TypeAlias, TypedDict
 
 from catmem.errors import UnknownNameError
-from catmem.ops.table import NO_COMMAND, NO_TOOL, ONLY_COMMAND, Call, P
+from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
 from catmem.workspace.profile_memory import Reading
 
 PROFILE = {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
@@ -17,13 +17,7 @@ CATEGORY = {"minLength": 1, "maxLength": 1024}
 """What the JSON Schemas of names say."""
 Target: TypeAlias = Literal["user", "memory"]
 EITHER = "user: facts on the user; memory: notes. Default: both."
-AsOf = Annotated[
-    date | None,
-    P(
-        "The day to judge dates by, YYYY-MM-DD. By default today.",
-        at=NO_TOOL,
-    ),
-]
+AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", at=NO_TOOL)]
 OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
 Category = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
 Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME", caller=NO_COMMAND)]
@@ -51,14 +45,13 @@ NarrowCategory = Annotated[
     str | None,
     P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this category."),
 ]
-DryRun = Annotated[bool, P("Write nothing; show what would change.", at=ONLY_COMMAND)]
-Interactive = Annotated[bool, P("Show each conflict, and ask.", "-i --interactive", at=ONLY_COMMAND)]
+DryRun = Annotated[bool, Option("Write nothing; show what would change.")]
+Interactive = Annotated[bool, Option("Show each conflict, and ask.", "-i --interactive")]
 AllowSecret = Annotated[
     bool,
-    P(
+    Option(
         "Store text with a key, a token or a password in it. Without this you are asked at a terminal, and it is "
-        "refused elsewhere; see secrets in catmem.yaml.",
-        at=ONLY_COMMAND,
+        "refused elsewhere; see secrets in catmem.yaml."
     ),
 ]
 Reason = Annotated[
@@ -92,24 +85,22 @@ class WriteOptions(TypedDict, total=False):
     expected: Expected
     on_drift: Annotated[
         Literal["adopt", "refuse", "merge"] | None,
-        P(
+        Option(
             "If another program changed the file: go on unless it concerns this entry (adopt), refuse once, or make "
             "the change on what is there now even if --expected is older (merge). By default what catmem.yaml says, "
-            "else adopt.",
-            at=ONLY_COMMAND,
+            "else adopt."
         ),
     ]
     on_stale: Annotated[
         Literal["refuse", "branch"] | None,
-        P(
+        Option(
             "If --expected is older than what is there: write nothing (refuse), or keep the change beside it as a "
-            "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse.",
-            at=ONLY_COMMAND,
+            "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse."
         ),
     ]
     op_id: Annotated[str | None, P(brief="Same for a repeat.", at=NO_COMMAND)]
     reason: Reason
-    proposes: Annotated[bool, P("Have it wait as a proposal for a person.", "--propose", at=ONLY_COMMAND)]
+    proposes: Annotated[bool, Option("Have it wait as a proposal for a person.", "--propose")]
     dry_run: DryRun
 
 

@@ -14,6 +14,7 @@ import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
@@ -87,6 +88,8 @@ ONLY_COMMAND: frozenset[Interface] = frozenset({"command"})
 ONLY_TOOL: frozenset[Interface] = frozenset({"tool"})
 NO_TOOL: frozenset[Interface] = frozenset({"command", "http"})
 NO_COMMAND: frozenset[Interface] = frozenset({"http", "tool"})
+Option = partial(P, at=ONLY_COMMAND)
+"""What only the command line has."""
 
 
 @dataclass(frozen=True, slots=True)

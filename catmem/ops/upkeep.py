@@ -13,7 +13,7 @@ from catmem.jsonable import jsonable
 from catmem.linting.diagnostic import LintResult, Severity
 from catmem.linting.root_lint import Linter
 from catmem.ops.shared import AsOf, DryRun
-from catmem.ops.table import ONLY_COMMAND, STREAMED, Call, Http, Outcome, P, UsageError, family, operation
+from catmem.ops.table import STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
 from catmem.registry import Plugin
 from catmem.text import counted
 from catmem.workspace.change_plan import ChangePlan
@@ -65,25 +65,21 @@ class Linted:
 def lint(
     call: Call,
     *,
-    paths: Annotated[list[str] | None, P(argument=True, at=ONLY_COMMAND)] = None,
-    fix: Annotated[bool, P("Apply safe fixes until nothing changes, then say what is left.", at=ONLY_COMMAND)] = False,
-    unsafe_fixes: Annotated[
-        bool, P("With --fix or --diff: apply the fixes too that need a second look.", at=ONLY_COMMAND)
-    ] = False,
-    diff: Annotated[
-        bool, P("Write nothing; print what --fix would change; exit 1 if anything.", at=ONLY_COMMAND)
-    ] = False,
+    paths: Annotated[list[str] | None, Option(argument=True)] = None,
+    fix: Annotated[bool, Option("Apply safe fixes until nothing changes, then say what is left.")] = False,
+    unsafe_fixes: Annotated[bool, Option("With --fix or --diff: apply the fixes too that need a second look.")] = False,
+    diff: Annotated[bool, Option("Write nothing; print what --fix would change; exit 1 if anything.")] = False,
     select: Annotated[
-        list[str] | None, P("Only these rules: CM203, or CM2.", metavar="CODES", read=_codes, at=ONLY_COMMAND)
+        list[str] | None, Option("Only these rules: CM203, or CM2.", metavar="CODES", read=_codes)
     ] = None,
-    ignore: Annotated[list[str] | None, P("Not these rules.", metavar="CODES", read=_codes, at=ONLY_COMMAND)] = None,
+    ignore: Annotated[list[str] | None, Option("Not these rules.", metavar="CODES", read=_codes)] = None,
     form: Annotated[
         Literal["text", "json", "github", "sarif"],
-        P("For people, for programs, for GitHub's checks, or for code scanners.", "--format", at=ONLY_COMMAND),
+        Option("For people, for programs, for GitHub's checks, or for code scanners.", "--format"),
     ] = "text",
     min_severity: Annotated[
         Literal["error", "warning", "hint"] | None,
-        P("Show nothing milder, and fail for nothing milder; it is counted all the same.", at=ONLY_COMMAND),
+        Option("Show nothing milder, and fail for nothing milder; it is counted all the same."),
     ] = None,
     as_of: AsOf = None,
 ) -> Outcome:

@@ -1,1 +1,1 @@
-"""What people read of an outcome, by the type of what was done: a module for each group of operations."""
+"""What people read of an outcome, by the type of what was done or the name of the operation."""

@@ -213,26 +213,35 @@ def seed(
     }  # fmt: skip
     if ephemeral:
         return _ephemeral(call, root.plan_seed(str(source), named, **how))
-    seeds, unreadable = _seeds(root, source, named, everybody=everybody)
     answers = {"actor": actor, "allow_secret": allow_secret}
     settle_in = call.dialogue("seed")(root, answers).plan if interactive else partial(settled, settling)
+
+    def seeded(each: str, profiles: Sequence[str]) -> SeedPlan:
+        plan = settle_in(partial(root.plan_seed, each, profiles, **how))
+        return plan if dry_run or check or status else root.apply_seed(plan, on_drift=on_drift)
+
+    seeds, unreadable = _seeds(root, source, named, everybody=everybody)
+    done = Seeds(_in_turn(seeds, seeded) if source is None else [seeded(*each) for each in seeds], unreadable)
+    ended = int(not done.in_sync) if check else max(each.exit_status for each in done.plans)
+    return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
+
+
+def _in_turn(
+    seeds: Sequence[tuple[str, Sequence[str]]], seeded: Callable[[str, Sequence[str]], SeedPlan]
+) -> list[SeedPlan]:
+    """What becomes of every source; one may have a category that another has not."""
     plans: list[SeedPlan] = []
     unknown: UnknownNameError | None = None
-    for each, profiles in seeds:
+    for source, targets in seeds:
         try:
-            plan = settle_in(partial(root.plan_seed, each, profiles, **how))
+            plans.append(seeded(source, targets))
         except UnknownNameError as error:
-            # Of all sources one may have a category that another has not.
-            if source is not None or error.code != "unknown_category":
+            if error.code != "unknown_category":
                 raise
             unknown = error
-            continue
-        plans.append(plan if dry_run or check or status else root.apply_seed(plan, on_drift=on_drift))
     if unknown is not None and not plans:
         raise unknown
-    done = Seeds(plans, unreadable)
-    ended = int(not done.in_sync) if check else max(each.exit_status for each in plans)
-    return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
+    return plans
 
 
 def _of_agent(call: Call, asked: SeedRequest) -> Outcome:

@@ -137,19 +137,12 @@ class SortPlan:
         return self.checker.chosen(read)
 
     def _of_another(self, read: ReadList) -> ChangedMeanwhileError:
-        """Why a list is not of what is there: it is of another file, was applied, or the file changed."""
-        log = list(self.workspace.store.log(self.entity)) if self.entity else []
-        made_of = {each.revision for each in log if each.digest == read.digest}
-        applied = [each.revision for each in log if each.op == "sort" and made_of.intersection(each.parents)]
+        """Why a list is not of what is there: it is of another file, or the file changed."""
         if read.name not in {None, self.name, printable(self.name)}:
             said = f"this list is of {read.name}, and not of {self.name}"
             hint = "Nothing was written. Name its file: -p PROFILE, with -t user or -t memory."
-        elif applied:
-            said = f"the version of {self.name} that this list was made of was sorted already, as revision {applied[0]}"
-            whose = "-p {} -t {}".format(*str(self.entity).split("/"))
-            hint = f"Nothing was written. 'catmem sort {whose}' makes a list of what is left."
         else:
-            said = "this list was made of another version of the file"
+            said = "this list was made of another version of the file, which changed since or was sorted already"
             hint = (
                 "Nothing was written. To use it all the same, take its first line away. "
                 "Its entries are then found by their words, and each that is missing is named."

@@ -18,7 +18,7 @@ ACTIONS = {
     STAYS: "stays without a category",
     DROP: "is removed; the history keeps it",
     SECRET: "is removed, and catmem says how to erase it from the history",
-    SPLIT: "is cut into its parts, and each goes where a sure guess says; split NAME, or split NAME, NAME, says where",
+    SPLIT: "is cut into its parts, and each goes where a sure guess says",
 }
 """What may be chosen in the place of a category."""
 SEVERAL = "several facts"
@@ -52,8 +52,6 @@ class SortLine:
     likely: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     tags: Mapping[str, TagValue] = field(default_factory=dict)
-    into: tuple[str, ...] = ()
-    """The categories of its parts, where a person named them behind ``split``."""
     part: int = 0
     sure: bool = False
     """Whether its category is taken without a look: a label names it, or its words are far ahead of others."""
@@ -124,7 +122,7 @@ class Proposer:
         made = []
         for number, part in enumerate(parts_of(line.text), 1):
             choice, likely, guess = self._categories(part, line.entry)
-            choice = line.into[number - 1] if line.into else choice if guess.sure and not line.private else STAYS
+            choice = choice if guess.sure and not line.private else STAYS
             marks = line.marks if line.private else ()
             made.append(
                 replace(line, part=number, text=part, choice=choice, likely=likely, marks=marks, sure=guess.sure)

@@ -19,7 +19,7 @@ from catmem.errors import ConfigError
 from catmem.names import SECRET, SPLIT, STAYS, slugify
 from catmem.plugins.sorting.sort_lines import ACTIONS, Described, SortLine, in_one_line, parts_of
 from catmem.syntax import tags as tag_blocks
-from catmem.text import DEFAULT_LIMITS, counted, printable
+from catmem.text import DEFAULT_LIMITS, printable
 from catmem.threats import scan
 
 _BEGINNING = 72
@@ -245,9 +245,8 @@ class Checker:
         made: dict[int, SortLine] = {}
         faults = [*read.faults]
         for row in read.rows:
-            for choice in (row.choice, *self._parts(row.choice)):
-                if choice.startswith("+") and self._slug(choice) not in self._titles:
-                    self._new.setdefault(self._slug(choice), choice)
+            if row.choice.startswith("+") and self._slug(row.choice) not in self._titles:
+                self._new.setdefault(self._slug(row.choice), row.choice)
         for row in read.rows:
             number, fault = row.number, None
             if row.shown is not None and number not in free[row.shown]:
@@ -264,35 +263,15 @@ class Checker:
             else:
                 at[number], line = row.at, known[number]
                 free[shown(line)].pop(number)
-                made[number] = self._made(line, row.choice, row.tags)
+                made[number] = replace(line, choice=self._choice(row.choice), tags=dict(row.tags))
                 fault = self._fault(row.choice, row.tags, line)
             faults += [(row.at, fault)] if fault else []
         return made, faults
 
-    def _parts(self, choice: str) -> tuple[str, ...]:
-        """The categories behind ``split``, one for each part or one for all; none for another choice."""
-        word, _, names = choice.partition(" ")
-        is_split = word == SPLIT and names.strip() and self._slug(choice) not in self._titles
-        return tuple(name.strip() for name in names.split(",")) if is_split else ()
-
-    def _made(self, line: SortLine, choice: str, tags: Mapping[str, Any]) -> SortLine:
-        into = tuple(map(self._choice, self._parts(choice)))
-        if len(into) == 1:
-            into *= len(parts_of(line.text))
-        return replace(line, choice=SPLIT if into else self._choice(choice), into=into, tags=dict(tags))
-
     def _fault(self, choice: str, tags: Mapping[str, Any], line: SortLine) -> str | None:
         """What is wrong with a choice or its tags."""
-        into, count = self._parts(choice), len(parts_of(line.text))
-        if (into or choice == SPLIT) and count == 1:
+        if choice == SPLIT and len(parts_of(line.text)) == 1:
             return f"entry {line.number} has one part; cut it by hand, with a § line between"
-        if into:
-            if len(into) not in {1, count}:
-                return f"entry {line.number} has {counted(count, 'part')}, and {len(into)} categories are named"
-            faults = ["split takes no tags"] if tags else []
-            faults += [f"{each} is for a whole entry" for each in into if each in ACTIONS and each != STAYS]
-            faults += [fault for each in into if each not in ACTIONS and (fault := self._fault_of_name(each))]
-            return next(iter(faults), None)
         if choice in ACTIONS and choice != STAYS:
             return f"{choice} takes no tags" if tags else None
         schemas = self._config.tag_schemas

@@ -14,7 +14,7 @@ Methods raise ``OSError`` as the system does, and ``DamagedError`` for what is n
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -237,7 +237,8 @@ class Journal:
         newest, name = self._segment(), segment_name(sequence)
         if newest is not None and sequence >= newest.header.sequence:
             return newest
-        return self._load(max((each for each in self._names if each <= name), default=name), newest)
+        place = bisect_right(self._names, name)
+        return self._load(self._names[place - 1] if place else name, newest)
 
     def _load(self, name: str, newest: Segment | None) -> Segment:
         """A segment by its name; from memory if its file is the same still."""

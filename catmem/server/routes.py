@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from starlette.datastructures import State
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -17,7 +16,7 @@ from catmem.config.json_schema import faults_by
 from catmem.config.yamlfile import key_text
 from catmem.envelopes.papers import WriteBase, is_plain
 from catmem.envelopes.parsing import fields_in, json_of
-from catmem.envelopes.tokens import Caller, caller_of
+from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
 from catmem.jsonable import jsonable
 from catmem.ops.table import (
@@ -144,12 +143,8 @@ def _served(there: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Resp
 
 async def _respond(request: Request, endpoint: Endpoint) -> Response:
     caller, (values, wire) = caller_of(request), await _asked(request, endpoint)
-    accept = request.headers.get("accept", "")
-    as_text = endpoint.http.as_text and not (JSON_TYPE in accept and TEXT_TYPE not in accept)
     try:
-        sent, shown, session = await in_thread(
-            request, _made, endpoint, request.app.state, caller, values, wire, as_text
-        )
+        sent, shown, session = await in_thread(request, _made, request, endpoint, values, wire)
     except CatmemError as error:
         status = _status(endpoint, wire, error)
         if status is None:
@@ -204,16 +199,13 @@ def _is_stale(error: CatmemError) -> bool:
     return error.code in {"stale_prev", "drift", "unknown_revision"}
 
 
-def _made(  # noqa: PLR0913, PLR0917 - what a worker thread is given
-    endpoint: Endpoint,
-    state: State,
-    caller: Caller,
-    values: dict[str, Any],
-    wire: Wire,
-    as_text: bool,  # noqa: FBT001
+def _made(
+    request: Request, endpoint: Endpoint, values: dict[str, Any], wire: Wire
 ) -> tuple[Response, frozenset[Any], ToolSession | None]:
-    """The answer, what the entries say that it shows whole, and the conversation of an agent."""
-    session = None
+    """The answer, what the entries say that it shows whole, and the conversation of an agent. In a worker thread."""
+    state, caller, session = request.app.state, caller_of(request), None
+    accept = request.headers.get("accept", "")
+    as_text = endpoint.http.as_text and not (JSON_TYPE in accept and TEXT_TYPE not in accept)
     if caller.profile is not None:
         session = state.sessions.session((caller.token_id, caller.profile), caller.profile)
     if endpoint.http.conditional:

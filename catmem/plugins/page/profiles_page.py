@@ -13,7 +13,7 @@ from catmem import clock
 from catmem.config.access import visible
 from catmem.config.profile import Profile, limit_of
 from catmem.errors import CatmemError
-from catmem.model.document import Document, Entry
+from catmem.model.document import Entry
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.plugins.page.entries_page import EntryDraft, choices
 from catmem.plugins.page.page_view import Page, PageRequest
@@ -24,7 +24,7 @@ from catmem.staleness.freshness import dated_ahead
 from catmem.staleness.lineage import freshness_of
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.overview import next_steps
-from catmem.workspace.profile_memory import seen_file
+from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.reports import Fleet, explain, files_of, read_access
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.workspace import Workspace
@@ -206,7 +206,7 @@ def whole_file(asked: PageRequest) -> Page:
         problems.append(error)  # a record of seeds that cannot be read hides no entry
     limit, characters = limit_of(profile, target, workspace.config), size_of(document.text)
     draft = EntryDraft(category=wanted or "")
-    groups = list(_grouped(workspace, profile, entity, document, some.rows, follows))
+    groups = list(_grouped(workspace, profile, file, some.rows, follows))
     return Page(
         "file.html",
         {
@@ -235,17 +235,16 @@ def whole_file(asked: PageRequest) -> Page:
     )
 
 
-def _grouped(  # noqa: PLR0913, PLR0917 - a file, and what is known of it
+def _grouped(
     workspace: Workspace,
     profile: Profile,
-    entity: str,
-    document: Document,
+    file: Reading,
     entries: Sequence[Entry],
     follows: Mapping[str, frozenset[str]],
 ) -> Iterator[tuple[str, str, list[Shown]]]:
     """Entries of one category that stand together, with its title."""
+    entity, document, day = file.entity, file.document, clock.today()
     target = entity.partition("/")[2]
-    day = clock.today()
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     rows: list[Shown] = []

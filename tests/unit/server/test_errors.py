@@ -4,87 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from catmem import errors
 from catmem.errors import (
-    AmbiguousError,
-    ApprovalError,
     BusyError,
-    CatmemError,
-    ChangedMeanwhileError,
     ConfigError,
-    DamagedError,
     DriftError,
-    EditError,
-    EnvelopeError,
-    ForbiddenError,
-    MergeConflictError,
-    NoMatchError,
     NotUtf8Error,
-    OperationCollisionError,
-    OverBudgetError,
-    ProposalError,
-    QueryError,
-    RefusedError,
-    RequestError,
     StaleError,
     StoreError,
-    TooLargeError,
-    UnknownNameError,
-    UnknownRevisionError,
     UnreadableError,
-    WouldOverwriteError,
 )
 from catmem.jsonable import jsonable
 from catmem.server.requests import answer_of
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
-
-CASES = [
-    (400, RequestError("m", code="c")),
-    (401, RequestError("m", code="no_token")),
-    (418, RequestError("m", code="request", status=418)),
-    (403, ForbiddenError("m")),
-    (403, ApprovalError("m")),
-    (403, EnvelopeError("m", code="bad_signature")),
-    (404, UnknownNameError("m")),
-    (404, UnknownRevisionError("m")),
-    (404, ConfigError("m", code="bad_name")),
-    (409, RefusedError("m", code="role_drift")),
-    (409, StaleError("m")),
-    (409, DriftError("m")),
-    (409, OperationCollisionError("m")),
-    (409, MergeConflictError("m", [])),
-    (409, ProposalError("m")),
-    (409, ChangedMeanwhileError("m")),
-    (413, TooLargeError("text", 2, 1)),
-    (422, EnvelopeError("m")),
-    (422, EditError("m")),
-    (422, NoMatchError("m")),
-    (422, AmbiguousError("m", [])),
-    (422, OverBudgetError("m", size=2, limit=1)),
-    (422, QueryError("m")),
-    (500, CatmemError("m")),
-    (500, WouldOverwriteError("folder", ["m"])),
-    (503, BusyError("m")),
-    (503, ConfigError("m")),
-    (503, UnreadableError("m")),
-    (503, NotUtf8Error(0, "r", path="p")),
-    (503, TooLargeError("file", 2, 1, path="p")),
-    (503, StoreError("m")),
-    (503, DamagedError("m")),
-]
-
-
-@together(("status", "error"), CASES, ids=[f"{type(error).__name__}-{error.code}" for _, error in CASES])
-def test_the_status_of_an_error(status, error):
-    assert error.http_status == status
-    assert answer_of(error)[0] == answer_of(error, bounded=False)[0] == status
-
-
-def test_every_kind_of_error_has_a_case():
-    kinds = {each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, CatmemError)}
-    assert kinds <= {type(error) for _, error in CASES}
 
 
 def test_a_person_is_told_all():

@@ -116,14 +116,6 @@ def test_names_that_nobody_configured_are_one(workspace, meter):
     assert asked(meter, "mem_conflict_total")["other", "stale_prev"] == len(hostile)
 
 
-def test_thousands_of_hostile_names_make_no_series_of_their_own(workspace, meter):
-    before = numbers(meter)[0].count(b"\n")
-    log = AuditLog(workspace.root / ".catmem")
-    for number in range(5000):
-        log.append(line(number, agent=f"a{number}", entity_id=f"e{number}/user"))
-    assert numbers(meter)[0].count(b"\n") == before + 1
-
-
 def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, meter):
     workspace.add("neo", "one", category="work")
     numbers(meter)

@@ -52,18 +52,3 @@ def test_what_waits_behind_calls_that_take_too_long_is_not_begun(workers, writes
     workers.close()
     assert answers == [code] * 4 + ["timeout"]
     assert made == []
-
-
-def test_the_end_waits_for_what_was_begun(workers):
-    begun, free, made = threading.Event(), threading.Event(), []
-
-    def slow():
-        begun.set()
-        free.wait(30)
-        made.append(1)
-
-    assert codes(called(workers, [slow], seconds=SOON)) == ["still_writing"]
-    assert begun.is_set()
-    threading.Timer(SOON, free.set).start()
-    workers.close()
-    assert made == [1]

@@ -15,6 +15,7 @@ import sys
 import traceback
 from importlib import import_module
 from importlib.metadata import entry_points
+from importlib.util import find_spec
 
 SECONDS = 120
 PACKAGE = "catmem"
@@ -36,7 +37,7 @@ def main() -> None:
 
 def preload() -> None:
     """Import all modules, but for those that need a program which is not installed here."""
-    for name in LIBRARIES:
+    for name in filter(find_spec, LIBRARIES):  # an older build may need one that a newer has no use for
         import_module(name)
     for module in pkgutil.walk_packages(import_module(PACKAGE).__path__, f"{PACKAGE}."):
         if module.name.endswith("__main__"):

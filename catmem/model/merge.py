@@ -400,12 +400,12 @@ def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far
 def merged_tags(
     base: Version | None, near: Version, far: Version, *, prefer_far: bool = False
 ) -> tuple[dict[str, TagValue], bool]:
-    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's."""
-    # If one side reworded the entry, its `verified_date` is the one: the other side verified other words. For the same
-    # reason the other side cannot let them hold longer, by taking `expires` away or setting it to a later day. A new
-    # tag needs nothing here. What one side set, changed or took away counts, and where both made different things of it
-    # they disagree. It needs a line of its own only if its value is true of certain words, or if of two values one is
-    # the better from either side, as the later `verified_date` is.
+    """The tags of both sides, and whether they disagree on one; then the near side's counts, or the preferred one's.
+
+    What one side set, changed or took away counts, and where both made different things of it they disagree. A new tag
+    needs nothing here, unless its value is true of certain words (``_is_of_words``), or one of two values is the better
+    from either side, as the later ``verified_date`` is.
+    """
     merged: dict[str, TagValue] = {}
     clash = False
     before = {} if base is None else base.tags
@@ -413,10 +413,8 @@ def merged_tags(
     one_reworded = near.body != far.body
     for key in {**(worded.tags if one_reworded else {}), **near.tags, **far.tags}:
         was, here, there = before.get(key), near.tags.get(key), far.tags.get(key)
-        if key == _VERIFIED and one_reworded:
+        if one_reworded and _is_of_words(key, was, here, there, worded):
             value = worded.tags.get(key)
-        elif key == _EXPIRES and one_reworded and worded.tags.get(key) == was and _is_longer(here, there, was):
-            value = was  # the other side let other words hold longer
         elif there in (here, was):
             value = here
         elif here == was:
@@ -429,6 +427,16 @@ def merged_tags(
         if value is not None:
             merged[key] = value
     return merged, clash
+
+
+def _is_of_words(
+    key: str, was: TagValue | None, here: TagValue | None, there: TagValue | None, worded: Version
+) -> bool:
+    """Whether a tag is as the side says that reworded the entry: the other one verified other words.
+
+    For the same reason that one cannot let them hold longer, by taking ``expires`` away or by a later day.
+    """
+    return key == _VERIFIED or (key == _EXPIRES and worded.tags.get(key) == was and _is_longer(here, there, was))
 
 
 def _is_longer(here: TagValue | None, there: TagValue | None, was: TagValue | None) -> bool:

@@ -256,7 +256,8 @@ def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
     plan = plan_repair(call.root, entity)
     if not yes:
         return Outcome(plan, status=_TO_DO if plan.changed else 0)
-    done = apply(plan, partial(write_repaired, call.root))
+    # What would be done is said of no repair that is made.
+    done = apply(replace(plan, notes=() if plan.changes else plan.notes), partial(write_repaired, call.root))
     return Outcome(done, problems=done.errors)
 
 

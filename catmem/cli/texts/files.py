@@ -126,7 +126,7 @@ def _plan(plan: ChangePlan, call: Call) -> None:
         _migrated(plan, call)
         return
     show_plan(plan, call, "formatted")
-    verb, count = "changed" if plan.done else "would be changed", len(plan.files)
+    verb, count = "changed" if plan.done else "would be changed", len(plan.files) + len(plan.refused)
     say(f"{len(plan.changed)} of {count} {plural(count, 'file')} {verb}")
 
 

@@ -343,7 +343,7 @@ class ReviewDialogue(Dialogue):
 
     def _goes_back(self) -> bool:
         """Nothing is left: whether the last answer is taken back. Only ``u`` is an answer then."""
-        if self._review.round.last is None or (self.on_terminal and not self._answered):
+        if self._review.last is None:
             return False
         line = self.read("That was the last one. u undoes it, Enter ends: ", passes_empty=not self.on_terminal)
         if line is None or line.letter != "u":

@@ -209,7 +209,7 @@ def _of_entry(name: str, files: Sequence[HistoryFile], wanted: str) -> dict[str,
 
 def _logged(call: Call, file: HistoryFile, limit: int | None, chosen: set[str] | None) -> LoggedFile:
     """The newest revisions, at most ``limit``; of those that are ``chosen``, if some are."""
-    from catmem.workspace.changed_entries import words_of
+    from catmem.workspace.history import words_of
 
     workspace, entity, store = file
     if chosen is None:

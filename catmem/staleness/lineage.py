@@ -151,47 +151,45 @@ class EntryHistory:
 
     def take(self, revision: Revision, after: Document | None, found: Differing) -> None:
         """Look at the next revision, which makes ``after``; ``found`` may differ from the one before."""
-        known = self.known
         self.last = revision
         if after is None or (revision.is_proposal and not self.rights.unbounded):
             return
         if not revision.is_branch:
             self.document = after
         changed = self._in_sight(found)
-        keys = [body_key(entry.body) for entry in changed.new]
-        fresh = {entry.start for entry, key in zip(changed.new, keys, strict=True) if key not in known}
-        if fresh:
-            come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
-            moment, clocks = _moment(revision), revision.note.get(CLOCKS)
-            for entry, key in zip(changed.new, keys, strict=True):
-                if entry.start in fresh:
-                    origin = come_from.get(entry.start)
-                    older = None if origin is None else known.get(body_key(origin.body))
-                    own = older.moment if older else _noted_moment(clocks, key, revision.timestamp) or moment
-                    known.setdefault(key, Known(own))
-        self._credit(revision, changed, keys, after)
+        self._date_new_words(revision, changed)
+        if not revision.is_proposal:  # what waits is in no file
+            self._credit_writers(revision, changed, after)
         days: dict[str, tuple[date, ...]] = {}
-        for entry, key in zip(changed.new, keys, strict=True):
+        for entry in changed.new:
+            key = body_key(entry.body)
             days[key] = (*days.get(key, ()), *_days(entry))
-        known.update({key: known[key]._replace(days=own) for key, own in days.items() if own})
+        self.known.update({key: self.known[key]._replace(days=own) for key, own in days.items() if own})
 
-    def _credit(self, revision: Revision, changed: Differing, keys: Sequence[str], after: Document) -> None:
-        """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides."""
-        # Of a decision they are the proposer's, too; a seed brings what was written elsewhere. What waits is in no
-        # file.
-        if revision.is_proposal:
+    def _date_new_words(self, revision: Revision, changed: Differing) -> None:
+        """Words that the file never had are as old as those that they come from, as a note says, or as the revision."""
+        fresh = {entry.start: key for entry in changed.new if (key := body_key(entry.body)) not in self.known}
+        if not fresh:
             return
+        come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
+        for start, key in fresh.items():
+            older = self.known.get(body_key(come_from[start].body)) if start in come_from else None
+            noted = _noted_moment(revision.note.get(CLOCKS), key, revision.timestamp)
+            self.known.setdefault(key, Known(older.moment if older else noted or _moment(revision)))
+
+    def _credit_writers(self, revision: Revision, changed: Differing, after: Document) -> None:
+        """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides."""
+        # Of a decision they are the proposer's, too; a seed brings what was written elsewhere.
         proposer = revision.note.get(DECISION, {}).get("proposed_by")
         by = {writer_of(revision), proposer, EXTERNAL if revision.op == "seed" else None} - {None}
-        made = Counter((key, repr(sorted(entry.tags.items()))) for entry, key in zip(changed.new, keys, strict=True))
-        made.subtract((body_key(entry.body), repr(sorted(entry.tags.items()))) for entry in changed.old)
+        made = Counter(map(_words_and_tags, changed.new))
+        made.subtract(map(_words_and_tags, changed.old))
         credited = {key for (key, _), times in made.items() if times > 0}
         if revision.is_branch:  # what it is based on was written before, and may differ from the head
             credited = {key for key in credited if not self.known[key].writers}
         elif revision.op == "verify" and not credited:  # on a day that the entry had: the record alone tells of it
-            said = (each.get("id") for each in _noted_actions(revision))
-            ids = {entry.id: body_key(entry.body) for entry in after.entries}
-            credited = self.known.keys() & {ids[each] for each in said if each in ids}
+            said = {each.get("id") for each in _noted_actions(revision)}
+            credited = self.known.keys() & {body_key(entry.body) for entry in after.entries if entry.id in said}
         for key in credited:
             self.known[key] = self.known[key]._replace(writers=self.known[key].writers | by)
 
@@ -300,6 +298,10 @@ def steps(
         yield revision, after, found
         if not revision.is_branch:
             document = after
+
+
+def _words_and_tags(entry: Entry) -> tuple[str, str]:
+    return body_key(entry.body), repr(sorted(entry.tags.items()))
 
 
 def _days(entry: Entry) -> tuple[date, ...]:

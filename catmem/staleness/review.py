@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
@@ -49,7 +49,7 @@ from catmem.writing.written import Written
 __all__ = ["Answered", "Due", "DueState", "Review", "ReviewAnswer"]
 
 _ROUND = "review.json"
-_FORMAT = 2
+_FORMAT = 3
 _LARGEST = 1 << 26
 
 ReviewAnswer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
@@ -62,6 +62,20 @@ class Answered(NamedTuple):
     entity: str
     revision: str | None
     notes: tuple[str, ...] = ()
+
+
+class LastAnswer(NamedTuple):
+    """The last answer of a run, as far as taking it back needs it.
+
+    ``revision`` is what it wrote, ``None`` if it wrote nothing, and ``digest`` that of the file afterwards; ``passed``
+    the id that is not asked about again for it.
+    """
+
+    answer: str
+    entity: str
+    revision: str | None
+    passed: str | None
+    digest: str | None = None
 
 
 class _ReviewedFile(NamedTuple):
@@ -87,6 +101,7 @@ class Review:
     round: Round
     unreadable: list[CatmemError]
     _copies: Copies
+    last: LastAnswer | None = None
     _files: dict[str, _ReviewedFile] = field(default_factory=dict)
 
     @classmethod
@@ -239,9 +254,9 @@ class Review:
         return self._answer(answer, due, answering_to(answer, due.entry, self.as_of, words))
 
     def undo(self) -> Answered:
-        """Take the last answer back, of this run or the one before it; ``revision`` says what was there before."""
+        """Take the last answer of this run back; ``revision`` says what was there before."""
         # What it wrote is taken back only if nothing was written to the file since; else `RefusedError` says so.
-        last = self.round.last
+        last, self.last = self.last, None
         if last is None:
             raise EditError(
                 "there is no answer to take back",
@@ -250,7 +265,8 @@ class Review:
             )
         revision: str | None = None
         if last.revision is not None:
-            before = self._before(last)
+            log = self.workspace.store.log(last.entity)
+            before = next((each.parents[0] for each in log if each.revision == last.revision and each.parents), "0")
             try:
                 revision = restore(self.workspace, last.entity, before, expected=last.digest).revision
             except (StaleError, DriftError) as error:
@@ -261,7 +277,6 @@ class Review:
                 raise
         if last.passed is not None and self.round.passed[last.entity, last.passed] > 0:
             self.round.passed[last.entity, last.passed] -= 1
-        self.round.last = None
         self.round.write()
         self._look_again(last.entity)
         return Answered(last.answer, last.entity, revision)
@@ -299,7 +314,7 @@ class Review:
         self._look_again(due.entity)
         passed = self._passed_with(due.entity, written, answer)
         made, digest = (written.revision, written.digest) if written.changed else (None, None)
-        self.round.last = LastAnswer(answer, due.entity, made, passed, digest)
+        self.last = LastAnswer(answer, due.entity, made, passed, digest)
         self.round.write()
         return Answered(answer, due.entity, written.revision, (*answering.notes, *written.notes, *written.warnings))
 
@@ -315,21 +330,9 @@ class Review:
 
     def _pass(self, answer: ReviewAnswer, due: Due, notes: tuple[str, ...]) -> Answered:
         self.round.passed[due.key] += 1
-        self.round.last = LastAnswer(answer, due.entity, None, due.entry.id)
+        self.last = LastAnswer(answer, due.entity, None, due.entry.id)
         self.round.write()
         return Answered(answer, due.entity, None, notes)
-
-    def _before(self, last: LastAnswer) -> str:
-        """The revision that an answer's write was made on. In a new history its number may be that of another one."""
-        log = self.workspace.store.log(last.entity)
-        found = next((each for each in log if each.revision == last.revision), None)
-        if found is None or not found.parents or found.digest != last.digest:
-            raise EditError(
-                f"revision {last.revision} of {last.entity} is not in the history any more",
-                code="no_undo",
-                hint=f"'catmem log {last.entity}' lists what there is.",
-            )
-        return found.parents[0]
 
 
 def _owner(entity: str) -> str:
@@ -338,33 +341,18 @@ def _owner(entity: str) -> str:
 
 # --- the round -----------------------------------------------------------------------------------------------------
 # Kept in ``.catmem/review.json`` of the root, so that it can be stopped and gone on with. It names facts by entity and
-# id (a digest) and revisions by number, and holds no text.
-
-
-class LastAnswer(NamedTuple):
-    """The last answer, as far as taking it back needs it.
-
-    ``revision`` is what it wrote, ``None`` if it wrote nothing; ``passed`` the id that is not asked about again for it.
-    """
-
-    answer: str
-    entity: str
-    revision: str | None
-    passed: str | None
-    digest: str | None = None
-    """That of the file afterwards: in another history the same number may name another text."""
+# id (a digest), and holds no text.
 
 
 @dataclass(slots=True)
 class Round:
-    """Which facts are not asked about again, with how many of each (two entries may say the same), and what was last.
+    """Which facts are not asked about again, with how many of each (two entries may say the same).
 
     ``note`` is what a person should know: that it was begun anew, or that it cannot be kept.
     """
 
     folder: Path
-    passed: Counter[tuple[str, str]] = field(default_factory=Counter)
-    last: LastAnswer | None = None
+    passed: Counter[FactKey] = field(default_factory=Counter)
     note: str | None = None
 
     @classmethod
@@ -377,22 +365,20 @@ class Round:
             note = None if error.code == "missing" else f"the round of this review cannot be read: {error.message}"
             return cls(root / SIDECAR, note=note and f"{note}; it begins anew")
         try:
-            passed, last = _parts(json.loads(data))
-        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError):
+            said = json.loads(data)
+            passed = {(str(entity), str(entry_id)): int(count) for entity, entry_id, count in said["passed"]}
+            is_known = said["format"] == _FORMAT
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+            is_known = False
+        if not is_known:
             return cls(root / SIDECAR, note=f"{SIDECAR}/{_ROUND} is damaged, so the round begins anew")
-        return cls(root / SIDECAR, passed, last)
-
-    def begin_anew(self) -> None:
-        """Forget what was passed over and answered."""
-        self.passed.clear()
-        self.last = None
+        return cls(root / SIDECAR, Counter(passed))
 
     def write(self) -> None:
         """Keep the round. A root that cannot be written to gives a ``note``: answers are written all the same."""
         value = {
             "format": _FORMAT,
             "passed": [[*key, count] for key, count in sorted(self.passed.items()) if count > 0],
-            "last": self.last,
         }
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
@@ -401,18 +387,3 @@ class Round:
             self.note = (
                 f"what was passed over cannot be kept for the next run ({error.strerror or error}); answers are written"
             )
-
-
-def _parts(said: Any) -> tuple[Counter[tuple[str, str]], LastAnswer | None]:  # noqa: ANN401 - JSON data
-    """Raises ``ValueError``, ``TypeError``, ``KeyError`` and ``AttributeError`` for what is no round."""
-    if said["format"] != _FORMAT:
-        raise ValueError("another format")
-    passed = Counter({(str(entity), str(entry_id)): int(count) for entity, entry_id, count in said["passed"]})
-    if said["last"] is None:
-        return passed, None
-    answer, entity, revision, left, digest = said["last"]
-    if not all(isinstance(each, str) for each in (answer, entity)) or not all(
-        each is None or isinstance(each, str) for each in (revision, left, digest)
-    ):
-        raise ValueError("no answer")
-    return passed, LastAnswer(answer, entity, revision, left, digest)

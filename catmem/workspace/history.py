@@ -1,13 +1,15 @@
-"""What was: the revisions of an entity, its text at each, and the way back to one of them."""
+"""What was: the revisions of an entity, what each did in words, its text at each, and the way back to one of them."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from shlex import quote
-from typing import Unpack
+from typing import Any, Unpack
 
 from catmem.config.access import Rights, reads_entity
 from catmem.config.config import DeclaredEntity
@@ -15,6 +17,7 @@ from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, refuse_no_root
 from catmem.digest import content_digest
 from catmem.errors import (
+    CatmemError,
     DriftError,
     EditError,
     ForbiddenError,
@@ -23,8 +26,9 @@ from catmem.errors import (
     UnreadableError,
     wrong_type,
 )
-from catmem.names import DECLARED_RULE, FILE_NAMES, is_declared
-from catmem.store.contract import DECISION, EXTERNAL, PERSON, Change, Current, Revision, Snapshot, Store
+from catmem.model.document import Document
+from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, category_name, is_declared
+from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Snapshot, Store
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.root import Root
 from catmem.writing import gate
@@ -277,3 +281,101 @@ def all_entities(workspace: Root) -> list[str]:
 def _text(data: bytes) -> str:
     """Bytes for a person to look at; what is no UTF-8 is shown as escapes."""
     return data.decode(errors="backslashreplace")
+
+
+# --- what revisions did, in words ----------------------------------------------------------------------------------
+
+MOST_READ = 1_000_000
+"""Bytes of old texts that are read for the words of a list of revisions."""
+
+_STEPS = 2
+"""Operations that a form makes on one entry: it is moved, and reworded."""
+
+_NOTED = {
+    "snapshot": "Snapshot of {} restored",
+    "merged": "Merged {}",
+    "dropped": "Dropped {}",
+    "restored": "Revision {} restored",
+    "source": "Seeded from {}",
+}
+_BY_OP = {
+    "adopt": "Taken over from outside", "fmt": "Formatted", "late": "A late change from outside taken in",
+    "lint": "Mended by lint", "merge": "Merged", "migrate": "Migrated", "put": "Written", "repair": "Repaired",
+    "restore": "Restored", "seed": "Seeded", "sort": "Sorted", "verify": "Verified",
+}  # fmt: skip
+_MOST_ACTIONS = 3
+_DONE = {
+    "add": "added to", "replace": "changed in", "remove": "removed from", "move": "moved to", "verify": "verified in",
+}  # fmt: skip
+
+
+def did(revision: Revision) -> str:
+    """What a revision did, in words: ``Added to talk, removed from rules (2), checked against the invoice``."""
+    note = revision.note
+    noted = (words.format(_listed(note[name])) for name, words in _NOTED.items() if name in note)
+    actions: Sequence[Mapping[str, Any]] = note.get("actions", ())
+    said = next(noted, "") or _actions(actions) or _BY_OP.get(revision.op, revision.op.capitalize())
+    said += _sorted(note["sorted"]) if "sorted" in note else ""
+    if DECISION in note:
+        said = f"Proposed by {note[DECISION]['proposed_by']}, {note[DECISION]['verdict']}"
+    if PROPOSAL in note:
+        said = f"Proposed: {said}"
+    # In one line, whatever its line ends are.
+    against = dict.fromkeys(" ".join(each["evidence"].split()) for each in actions if "evidence" in each)
+    said += f", checked against {'; '.join(against)}" if against else ""
+    said += f", set back: {_listed(note['set_back'])}" if "set_back" in note else ""
+    return f"{said}, after a stop of the machine" if "after_stop" in note else said
+
+
+def _actions(actions: Sequence[Mapping[str, Any]]) -> str:
+    kinds = ((str(each.get("action")), category_name(str(each.get("category")))) for each in actions)
+    counts = Counter(f"{_DONE.get(kind, kind)} {category}" for kind, category in kinds)
+    done = [each if count == 1 else f"{each} ({count})" for each, count in counts.items()]
+    text = ", ".join(done[:_MOST_ACTIONS]) + (f" and {len(done) - _MOST_ACTIONS} more" if done[_MOST_ACTIONS:] else "")
+    return text[:1].upper() + text[1:]
+
+
+def _sorted(counts: Mapping[str, int]) -> str:
+    """Behind ``Sorted``, what a sort did: ``: 2 to finance, 1 removed``; nothing of what stayed."""
+    done = [f"{count:,} to {name}" for name, count in counts.items() if name not in {STAYS, DROP, SECRET, SPLIT}]
+    removed = counts.get(DROP, 0) + counts.get(SECRET, 0)
+    done += [f"{removed:,} removed"] if removed else []
+    return f": {', '.join(done)}" if done else ""
+
+
+def _listed(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict[str, str]:
+    """The words of the one entry that each revision was on, by its name; of ``MOST_READ`` bytes of texts, the first."""
+    from catmem.staleness.lineage import found_by
+
+    found: dict[str, str] = {}
+    documents: dict[str, Document] = {}
+    most = MOST_READ
+    for record in records:
+        action = only_action(record)
+        if action is None:
+            continue
+        # What was removed stands in the text before it.
+        text = parent_of(record) if action.get("action") == "remove" else record.revision
+        if text not in documents:
+            most -= record.size
+            if most < 0:
+                break
+            try:
+                documents[text] = workspace.parse(store.read(record.entity, text).data)
+            except CatmemError:
+                continue  # its own page says why
+        if (entry := found_by(documents[text], action)) is not None:
+            found[record.revision] = entry.body
+    return found
+
+
+def only_action(record: Revision) -> Mapping[str, Any] | None:
+    """The last operation of a revision that was on one entry."""
+    actions: Sequence[Mapping[str, Any]] = record.note.get("actions", ())
+    if not 0 < len(actions) <= _STEPS or (len(actions) > 1 and actions[0].get("action") != "move"):
+        return None
+    return actions[-1]

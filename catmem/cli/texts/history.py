@@ -83,7 +83,7 @@ def _row(revision: Revision, found: Sequence[Revision], words: str) -> tuple[str
 
 
 def _remarks(revision: Revision, words: str) -> str:
-    from catmem.workspace.changed_entries import did
+    from catmem.workspace.history import did
 
     decision = revision.note.get(DECISION, {})
     name = decision.get("proposal", revision.note.get(PROPOSAL, {}).get("id"))

@@ -11,9 +11,8 @@ from catmem.plugins.page.recent_changes import record_of
 from catmem.plugins.page.rendering import beginning, diff_of, text_of
 from catmem.plugins.page.writing import Redirect, SentForm, done
 from catmem.store.contract import Revision, unknown_revision
-from catmem.workspace.changed_entries import words_of
 from catmem.workspace.history import adopt as adopt_now
-from catmem.workspace.history import parent_of
+from catmem.workspace.history import parent_of, words_of
 from catmem.workspace.history import restore as restore_revision
 
 _SIZE = 50

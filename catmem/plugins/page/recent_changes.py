@@ -13,9 +13,8 @@ from catmem.plugins.page.rendering import beginning, proposal_of
 from catmem.plugins.sorting.sort_lines import ACTIONS
 from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
-from catmem.workspace.changed_entries import did, words_of
 from catmem.workspace.formatting import unread_of
-from catmem.workspace.history import closed, entity_of, parent_of, undo_fault
+from catmem.workspace.history import closed, did, entity_of, parent_of, undo_fault, words_of
 from catmem.workspace.workspace import Workspace
 
 

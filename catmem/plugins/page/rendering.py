@@ -28,7 +28,7 @@ from catmem.server.requests import form_of, read_values, refuse_query
 from catmem.staleness.freshness import Freshness
 from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted, plural, printable, unified_diff
-from catmem.workspace.changed_entries import did
+from catmem.workspace.history import did
 from catmem.workspace.workspace import Workspace
 
 _FOLDER = Path(__file__).parent

@@ -18,7 +18,7 @@ from catmem.plugins.page.site import VIEWS
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace import overview
-from catmem.workspace.changed_entries import did
+from catmem.workspace.history import did
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together

@@ -259,20 +259,20 @@ def _replacements(document: Document, entry: Entry, content: _EntryContent, text
             yield _EditProposal((TextEdit(entry.start, end, lead + escaped + after),), gone, made)
 
 
-def _removals(document: Document, entry: Entry) -> Iterator[_EditProposal]:
-    """Without the delimiter behind it, or the one in front, or the rest of its line; or else the bare text alone."""
-    text = document.text
-    gone = frozenset({entry.start})
+def removal(document: Document, entry: Entry) -> TextEdit:
+    """Take an entry out with the delimiter behind it, or the one in front, or the rest of its line; not verified."""
     behind = delimiter_behind(document, entry.end)
     before = delimiter_before(document, entry.start)
     if behind:
-        end = behind[1] + _newline_length(text, behind[1])
-        yield _EditProposal((TextEdit(entry.start, end, ""),), gone)
-    elif before and before[0] >= document.scan.start and not left_open(document, before[0]):
-        yield _EditProposal((TextEdit(line_end_before(document, before), entry.end, ""),), gone)
-    else:
-        yield _EditProposal((TextEdit(entry.start, entry.end + _newline_length(text, entry.end), ""),), gone)
-    yield _EditProposal((TextEdit(entry.start, entry.end, ""),), gone)
+        return TextEdit(entry.start, behind[1] + _newline_length(document.text, behind[1]), "")
+    if before and before[0] >= document.scan.start and not left_open(document, before[0]):
+        return TextEdit(line_end_before(document, before), entry.end, "")
+    return TextEdit(entry.start, entry.end + _newline_length(document.text, entry.end), "")
+
+
+def _removals(document: Document, entry: Entry) -> Iterator[_EditProposal]:
+    for edit in (removal(document, entry), TextEdit(entry.start, entry.end, "")):
+        yield _EditProposal((edit,), frozenset({entry.start}))
 
 
 def _newline_length(text: str, position: int) -> int:

@@ -11,13 +11,18 @@ from dataclasses import dataclass, field
 
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry
-from catmem.model.edit import TextEdit, add_entry, apply_edits, remove_entry, replace_entry, section_title, stored_text
+from catmem.model.edit import (
+    TextEdit,
+    add_entry,
+    apply_edits,
+    removal,
+    remove_entry,
+    replace_entry,
+    section_title,
+    stored_text,
+)
 from catmem.model.layout import (
-    delimiter_before,
-    delimiter_behind,
     ending,
-    left_open,
-    line_end_before,
     place_for_entry,
     place_for_section,
 )
@@ -167,19 +172,7 @@ def _slot_edits(document: Document, slot: Slot) -> Iterable[TextEdit]:
         filling = [*slot.versions, *slot.behind]
         yield TextEdit(entry.start, entry.end, _joined(document, filling) + _end(document, entry, filling))
     else:
-        yield _removal(document, entry)
-
-
-def _removal(document: Document, entry: Entry) -> TextEdit:
-    """Take an entry out with the delimiter behind it, or the one in front; a fence left open keeps its delimiter."""
-    behind = delimiter_behind(document, entry.end)
-    if behind:
-        newline = document.text.find("\n", behind[1])
-        return TextEdit(entry.start, len(document.text) if newline < 0 else newline + 1, "")
-    before = delimiter_before(document, entry.start)
-    if before and before[0] > document.scan.start and not left_open(document, before[0]):
-        return TextEdit(line_end_before(document, before), entry.end, "")
-    return TextEdit(entry.start, entry.end, "")
+        yield removal(document, entry)
 
 
 def _sections(

@@ -255,8 +255,6 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
         chosen, left = found.split(call.root, found.differences)
     else:
         chosen = _numbered(found, numbers or ())
-    if not chosen:
-        call.show(found)
     written = found.bring(call.root, chosen, dry_run=dry_run) if chosen else None
     accepts = everything and bool(found.over)
     if accepts and not dry_run:

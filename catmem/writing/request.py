@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.errors import EditError, RefusedError, wrong_type
 from catmem.names import TARGETS
-from catmem.store.contract import PERSON, OnDrift, OnStale
 
 if TYPE_CHECKING:
     from catmem.envelopes.papers import Papers
+    from catmem.store.contract import OnDrift, OnStale
     from catmem.writing.drift_guard import ToolSession
     from catmem.writing.entry_write import Write
 
@@ -304,6 +304,8 @@ class Request:
     @property
     def agent(self) -> str:
         """Who asks, as the record says it where no envelope says more."""
+        from catmem.store.contract import PERSON  # which a prompt, that writes nothing, need not load
+
         return self.actor or PERSON
 
     @classmethod

@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.audit.rebuilding import Replay
-    from catmem.errors import EditError
     from catmem.merging.branches import Branch
     from catmem.merging.merging import JoinedAll, LeftBranch, MergePlan
-    from catmem.merging.reconciling import Difference, Reconciliation
+    from catmem.merging.reconciling import Difference
     from catmem.model.version import Conflict, Version
     from catmem.ops.branches import Reconciled
     from catmem.ops.history import LoggedFile
@@ -307,40 +306,28 @@ def _show_tried_out(plan: MergePlan) -> None:
 # --- what a file lacks of a recovery copy, as people read it ---------------------------------------------------------
 
 
-def _listed(value: Reconciliation, _: Call) -> None:
-    emit(
-        "".join(map(difference_text, value.differences)) or "Nothing is missing: the file has all that the copy has.\n"
-    )
-
-
 def _reconciled(value: Reconciled, _: Call) -> None:
     found = value.found
     if value.written is not None:
         show_written(value.written, "brought over to", {"dry_run": value.dry_run})
-    elif found.differences and not value.left:
-        say("Nothing was written. Bring them over with --all, or one by one with --entry N.")
-    say_all(line for each, error in value.left for line in _left_out(each, error))
-    say_all(_over_limit(found, accepts=value.accepts))
+    elif found.differences:
+        emit(printable("".join(f"{line}\n" for each in found.differences for line in _difference_lines(each))))
+        say_all(
+            [] if value.left else ["Nothing was written. Bring them over with --all, or one by one with --entry N."]
+        )
+    else:
+        emit("Nothing is missing: the file has all that the copy has.\n")
+    for each, error in value.left:
+        say(f"left out: entry {each.number} in {each.copy.category} ({error.code}: {error})")
+        say_all([f"  {error.hint}"] if error.hint else [])
+    done = "is accepted" if value.accepts else "keeps agents from changing this file; --all accepts it"
+    say_all(f"an entry of {len(each.raw):,} characters in {each.category} {done}" for each in found.over)
 
 
-def _left_out(each: Difference, error: EditError) -> list[str]:
-    said = f"left out: entry {each.number} in {each.copy.category} ({error.code}: {error})"
-    return [said, f"  {error.hint}"] if error.hint else [said]
-
-
-def _over_limit(found: Reconciliation, *, accepts: bool) -> list[str]:
-    done = "is accepted" if accepts else "keeps agents from changing this file; --all accepts it"
-    return [f"an entry of {len(each.raw):,} characters in {each.category} {done}" for each in found.over]
-
-
-def difference_text(each: Difference) -> str:
-    """A difference for people: where it is, and what both say."""
-    lines = [f"{each.number:,}. {each.state} in {each.copy.category}"]
-    for name, entry in (("copy", each.copy), ("file", each.now)):
-        if entry is not None:
-            first, *more = entry.raw.split("\n")
-            lines += [f"   {name}: {first}", *(f"         {line}".rstrip() for line in more)]
-    return printable("".join(f"{line}\n" for line in lines))
+def _difference_lines(each: Difference) -> Iterator[str]:
+    """Where a difference is, and what both say."""
+    yield f"{each.number:,}. {each.state} in {each.copy.category}"
+    yield from side_lines([(name, entry.raw) for name, entry in (("copy", each.copy), ("file", each.now)) if entry])
 
 
 _SIDE_WIDTH = 100
@@ -377,7 +364,6 @@ TEXTS = {
     "branches": _branches,
     "MergePlan": _merged,
     "JoinedAll": _merged_all,
-    "Reconciliation": _listed,
     "Reconciled": _reconciled,
     "FileMerged": lambda value, _: say_all(_git_lines(value.path, value.conflicts)),
 }

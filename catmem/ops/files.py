@@ -255,9 +255,7 @@ def fmt(
         _, new = format_document(document, layout)
         made = FileChange(Path("-"), None, document.text.encode(), new.encode())
         return Outcome(made, {**jsonable(made), "text": new}, status=int(made.changes and not writes))
-    plan = plan_files(
-        memory_files(workspace, paths), lambda path, link: plan_format(workspace, path, layout, may_be_link=link)
-    )
+    plan = plan_files(memory_files(workspace, paths), partial(plan_format, workspace, layout=layout))
     if writes:
         with closing(workspace.store):
             plan = apply(plan, partial(write_file, workspace, change=Change(op="fmt")))
@@ -332,9 +330,9 @@ def _planned(workspace: "Workspace", files: Sequence[str], data: bytes | None) -
     from catmem.workspace.formatting import MemoryFiles, memory_files, migrated, plan_files, plan_migrated
     from catmem.workspace.migration import plan_migration
 
-    def plan(path: Path, link: bool) -> FileChange:  # noqa: FBT001 - a file, and whether it may be a link
+    def plan(path: Path, *, may_be_link: bool) -> FileChange:
         if data is None:
-            return plan_migrated(workspace, path, may_be_link=link)
+            return plan_migrated(workspace, path, may_be_link=may_be_link)
         return migrated(workspace, path, None, plan_migration(workspace.parse(data), workspace.config))
 
     return plan_files(MemoryFiles({Path("-"): True}) if data is not None else memory_files(workspace, files), plan)

@@ -122,14 +122,14 @@ def format_document(document: Document, layout: Layout | None = None) -> tuple[L
     return chosen, formatted(document, chosen)
 
 
-def plan_files(files: MemoryFiles, plan: Callable[[Path, bool], FileChange]) -> ChangePlan:
-    """What ``plan`` makes of each of some files, whether a link is followed or not; what is wrong is refused."""
+def plan_files(files: MemoryFiles, plan: Callable[..., FileChange]) -> ChangePlan:
+    """What ``plan`` makes of each path, ``may_be_link`` or not; what is wrong is refused."""
     changes: list[FileChange] = []
     refused: list[RefusedChange] = []
     with one_reading():
         for path, may_be_link in files.links.items():
             try:
-                changes.append(plan(path, may_be_link))
+                changes.append(plan(path, may_be_link=may_be_link))
             except CatmemError as error:
                 refused.append(RefusedChange(shown_path(path), error))
     refused += [RefusedChange(shown_path(error.path or "profiles"), error) for error in files.unreadable]

@@ -39,17 +39,15 @@ def read(path: Path) -> Imported:
         if not line.strip():
             continue
         try:
-            entries += _line(line, f"{path.name}:{number}", path, number, day, left_out)
+            entries += _line(line, path, number, day, left_out)
         except RecursionError as error:
             raise _damaged(path, number) from error
         refuse_too_many(len(entries), path)
     return Imported(entries, left_out)
 
 
-def _line(  # noqa: PLR0913, PLR0917 - the line, where it stands, and what dates it
-    line: str, place: str, path: Path, number: int, day: date | None, left_out: list[LeftOut]
-) -> list[ImportedEntry]:
-    said = _object(line, place, path, number, left_out)
+def _line(line: str, path: Path, number: int, day: date | None, left_out: list[LeftOut]) -> list[ImportedEntry]:
+    said, place = _object(line, path, number, left_out), f"{path.name}:{number}"
     if said["type"] == "entity":
         return _entity(said, place, path, day, left_out)
     if said["type"] == "relation":
@@ -87,13 +85,13 @@ def _entity(
     return entries
 
 
-def _object(line: str, place: str, path: Path, number: int, left_out: list[LeftOut]) -> dict[str, Any]:
+def _object(line: str, path: Path, number: int, left_out: list[LeftOut]) -> dict[str, Any]:
     def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
         said: dict[str, Any] = {}
         for key, value in found:
             if key in said:  # the last counts, as for the server
                 before = json.dumps(said[key], ensure_ascii=False)
-                left_out.append(LeftOut(place, key, before, "a field of this name comes again"))
+                left_out.append(LeftOut(f"{path.name}:{number}", key, before, "a field of this name comes again"))
                 refuse_too_many(len(left_out), path)
             said[key] = value
         return said

@@ -80,6 +80,7 @@ class Journal:
         self._status: os.stat_result | None = None
         self._older: dict[str, tuple[Segment, os.stat_result]] = {}
         self._heads: dict[str, tuple[Record, bytes]] = {}
+        self._pointed: dict[int, tuple[tuple[int, ...], Record]] = {}
 
     # --- what is there now ---------------------------------------------------------------------------------------
 
@@ -104,7 +105,7 @@ class Journal:
         """The head of a file, and its branches that no revision came from, the newest first."""
         segment = self._segment()
         heads = segment.heads.items() if segment else ()
-        branches = [self._at(at.sequence) for name, at in heads if name.startswith(f"{file}/")]
+        branches = [self._pointed_at(at.sequence) for name, at in heads if name.startswith(f"{file}/")]
         head = self.head(file)
         return [*([head] if head else []), *sorted(branches, key=lambda each: each.sequence, reverse=True)]
 
@@ -112,7 +113,7 @@ class Journal:
         """The newest record of a file, ``None`` if it has none."""
         segment = self._segment()
         pointer = segment.heads.get(file) if segment else None
-        return self._at(pointer.sequence) if pointer else None
+        return self._pointed_at(pointer.sequence) if pointer else None
 
     def head_data(self, file: str) -> bytes:
         """The bytes of the newest record of a file, empty if it has none. They are kept in memory."""
@@ -232,13 +233,27 @@ class Journal:
             raise damaged(self._folder.where, f"record {sequence} is in no segment, and later ones are there")
         return record
 
+    def _pointed_at(self, sequence: int) -> Record:
+        """The record of a head or an open branch; of an older segment from memory, if its file is the same still."""
+        newest, name = self._segment(), self._name_of(sequence)
+        there = None if newest is None or name == newest.name else self._folder.status(name)
+        if there is None:
+            return self._at(sequence)
+        kept = self._pointed.get(sequence)
+        if kept is None or kept[0] != _state(there):
+            kept = self._pointed[sequence] = _state(there), self._at(sequence)
+        return kept[1]
+
     def _holder(self, sequence: int) -> Segment:
         """The segment in which the record with this sequence should be."""
+        return self._load(self._name_of(sequence), self._segment())
+
+    def _name_of(self, sequence: int) -> str:
         newest, name = self._segment(), segment_name(sequence)
         if newest is not None and sequence >= newest.header.sequence:
-            return newest
+            return newest.name
         place = bisect_right(self._names, name)
-        return self._load(self._names[place - 1] if place else name, newest)
+        return self._names[place - 1] if place else name
 
     def _load(self, name: str, newest: Segment | None) -> Segment:
         """A segment by its name; from memory if its file is the same still."""

@@ -231,17 +231,16 @@ def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     Bases of others without files are left out: they are no agents. Raises ``UnreadableError`` if the folder of profiles
     cannot be listed.
     """
-    with one_reading():
-        loaded = _each(workspace.config)
-    profiles = {each.name: each for each in loaded.values() if not isinstance(each, CatmemError)}
-    return _agents(workspace, profiles.values()), [each for each in loaded.values() if isinstance(each, CatmemError)]
+    loaded = _each(workspace).values()
+    return (
+        [each for each in loaded if not isinstance(each, CatmemError)],
+        [each for each in loaded if isinstance(each, CatmemError)],
+    )
 
 
 def agent_names(workspace: Root) -> list[str]:
     """The names of profiles that are no mere bases of others, also of those that are not right."""
-    loaded = _each(workspace.config)
-    agents = _agents(workspace, [each for each in loaded.values() if not isinstance(each, CatmemError)])
-    return [file.stem for file, each in loaded.items() if isinstance(each, CatmemError) or each in agents]
+    return [file.stem for file in _each(workspace)]
 
 
 def _agents(workspace: Root, profiles: Collection[Profile]) -> list[Profile]:
@@ -264,7 +263,7 @@ def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
     Raises as ``load_each``.
     """
     broken: dict[str, CatmemError] = {}
-    for file, loaded in _each(workspace.config).items():
+    for file, loaded in _each(workspace).items():
         try:
             if isinstance(loaded, CatmemError):
                 raise loaded
@@ -274,8 +273,10 @@ def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
     return broken
 
 
-def _each(config: Config) -> dict[Path, Profile | CatmemError]:
+@one_reading()
+def _each(workspace: Root) -> dict[Path, Profile | CatmemError]:
     """Each file that is meant to be a profile, also under a name that none can have; or what is wrong with it."""
+    config = workspace.config
     profile_names(config.profiles_dir)  # raises if the folder cannot be listed
     loaded: dict[Path, Profile | CatmemError] = {}
     for file in sorted(config.profiles_dir.iterdir()) if config.profiles_dir.is_dir() else ():
@@ -285,7 +286,9 @@ def _each(config: Config) -> dict[Path, Profile | CatmemError]:
                 check_profile(profile, config)
             except CatmemError as error:
                 loaded[file] = error
-    return loaded
+    right = {file: each for file, each in loaded.items() if not isinstance(each, CatmemError)}
+    agents = {each.name for each in _agents(workspace, right.values())}
+    return {file: each for file, each in loaded.items() if file not in right or right[file].name in agents}
 
 
 class Entities(NamedTuple):

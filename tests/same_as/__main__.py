@@ -42,12 +42,16 @@ class Desk:
         self._new = new
 
     def make(self, name: str) -> None:
-        """Make a root with the old build."""
+        """Make a root with each build: what a store keeps for itself may have another form in each."""
         bare = self._top / "bare" / name
         lay(name, bare)
-        copied(bare, self._box)
-        make(name, Stage(self._old, self._box))
-        shutil.move(self._box, self._top / "made" / name)
+        for runner in (self._old, self._new):
+            copied(bare, self._box)
+            make(name, Stage(runner, self._box))
+            shutil.move(self._box, self._made(runner) / name)
+
+    def _made(self, runner: Runner) -> Path:
+        return self._top / ("made-by-old" if runner is self._old else "made-by-new")
 
     def play(self, story: Story) -> tuple[int, list[Difference]]:
         """How much was compared, and what differs. A story over midnight is played again: it has two days in it."""
@@ -58,7 +62,7 @@ class Desk:
                 return len(old), differences(story.name, old, new)
 
     def _seen(self, story: Story, runner: Runner) -> list[tuple[str, str]]:
-        copied(self._top / ("bare" if story.is_bare else "made") / story.root, self._box)
+        copied((self._top / "bare" if story.is_bare else self._made(runner)) / story.root, self._box)
         stage = Stage(runner, self._box)
         story.play(stage)
         stage.look(ROOTS[story.root].entities)
@@ -108,7 +112,8 @@ def played(chosen: list[Story], old: Path, new: Path, jobs: int) -> Iterator[tup
     """Play the stories with both builds; of each, how much was compared, and what differs."""
     with tempfile.TemporaryDirectory(prefix="same-as-", dir=MEMORY if MEMORY.is_dir() else None) as folder:
         top = Path(folder)
-        (top / "made").mkdir()
+        for side in ("old", "new"):
+            (top / f"made-by-{side}").mkdir()
         with contextlib.ExitStack() as stack, ThreadPoolExecutor(jobs) as pool:
             desks: SimpleQueue[Desk] = SimpleQueue()
             for number in range(jobs):

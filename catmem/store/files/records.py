@@ -223,7 +223,10 @@ def decode_header(payload: bytes) -> SegmentHeader:
     """The header of a payload. Raises ``MalformedError``."""
     fields = _object_of(payload)
     if fields.get("version") != VERSION:
-        raise MalformedError(f"version {fields.get('version')!r}; this catmem reads version {VERSION}")
+        raise MalformedError(
+            f"another catmem wrote this history (form {fields.get('version')!r}; this one reads {VERSION}): "
+            "use that one, or 'catmem fsck --repair', which keeps it aside and goes on from the files"
+        )
     heads = _typed(fields.get("heads"), "heads", dict)
     if not all(_FILE.fullmatch(name) or _BRANCH.fullmatch(name) for name in heads):
         raise MalformedError("heads name what is no file")

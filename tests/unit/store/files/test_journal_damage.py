@@ -254,3 +254,14 @@ def test_a_record_that_its_writer_took_back_is_forgotten(written):
         put(writer, b"instead, and somewhat longer than what was taken back")
         reader.refresh()
         assert reader.head_data("USER.md") == b"instead, and somewhat longer than what was taken back"
+
+
+def test_a_history_of_another_catmem_is_named_as_that(written):
+    folder, _ = written
+    first = segments(folder)[0]
+    header, *_ = walk(first.read_bytes()).lines
+    older = header.payload.replace(b'"version":2', b'"version":1')
+    assert older != header.payload
+    first.write_bytes(frame(older, "header"))
+    with journal_in(folder) as journal, pytest.raises(DamagedError, match="another catmem wrote this history"):
+        journal.find("USER.md", "1")

@@ -12,6 +12,8 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from catmem.errors import StoreError
+from catmem.plugins.sql.connections import new_schema
 from tests.commands import catmem
 from tests.sql import server
 from tests.store.stores import sql_store
@@ -115,6 +117,17 @@ def test_whatever_a_root_says_a_server_elsewhere_hears_no_password(tmp_path, sto
         assert done.exit_code != 0
         assert SECRET not in done.stderr
         assert b"reader" not in there.heard  # not even who asks, without TLS
+
+
+@pytest.mark.parametrize("store", [ROOTS["a host"], ROOTS["any password"]], ids=["a host", "any password"])
+def test_what_makes_a_schema_for_a_moment_sends_no_password_either(monkeypatch, store):
+    for name in LIBPQ:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PGPASSWORD", SECRET)
+    with foreign() as there:
+        with pytest.raises(StoreError), new_schema(store.format(port=there.port)):
+            pass
+        assert b"reader" not in there.heard
 
 
 @pytest.mark.parametrize("asks", [CLEAR, MD5], ids=["in clear", "as a hash"])

@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from functools import cached_property
 from pathlib import Path
 from types import ModuleType
@@ -311,7 +311,7 @@ class Database:
         self.timeout = timeout
         self.path = os.path.abspath(path) if is_file else None  # noqa: PTH100 - as given
         self.file = None if self.path is None else DatabaseFile(self.path, root)
-        self.name = self.path or f"{self.kind}://{rest.partition('?')[0].rpartition('@')[2]}"
+        self.name = self.path or f"{self.kind}://{_without_user(rest)}"
         """Its name in messages: without user, password and options."""
         self.tables: tuple[Any, ...] | None = None
         """As what ``tables.Readiness`` knows the tables; ``None`` until it has looked at them."""
@@ -541,10 +541,14 @@ def _open_postgresql(url: str, timeout: float) -> DriverConnection:
         **{"connect_timeout": 10, "application_name": "catmem", **options},
         autocommit=True,  # BEGIN and COMMIT are statements like any other here
     )
-    connection.execute(
-        f"SET lock_timeout = {max(1, int(timeout * 1000))}; "
-        "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
-    )
+    try:
+        connection.execute(
+            f"SET lock_timeout = {max(1, int(timeout * 1000))}; "
+            "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'"
+        )
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -558,6 +562,13 @@ def _psycopg() -> ModuleType:
             hint=f"Run: {install_command('postgres')}",
         ) from error
     return psycopg
+
+
+def _without_user(rest: str) -> str:
+    """Hosts and database of a server's URL. As libpq reads it, a user and a password may hold a question mark."""
+    user, at, there = rest.partition("@")
+    shown = there if at and "/" not in user else rest
+    return shown.partition("?")[0].rpartition("@")[2]
 
 
 def _bad_url() -> StoreError:
@@ -582,14 +593,21 @@ def new_file(path: Path) -> Iterator[None]:
 @contextmanager
 def new_schema(url: str) -> Iterator[str]:
     """A schema in a PostgreSQL database, for a moment, and the URL by which it is what a client sees."""
-    import psycopg
-
     name = f"catmem_simulation_{uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE SCHEMA {name}".encode())
+    database = Database(url, timeout=10)
+    with closing(database):
+        _run_alone(database, f"CREATE SCHEMA {name}")
         try:
             parts = urlsplit(url)
             query = urlencode({**dict(parse_qsl(parts.query)), "options": f"-csearch_path={name}"}, quote_via=quote)
             yield parts._replace(query=query).geturl()
         finally:
-            connection.execute(f"DROP SCHEMA {name} CASCADE".encode())
+            _run_alone(database, f"DROP SCHEMA {name} CASCADE")
+
+
+def _run_alone(database: Database, statement: str) -> None:
+    try:
+        with database.looking() as link:
+            link.text(statement)
+    except TransientError as error:
+        raise error.error from error

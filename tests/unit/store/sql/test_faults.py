@@ -43,6 +43,22 @@ def test_a_server_that_is_not_there_is_not_available_and_no_password_is_shown():
     store.close()
 
 
+@pytest.mark.parametrize(
+    ("url", "name"),
+    [
+        ("postgresql://me:se?cret@host/db", "postgresql://host/db"),
+        ("postgresql://me:sec@ret@host/db", "postgresql://host/db"),
+        ("postgresql://me:secret@host?password=sec@ret", "postgresql://host"),
+        ("postgresql://me@one:1,two:2/db?x=1", "postgresql://one:1,two:2/db"),
+        ("postgresql:///db", "postgresql:///db"),
+    ],
+)
+def test_the_name_of_a_server_is_without_user_and_password(url, name):
+    store = opened(url)
+    assert store.name == name
+    store.close()
+
+
 @pytest.mark.parametrize("name", ["not there/memory.db", "folder"])
 def test_a_file_that_cannot_be_opened_is_told_without_a_word_of_servers(tmp_path, name):
     (tmp_path / "folder").mkdir()

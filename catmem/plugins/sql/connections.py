@@ -538,7 +538,8 @@ def _open_postgresql(url: str, timeout: float) -> DriverConnection:
         raise _bad_url() from None
     ask_for_proof(options)
     connection = psycopg.connect(
-        **{"connect_timeout": 10, "application_name": "catmem", **options},
+        # Memory is UTF-8; PGCLIENTENCODING, or a database without an encoding, would say another.
+        **{"connect_timeout": 10, "application_name": "catmem", **options, "client_encoding": "UTF8"},
         autocommit=True,  # BEGIN and COMMIT are statements like any other here
     )
     try:

@@ -113,3 +113,14 @@ def test_a_database_that_somebody_keeps_locked_is_busy_and_unchanged(tmp_path):
     holder.close()
     assert add(store).revision == "2"
     store.close()
+
+
+@pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
+def test_text_is_sent_as_utf_8_whatever_the_reader_has_set(url, store, encoding, monkeypatch):
+    monkeypatch.setenv("PGCLIENTENCODING", encoding)
+    add(store, "## A\ncafé → 🐈\n".encode())
+    add(store, "§\n雪 → x\n".encode())
+    other = opened(url, timeout=5)
+    assert other.read(USER).data.decode() == "## A\ncafé → 🐈\n§\n雪 → x\n"
+    assert other.verify() == []
+    other.close()

@@ -227,18 +227,14 @@ def heard(workspace: Root, news: Iterable[News], actor: str | None) -> Iterator[
     read = {name for name, each in workspace.config.entities.items() if reads_entity(each, profile)}
     for each in news:
         if unbounded or each.entity in read or (each.owner in {None, actor} and _is_own(each.record, actor)):
-            yield each, _with_writer(each, actor, unbounded=unbounded or each.entity in read)
+            said, record = _discreet(each), each.record
+            if record is not None and (unbounded or each.entity in read or record.note.get("actor") == actor):
+                said |= {"agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
+            yield each, said
 
 
 def _is_own(record: Revision | None, actor: str) -> bool:
     return record is None or not record.is_branch or (record.note.get("actor") == actor and not record.is_proposal)
-
-
-def _with_writer(news: News, actor: str, *, unbounded: bool) -> dict[str, Any]:
-    said, record = _discreet(news), news.record
-    if record is None or not (unbounded or record.note.get("actor") == actor):
-        return said
-    return {**said, "agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
 
 
 def concerns(news: News, entities: Collection[str] | None) -> bool:

@@ -119,7 +119,7 @@ def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, ove
 
 def write_snapshot(workspace: Root, path: Path, *, overwrite: bool = False) -> int:
     """Write a snapshot of all rows of the root to ``path``; returns their number. Raises as ``write_export``."""
-    made = take_snapshot(workspace)
+    made = row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
     text = copy_text(made).decode()
     write_export(workspace, [Exported("", "", made, path.name, text)], path.absolute().parent, overwrite=overwrite)
     return len(made["entries"])
@@ -131,11 +131,6 @@ def _memory_files(workspace: Root) -> Iterator[str]:
     # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.
     for name in profile_names(workspace.config.profiles_dir):
         yield from (os.path.realpath(workspace.config.home(name) / file) for file in FILE_NAMES.values())
-
-
-def take_snapshot(workspace: Root) -> dict[str, Any]:
-    """All rows of a root as they are now, as JSON-ready data."""
-    return row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
 
 
 def _rows_of_files(workspace: Root) -> Rows:

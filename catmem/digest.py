@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Any
 
+ID_PREFIX = "b2:"
 _ENTRY_DIGEST_BYTES = 16
 
 
@@ -19,7 +20,7 @@ _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=
 
 def content_digest(value: Any) -> str:  # noqa: ANN401 - any JSON value
     """A short id of a JSON value, ``b2:`` and 32 hex digits (BLAKE2b, 128 bits)."""
-    return "b2:" + hashlib.blake2b(canonical_json(value), digest_size=_ENTRY_DIGEST_BYTES).hexdigest()
+    return ID_PREFIX + hashlib.blake2b(canonical_json(value), digest_size=_ENTRY_DIGEST_BYTES).hexdigest()
 
 
 def bytes_digest(data: bytes) -> str:

@@ -96,6 +96,11 @@ class SecretFiles(NamedTuple):
     elsewhere: str
     """What to do about a place inside of the root."""
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether these are keys, and not tokens."""
+        return self.kind == "keys"
+
     def default(self, config: Config, ending: str = "") -> Path:
         """Below ``~/.config/catmem``, by the name of the root and a digest of its place."""
         root = Path(os.path.realpath(config.root))
@@ -110,7 +115,7 @@ class SecretFiles(NamedTuple):
             if path == outer or outer in path.parents:
                 raise ConfigError(
                     f"{shown(str(path))}, the place of {self.kind}, is inside of {outer}, which others get to see",
-                    code=f"{self.kind}_inside",
+                    code="keys_inside" if self.has_keys else "tokens_inside",
                     path=config.path,
                     hint=f"Name a place elsewhere: {self.elsewhere}.",
                 )
@@ -130,8 +135,12 @@ class SecretFiles(NamedTuple):
             raise self._unsafe(path, f"others than its owner may read this file of {self.kind}", f"chmod 600 {path}")
 
     def _unsafe(self, path: Path, message: str, remedy: str) -> ConfigError:
-        code = "unsafe_key" if self.kind == "keys" else "unsafe_tokens"
-        return ConfigError(message, code=code, path=path, hint=f"{self.until}: {remedy}")
+        return ConfigError(
+            message,
+            code="unsafe_key" if self.has_keys else "unsafe_tokens",
+            path=path,
+            hint=f"{self.until}: {remedy}",
+        )
 
     def meant(self, there: Sequence[T], ids: Sequence[str], named: str | None, owner: str, *, every: bool) -> list[T]:
         """Those of an owner that are to go: the one that is ``named``, all, or the only one there is."""
@@ -140,11 +149,15 @@ class SecretFiles(NamedTuple):
         if not found:
             who, which = owner if is_name(owner) else shown(owner), "" if named is None else f" {shown(named)}"
             said = f"{who} has no {what}{which}"
-            raise UnknownNameError(said, code=f"unknown_{what}", hint=suggestion(named or "", ids, self.kind))
+            raise UnknownNameError(
+                said,
+                code="unknown_key" if self.has_keys else "unknown_token",
+                hint=suggestion(named or "", ids, self.kind),
+            )
         if len(found) > 1 and not every:
             raise ConfigError(
                 f"{owner} has {len(found)} {self.kind}, and none was named",
-                code=f"which_{what}",
+                code="which_key" if self.has_keys else "which_token",
                 hint=f"Name one of {', '.join(ids)}, or say that all are meant (--all).",
             )
         return found

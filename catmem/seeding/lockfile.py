@@ -43,7 +43,8 @@ class SeedFile:
             # It is written as well, and a link would lead a write out of the root.
             return read_bounded(self.path, LOCK_LIMIT, follow_symlink=False)
         except UnreadableError as error:
-            if error.code == "missing" and not os.path.lexists(self.path):
+            # Another seed may have written it since; a link that leads nowhere is refused.
+            if error.code == "missing" and not self.path.is_symlink():
                 return b""
             raise
 

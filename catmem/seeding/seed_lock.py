@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from catmem.clock import read_date
+from catmem.digest import ID_PREFIX
 from catmem.errors import ConfigError
 from catmem.names import is_entity, slugify
 
@@ -149,6 +150,7 @@ def _records(said: Any) -> Records:  # noqa: ANN401 - JSON data
             names = [target, source, *(each for entry in entries for each in entry if each is not None)]
             names += [name for name in (record["revision"], record["digest"]) if name is not None]
             is_right = is_entity(target) and is_entity(source) and all(map(_is_category, record["entries"]))
+            is_right = is_right and all(each.id.startswith(ID_PREFIX) for each in entries)
             if day is None or not is_right or not all(map(_is_text, names)):
                 raise ValueError(target)
             records[target, source] = SeedRecord(target, source, record["revision"], record["digest"], day, entries)

@@ -25,7 +25,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.types import Scope
 
-from catmem.config.json_schema import faults_by, shown
+from catmem.config.json_schema import faults_by, nearest, shown
 from catmem.envelopes.tokens import KEY, Caller
 from catmem.errors import (
     BusyError,
@@ -71,22 +71,28 @@ def read_values(form: str, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """The values of parameters as a request gives them. Raises ``RequestError`` 400 (``bad_parameter``)."""
     kinds = _kinds(form)
     values: dict[str, Any] = {}
+    takes = f"It takes {', '.join(kinds)}." if kinds else "It takes none."
     for name, text in given:
+        if name not in kinds:
+            near = nearest(name, kinds)
+            hint = f"Did you mean {near!r}? {takes}" if near else takes
+            raise bad_parameter(f"there is no parameter {shown(name)}", hint)
         if name in values:
             raise bad_parameter(f"the parameter {name} is given twice", "Give it once.")
-        values[name] = _meant(text, kinds.get(name))
+        values[name] = _meant(text, kinds[name].get("type"))
     for key, message, hint in faults_by(form, values):
-        said = message.replace("the key", "the parameter", 1)
-        takes = f"It takes {', '.join(kinds)}." if kinds else "It takes none."
-        raise bad_parameter(
-            f"{key[0]}: {said}" if key and key[0] in kinds else said, f"{hint} {takes}" if hint else takes
-        )
+        name, said = str(key[0]) if key else "", message.replace("the key", "the parameter", 1)
+        if name in values:
+            said = f"{name}: {said}"
+            hint = hint or str(kinds[name].get("description") or "")  # noqa: PLW2901 - the fault says none
+        raise bad_parameter(said, f"{hint} {takes}" if hint else takes)
     return values
 
 
 @cache
-def _kinds(form: str) -> dict[str, str | None]:
-    return {name: schema.get("type") for name, schema in json.loads(form)["properties"].items()}
+def _kinds(form: str) -> dict[str, BodySchema]:
+    kinds: dict[str, BodySchema] = json.loads(form)["properties"]
+    return kinds
 
 
 def _meant(text: str, kind: str | None) -> Any:  # noqa: ANN401 - a JSON value

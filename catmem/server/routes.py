@@ -98,7 +98,8 @@ class Endpoint:
     @cached_property
     def query(self) -> str:
         """The form of these values."""
-        return form_of({each.name: each.schema for each in self.fields}, [e.name for e in self.fields if e.required])
+        said = {each.name: {**each.schema, "description": each.said} for each in self.fields}
+        return form_of(said, [each.name for each in self.fields if each.required])
 
     @cached_property
     def body(self) -> Schema | None:

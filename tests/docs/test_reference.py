@@ -163,6 +163,8 @@ def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     rows = {name: line for line in lines for name in re.findall("`(.+?)`", line.split("|")[1])}
     rows["prompt"] += page.split("The manifest of a prompt")[1]
     rows["hermes sync"] += rows["seed"]
+    for name, line in dict(rows).items():
+        rows[name] += "".join(rows[other] for other in re.findall("the fields of `(.+?)`", line))
     assert set(rows) == set(JSON_CALLS)
     make_hermes_home(tmp_path / "hermes")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))  # where keys are

@@ -81,10 +81,10 @@ def read_values(form: str, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
             raise bad_parameter(f"the parameter {name} is given twice", "Give it once.")
         values[name] = _meant(text, kinds[name].get("type"))
     for key, message, hint in faults_by(form, values):
-        name, said = str(key[0]) if key else "", message.replace("the key", "the parameter", 1)
-        if name in values:
-            said = f"{name}: {said}"
-            hint = hint or str(kinds[name].get("description") or "")  # noqa: PLW2901 - the fault says none
+        at, said = str(key[0]) if key else "", message.replace("the key", "the parameter", 1)
+        if at in values:
+            way = hint or kinds[at].get("description")
+            raise bad_parameter(f"{at}: {said}", f"{way} {takes}" if way else takes)
         raise bad_parameter(said, f"{hint} {takes}" if hint else takes)
     return values
 

@@ -75,8 +75,8 @@ def read_values(form: str, given: Iterable[tuple[str, str]]) -> dict[str, Any]:
     for name, text in given:
         if name not in kinds:
             near = nearest(name, kinds)
-            hint = f"Did you mean {near!r}? {takes}" if near else takes
-            raise bad_parameter(f"there is no parameter {shown(name)}", hint)
+            said = f"there is no parameter {shown(name)}"
+            raise bad_parameter(said, f"Did you mean {near!r}? {takes}" if near else takes)
         if name in values:
             raise bad_parameter(f"the parameter {name} is given twice", "Give it once.")
         values[name] = _meant(text, kinds[name].get("type"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import sys
 import typing
@@ -156,7 +157,7 @@ def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Comm
     params = [_parameter(each) for each in row.at("command")]
     if row.rooted:
         root = click.Option(
-            ["--root"], type=click.Path(file_okay=False, exists=True), metavar="DIR", expose_value=False,
+            ["--root"], type=_Place(file_okay=False, exists=True), metavar="DIR", expose_value=False,
             callback=_remember_root, help=ROOT_HELP,
         )  # fmt: skip
         # The format comes last, if it is not among others.
@@ -344,6 +345,13 @@ def _parameter(each: Parameter) -> click.Parameter:
     return click.Option([*names, each.name], required=each.required, help=said.said, **more)
 
 
+class _Place(click.Path):
+    """A path, in which ``~`` is the home also where a shell left it, as in ``'~/memory'`` and ``--start=~/notes``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
+        return super().convert(os.path.expanduser(value), param, ctx)  # noqa: PTH111 - a path as it was given
+
+
 def _type(each: Parameter) -> click.ParamType[Any]:
     if typing.get_origin(each.kind) is Literal:
         return click.Choice(typing.get_args(each.kind))
@@ -353,7 +361,7 @@ def _type(each: Parameter) -> click.ParamType[Any]:
     if each.kind is float:
         return click.FLOAT
     is_path = each.said.path or each.said.folder
-    return click.Path(file_okay=each.said.path, dir_okay=each.said.folder) if is_path else click.STRING
+    return _Place(file_okay=each.said.path, dir_okay=each.said.folder) if is_path else click.STRING
 
 
 def _reader(each: Parameter) -> Callable[..., Any] | None:

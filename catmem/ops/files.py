@@ -78,6 +78,8 @@ def init(
             "Start the orchestrator's memory with a copy of this USER.md or MEMORY.md, or of those in this folder; may "
             "be given several times.",
             metavar="PATH",
+            path=True,
+            folder=True,
         ),
     ] = (),
     with_git: Annotated[

@@ -149,6 +149,8 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             workspace, replace(asked, entity=entity, content=before, expected=seen or last), store, record.revision
         )
     except (StaleError, DriftError) as error:
+        if seen not in {None, last}:
+            raise
         error.hint = (
             f"Nothing was written: revision {last} is not the last word any more. 'catmem diff {entity} "
             f"{last}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."

@@ -48,10 +48,10 @@ def _sorted(file: SortedFile, call: Call) -> None:
     if kept:
         say(f"what looks like a secret {would or 'was '}left in {plan.name}: {counted(len(kept), 'entry')}")
     if (done.secrets or (kept and plan.entity)) and not dry_run:
-        say("Replace each where it was issued. Then erase its whole entry for good:")
+        say("Replace each where it was issued. Then erase its whole entry for good; this shows what would go:")
         ids = dict.fromkeys(line.entry.id for line in (*done.secrets, *kept))
         in_copy = [f"  rm {shlex.quote(shown_path(change.backup or ''))}"]
-        say_all([f"  catmem purge {plan.entity} {each}" for each in ids] if plan.entity else in_copy)
+        say_all([f"  catmem purge {plan.entity} {each} --dry-run" for each in ids] if plan.entity else in_copy)
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
 
 

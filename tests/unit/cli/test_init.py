@@ -42,6 +42,16 @@ def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, m
     ]  # fmt: skip
 
 
+def test_a_home_that_the_shell_left_as_a_sign_is_the_home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    put(tmp_path / "home" / "notes" / "USER.md", "Short answers.\n")
+    run("~/memory", "--start=~/notes")
+    assert (tmp_path / "home" / "memory" / "homes" / "orchestrator" / "USER.md").read_text() == "Short answers.\n"
+    assert "Short answers." in command("list", "--root", "~/memory").stdout
+    assert not (tmp_path / "~").exists()
+
+
 def test_a_specialist_is_added_to_a_root_that_is_there(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run("--profile", "coder")

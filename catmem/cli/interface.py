@@ -157,7 +157,7 @@ def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Comm
     params = [_parameter(each) for each in row.at("command")]
     if row.rooted:
         root = click.Option(
-            ["--root"], type=_Place(file_okay=False, exists=True), metavar="DIR", expose_value=False,
+            ["--root"], type=_HomePath(file_okay=False, exists=True), metavar="DIR", expose_value=False,
             callback=_remember_root, help=ROOT_HELP,
         )  # fmt: skip
         # The format comes last, if it is not among others.
@@ -345,7 +345,7 @@ def _parameter(each: Parameter) -> click.Parameter:
     return click.Option([*names, each.name], required=each.required, help=said.said, **more)
 
 
-class _Place(click.Path):
+class _HomePath(click.Path):
     """A path, in which ``~`` is the home also where a shell left it, as in ``'~/memory'`` and ``--start=~/notes``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
@@ -361,7 +361,7 @@ def _type(each: Parameter) -> click.ParamType[Any]:
     if each.kind is float:
         return click.FLOAT
     is_path = each.said.path or each.said.folder
-    return _Place(file_okay=each.said.path, dir_okay=each.said.folder) if is_path else click.STRING
+    return _HomePath(file_okay=each.said.path, dir_okay=each.said.folder) if is_path else click.STRING
 
 
 def _reader(each: Parameter) -> Callable[..., Any] | None:

@@ -81,7 +81,6 @@ QUIET = [
     {"hook_event_name": "SubagentStart"},
     {"hook_event_name": "Stop", "agent_type": "trinity"},
     {"hook_event_name": "PreToolUse", "agent_type": "trinity"},
-    {"agent_type": "trinity"},
 ]
 
 
@@ -108,6 +107,8 @@ def test_who_is_no_profile_hears_nothing(root):
         (["--profile", "trinity", "--limit", "0"], {"hook_event_name": "SessionStart"}),
         (["--profile", "trinity", "--format", "yaml"], {"hook_event_name": "SessionStart"}),
         (["--by-agent"], b"{"),
+        (["--by-agent"], {"agent_type": "trinity"}),
+        (["--profile", "trinity"], {}),
     ],
 )
 def test_what_is_wrong_breaks_no_start(root, words, data):
@@ -224,3 +225,8 @@ def test_an_agent_that_is_no_profile_costs_next_to_nothing(root, tmp_path):
     found, printed = loaded("-c", program)
     assert printed == ""
     assert within(found, {"catmem.workspace", "catmem.config", "catmem.prompt"}) == set()
+
+
+def test_a_slip_of_a_name_is_told_with_the_name_that_is_meant(root):
+    done = run(root, "--profile", "trinty", data={"hook_event_name": "SessionStart"})
+    assert b"Did you mean 'trinity'?" in done.stderr

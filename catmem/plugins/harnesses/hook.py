@@ -59,7 +59,8 @@ def quiet(make: Callable[[], str]) -> str:
     try:
         return make()
     except BaseException as error:  # noqa: BLE001 - a start must not break
-        said = f"catmem hook: no memory was given: {printable(str(error) or type(error).__name__)}\n"
+        why = f"{str(error) or type(error).__name__} {getattr(error, 'hint', None) or ''}".rstrip()
+        said = f"catmem hook: no memory was given: {printable(why)}\n"
         with suppress(OSError):
             os.write(2, said.encode(errors="replace"))
         return ""
@@ -113,6 +114,8 @@ def answer(wanted: Asked, data: bytes) -> str:
         raise ValueError("give either --profile or --by-agent")
     said = _event(data, wanted)
     event = said.get("hook_event_name") or said.get("hookEventName")
+    if wanted.format != "text" and event is None:
+        raise ValueError(f"the event on standard input has no hook_event_name: one of {', '.join(EVENTS)}")
     if wanted.format != "text" and event not in (*EVENTS, "sessionStart"):
         return ""
     text = _text(wanted, said)

@@ -91,7 +91,8 @@ def _bad_markers(name: str, lines: list[int]) -> EditError:
     return EditError(
         f"the markers of catmem are not whole pairs (line {shown})",
         code="bad_markers",
-        hint=f"The file is as it was. Take these lines out, or give each begin its end; then run catmem sync {name}.",
+        hint="The file is as it was. Give each begin its end, or take these lines out with the whole block, which "
+        f"holds copies; then run catmem sync {name}.",
     )
 
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import date
+from functools import cache
+from types import NoneType
 from typing import Any
+
+_AS_IT_IS = (str, int, float, NoneType)
 
 
 def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
@@ -15,7 +19,7 @@ def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
     or the names of fields as a text: ``day``, or ``date=day`` under another name, ``id=entry.id`` for a field of a
     field (null if there is none), ``*sizes`` for all that the record ``sizes`` shows.
     """
-    if value is None or isinstance(value, str | int | float):
+    if isinstance(value, _AS_IT_IS):
         return value
     declared = getattr(value, "__json__", None)
     if isinstance(declared, str):
@@ -37,16 +41,16 @@ def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
 
 def _named_fields(record: Any, names: str) -> dict[str, Any]:  # noqa: ANN401 - any record
     shown: dict[str, Any] = {}
-    for named in names.split():
-        if named.startswith("*"):
-            shown |= jsonable(getattr(record, named[1:]))
-        else:
-            name, _, path = named.partition("=")
-            shown[name] = _at(record, path or name)
+    for name, path in _paths(names):
+        value = record
+        for step in path:
+            value = None if value is None else getattr(value, step)
+        shown |= {name: value} if name else jsonable(value)
     return shown
 
 
-def _at(value: Any, path: str) -> Any:  # noqa: ANN401 - any record
-    for name in path.split("."):
-        value = None if value is None else getattr(value, name)
-    return value
+@cache
+def _paths(names: str) -> list[tuple[str, list[str]]]:
+    """The name and the path of each field; of a record whose fields are all shown the name is empty."""
+    parts = [each.partition("=") for each in names.split()]
+    return [("", [name[1:]]) if name[0] == "*" else (name, (path or name).split(".")) for name, _, path in parts]

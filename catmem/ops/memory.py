@@ -102,11 +102,17 @@ class EntityRead:
 
     def __json__(self) -> dict[str, Any]:
         """JSON-ready; a hostile text as it stands, with ``threats``."""
-        from catmem.workspace.seen_entry import entry_dict, rules_in
+        from catmem.workspace.seen_entry import entry_dicts, rules_in_each
 
+        entries = [entry for entry, _ in self.entries]
         rows = [
-            {**entry_dict(entry, to_agent=False), "threats": list(rules_in([entry.body])), **jsonable(age)}
-            for entry, age in self.entries
+            {**row, "threats": list(threats), **jsonable(age)}
+            for row, threats, (_, age) in zip(
+                entry_dicts(entries, to_agent=False),
+                rules_in_each([[entry.body] for entry in entries]),
+                self.entries,
+                strict=True,
+            )
         ]
         whole = {"digest": self.digest, "text": self.text}
         return {"entity": self.entity, "revision": self.revision, **whole, "entries": rows, "total": self.total}

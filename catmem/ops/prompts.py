@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from catmem.jsonable import jsonable
 from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, STREAMED, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
@@ -163,14 +162,14 @@ def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[
     from catmem.staleness.freshness import advice
     from catmem.writing.drift_guard import SHOWN, shown_by_prompt
 
-    said, own = jsonable(made), memory.profile
+    manifest, own = made.manifest, memory.profile
     warnings: list[str] = []
     for target, document in memory.documents.items():
         rights = Rights(None if call.actor is None else own, target, call.root.config.taxonomy)
         warnings += rights.unmerged(f"the {target} file", document.text, call.root.parse)
     role = {"profile": own.name, "role_id": own.name, "role_hash": role_hash(own)}
-    shown = {name: said[name] for name in ("text", "digest")} | role | {"warnings": warnings}
+    shown = {"text": made.text, "digest": made.digest, **role, "warnings": warnings}
     if call.actor is None:
-        return {**shown, "manifest": said["manifest"]}
-    states = (row["state"] for row in said["manifest"]["entries"] if row["status"] == "in")
-    return shown | {SHOWN: shown_by_prompt(made, memory.documents)} | advice(states)
+        return {**shown, "manifest": manifest}
+    states = (row.state for row in manifest.rows if row.status == "in")
+    return shown | {SHOWN: shown_by_prompt(manifest, memory.documents)} | advice(states)

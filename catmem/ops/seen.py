@@ -16,7 +16,7 @@ from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.staleness.freshness import advice
 from catmem.store.contract import DECISION, Revision, revision_number
-from catmem.workspace.seen_entry import entry_dict
+from catmem.workspace.seen_entry import entry_dicts
 from catmem.writing.written import Written, advice_on
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def _head(value: EntityHead, _: Call) -> dict[str, Any]:
 
 
 def _entity_read(value: EntityRead, _: Call) -> dict[str, Any]:
-    rows = [{**entry_dict(entry, to_agent=True), **jsonable(age)} for entry, age in value.entries]
+    shown = entry_dicts([entry for entry, _ in value.entries], to_agent=True)
+    rows = [{**row, **jsonable(age)} for row, (_, age) in zip(shown, value.entries, strict=True)]
     said = {"entity": value.entity, "revision": value.revision, "entries": rows, "total": value.total}
     return said | advice(row["state"] for row in rows)
 
@@ -93,7 +94,7 @@ def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
         "changed": written.changed,
         "branch": written.branch,
         "repeated": written.repeated,
-        "entries": [entry_dict(entry, to_agent=to_agent) for entry in written.entries],
+        "entries": entry_dicts(written.entries, to_agent=to_agent),
         "usage": answer["usage"],
         "notes": answer["notes"],
         **({"warnings": answer["warnings"]} if answer["warnings"] or not to_agent else {}),

@@ -78,16 +78,21 @@ MAY_BEGIN = frozenset("[-*+\\")
 
 def read_body(text: str, limit: int) -> str:
     """The body of an entry's text (stripped, unescaped, lines ending in LF): what follows its tag block."""
-    # A tag block over `limit` characters is text.
-    if text[:1] not in MAY_BEGIN:
-        return text
-    return _body(text, _block(text), limit)
+    return read(text, limit)[1]
+
+
+def read_pairs(text: str, limit: int) -> Pairs:
+    """What the tag block of an entry's text says."""
+    return read(text, limit)[0]
 
 
 def read(text: str, limit: int) -> tuple[Pairs, str]:
-    """What ``read_pairs`` and ``read_body`` give, from one reading."""
-    if text[:1] not in MAY_BEGIN:
-        return (), text
+    """What ``read_pairs`` and ``read_body`` give; a tag block over ``limit`` characters is text."""
+    return _read(text, limit) if text[:1] in MAY_BEGIN else ((), text)
+
+
+@lru_cache(maxsize=16_384)  # an entry is asked for its body, its tags and its id, one after the other
+def _read(text: str, limit: int) -> tuple[Pairs, str]:
     block = _block(text)
     pairs = () if block is None or block.end > limit else block.pairs(text)
     return pairs, _body(text, block, limit)
@@ -99,15 +104,6 @@ def _body(text: str, block: _Groups | _Frontmatter | None, limit: int) -> str:
         backslash = body.index("\\")
         return body[:backslash] + body[backslash + 1 :]
     return body
-
-
-@lru_cache(maxsize=16_384)
-def read_pairs(text: str, limit: int) -> Pairs:
-    """What the tag block of an entry's text says; a tag block over ``limit`` characters is text."""
-    if text[:1] not in MAY_BEGIN:
-        return ()
-    block = _block(text)
-    return () if block is None or block.end > limit else block.pairs(text)
 
 
 def block_size(text: str) -> int:

@@ -54,7 +54,13 @@ def findings_in(texts: Sequence[str]) -> list[Threat]:
 
 def rules_in(texts: Sequence[str]) -> tuple[str, ...]:
     """The rules of the threat scan that find something in any of the texts."""
-    return tuple(sorted({finding.rule for finding in findings_in(texts)}))
+    return rules_in_each([texts])[0]
+
+
+def rules_in_each(groups: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The same for each group of texts, from one look at all of them."""
+    found = iter(scan_each([text for texts in groups for text in texts]))
+    return [tuple(sorted({finding.rule for _ in texts for finding in next(found)})) for texts in groups]
 
 
 def value_texts(values: Iterable[TagValue | None]) -> list[str]:
@@ -73,13 +79,18 @@ def texts_of(entry: Entry | Version) -> list[str]:
     return [entry.body, *tag_texts(entry.tags)]
 
 
-def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:
-    """An entry as JSON-ready data: category, body, tags, id."""
-    shown: dict[str, Any] = jsonable(entry)
-    threats = rules_in(texts_of(entry)) if to_agent else ()
-    if threats:
-        shown |= {"body": _blocked(threats), "tags": {}, "threats": list(threats)}
+def entry_dicts(entries: Sequence[Entry], *, to_agent: bool) -> list[dict[str, Any]]:
+    """Entries as JSON-ready data, each category, body, tags, id; for an agent with ``threats`` in place of a body."""
+    shown: list[dict[str, Any]] = jsonable(entries)
+    for row, threats in zip(shown, rules_in_each(list(map(texts_of, entries))) if to_agent else (), strict=False):
+        if threats:
+            row |= {"body": _blocked(threats), "tags": {}, "threats": list(threats)}
     return shown
+
+
+def entry_dict(entry: Entry, *, to_agent: bool) -> dict[str, Any]:
+    """The same for one."""
+    return entry_dicts([entry], to_agent=to_agent)[0]
 
 
 def _blocked(threats: Sequence[str]) -> str:

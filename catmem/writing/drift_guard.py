@@ -29,7 +29,7 @@ from catmem.workspace.stores import hermes_edits
 
 if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
-    from catmem.prompt.prompt import Prompt
+    from catmem.prompt.prompt import Manifest
     from catmem.workspace.root import Root
 
 SHOWN = "shown"
@@ -263,9 +263,9 @@ def shown_in(answer: dict[str, Any]) -> set[ShownWords | str]:
     return shown | set(answer.pop(SHOWN, ()))
 
 
-def shown_by_prompt(prompt: Prompt, documents: Mapping[str, Document]) -> list[ShownWords | str]:
+def shown_by_prompt(manifest: Manifest, documents: Mapping[str, Document]) -> list[ShownWords | str]:
     """What the entries of a prompt say, but for those with words in their tags, which it leaves out."""
-    within = {row.id for row in prompt.manifest.rows if row.status == "in"}
+    within = {row.id for row in manifest.rows if row.status == "in"}
     entries = [entry for document in documents.values() for entry in document.entries if entry.id in within]
     return [words for entry in entries if (words := words_of_entry(entry))[1] == frozenset()]
 

@@ -203,7 +203,7 @@ class Provider:
         # What stands in the prompt already is not said twice.
         documents = {name: each for name, each in memory.documents.items() if name not in self._shown_by_hermes}
         prompt = build_prompt(documents, memory.profile, as_of=clock.today(), config=workspace.config)
-        self._session.learn(shown_by_prompt(prompt, documents))
+        self._session.learn(shown_by_prompt(prompt.manifest, documents))
         for warning in prompt.warnings:
             log.warning(warning)
         return prompt.text

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple, Protocol, TypeAlias
 
 
@@ -48,8 +49,14 @@ _SEVERAL = 3
 """So many words two texts share at least that are taken for one although one is much longer, or stands elsewhere."""
 
 _IDEOGRAPHS = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-# Chinese and Japanese write no blanks between words, so there each sign counts as one.
-_WORD = re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+
+
+@cache
+def _word() -> re.Pattern[str]:
+    # Chinese and Japanese write no blanks between words, so there each sign counts as one. So large a set takes
+    # milliseconds to compile, and a short command that meets none does without.
+    return re.compile(rf"[{_IDEOGRAPHS}]|[^\W{_IDEOGRAPHS}]+")
 
 
 Links: TypeAlias = "Mapping[int, int | None]"
@@ -349,7 +356,8 @@ def _pair_elsewhere(words: _BodyWords, pairs: dict[int, int], wanted: set[int]) 
 
 def words_of(body: str) -> frozenset[str]:
     """The words of a text, in small letters; of Chinese and Japanese its signs."""
-    return frozenset(_WORD.findall(body.lower()))
+    low = body.lower()
+    return frozenset((_ASCII_WORD if low.isascii() else _word()).findall(low))
 
 
 def alike(one: frozenset[str], other: frozenset[str]) -> bool:

@@ -122,9 +122,9 @@ def merge(
     precedence: Annotated[
         str | list[str] | None,
         P(
-            "Who wins conflicts: ours, what the file says; theirs, what the branch says; both stay (of two tags, "
-            "categories or titles those of the file); or agents: the side whose agent, the last that changed the entry "
-            "there, stands first here; others come last, and of one agent's two changes the later wins.",
+            "Who wins conflicts: ours (the file), theirs (the branch), or both (both entries stay; of two tags, "
+            "categories or titles those of the file). Or names of agents: the side wins whose last agent stands first "
+            "here, and of one agent's two changes the later.",
             metavar="WHO",
             read=_winners,
             form={
@@ -140,14 +140,12 @@ def merge(
     every: Annotated[
         bool,
         Option(
-            "Merge the branches of all files that merge by themselves; of a copy, bring over all that can be, name the "
-            "others, and accept entries over the limit of the file.",
+            "Merge all branches of the root that merge by themselves. Of a copy, bring over all that can be, name the "
+            "rest, and accept entries over the limit of the file.",
             "--all",
         ),
     ] = False,
-    numbers: Annotated[
-        list[int] | None, Option("Of a copy, bring over this entry; can be given several times.", "--entry")
-    ] = None,
+    numbers: Annotated[list[int] | None, Option("Of a copy, bring over this entry; repeatable.", "--entry")] = None,
     allow_secret: AllowSecret = False,
     actor: Actor = None,
     dry_run: Annotated[bool, P("Write nothing; show what would change.")] = False,

@@ -277,9 +277,7 @@ def token_new(
     *,
     agent: _Agent,
     person: Annotated[bool, P("For a person, who sees and may do everything; AGENT is what to call them.")] = False,
-    scope: Annotated[
-        Scope, P("What it is good for: reading and writing, reading only, or the metrics only.")
-    ] = "write",
+    scope: Annotated[Scope, P("What it allows: reading and writing, reading only, or the metrics only.")] = "write",
     tokens_path: _Tokens = None,
 ) -> Outcome:
     """Make a token for AGENT: an agent of catmem.yaml, or a profile. It sees and writes what that profile may."""
@@ -303,7 +301,7 @@ class CredentialList:
 
 @operation("token list", examples=("catmem token list", "catmem token list --format json"), opens="root")
 def token_list(call: Call, *, tokens_path: _Tokens = None) -> CredentialList:
-    """List the tokens: their ids, and what they are good for."""
+    """List the tokens: their ids, and what they allow."""
     from catmem.envelopes.tokens import read_tokens, why_wanted
 
     config, path = _place(call, tokens_path)

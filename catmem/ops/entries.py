@@ -120,7 +120,7 @@ def add(
     tags: Annotated[
         dict[str, Any] | None,
         P(
-            "A tag; KEY=[a, b] for a list. Can be given several times.",
+            "A tag; KEY=[a, b] for a list. Repeatable.",
             "--tag",
             metavar="KEY=VALUE",
             tags=True,
@@ -179,7 +179,7 @@ def replace(
     tags: Annotated[
         dict[str, Any] | None,
         P(
-            "A tag to set; KEY=[a, b] for a list, KEY= to take it away. Can be given several times; other tags stay.",
+            "A tag to set; KEY=[a, b] for a list, KEY= to take it away. Repeatable; other tags stay.",
             "--tag",
             metavar="KEY=VALUE",
             tags=True,

@@ -66,8 +66,8 @@ def init(
     profiles: Annotated[
         Sequence[str],
         P(
-            "A shipped profile to write, with those that it extends or is seeded from; may be given several times. By "
-            "default the orchestrator. Another name becomes a new specialist, which sees what its kind usually needs.",
+            "A profile to write; repeatable: a shipped one, with those that it extends or is seeded from, or a new "
+            "specialist. By default the orchestrator.",
             "--profile",
             metavar="NAME",
         ),
@@ -75,8 +75,8 @@ def init(
     start: Annotated[
         Sequence[str],
         P(
-            "Start the orchestrator's memory with a copy of this USER.md or MEMORY.md, or of those in this folder; may "
-            "be given several times.",
+            "Start the orchestrator's memory with a copy of this USER.md or MEMORY.md, or of those in this folder; "
+            "repeatable.",
             metavar="PATH",
             path=True,
             folder=True,
@@ -85,33 +85,31 @@ def init(
     with_git: Annotated[
         bool,
         P(
-            "Let git merge and show the memory files by entry: lines in .gitattributes and in the repository's own "
-            "configuration. In a root that there is already, do that alone.",
+            "Have git merge and show memory files by entry: lines in .gitattributes and in the repository's "
+            "configuration. In an existing root, do that alone.",
             "--git",
         ),
     ] = False,
     from_hermes: Annotated[
         bool,
         P(
-            "Make the root over the files of Hermes Agent in DIR (by default HERMES_HOME, else ~/.hermes): a profile "
-            "for each of its profiles, and nothing of its own changed."
+            "Make the root over the files of Hermes Agent in DIR (by default HERMES_HOME, else ~/.hermes), with a "
+            "profile for each of its own. Its files stay as they are."
         ),
     ] = False,
     dry_run: DryRun = False,
 ) -> Outcome:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
-    On a terminal, and without an option, it asks what you have (nothing yet, flat files, Hermes Agent, or the memory of
-    another program), and for the names of specialists. Where it cannot ask, and DIR has a USER.md or MEMORY.md,
-    it writes nothing until you add --start.
-    It ends with the commands to type next.
+    At a terminal and without options it asks what you have, and which specialists you want. Elsewhere, if DIR has a
+    USER.md or MEMORY.md, it writes nothing without --start. It ends with the commands to type next.
 
-    A new specialist is of a kind if its name has a usual word for it, such as "tax" for finance. The kinds are coder,
-    devops, designer, finance, legal, sales, marketing, writer, researcher, data, support, operations, people and home;
-    --dry-run shows what a name gets. Another name gets one category, which is called so.
+    A new specialist gets the categories of its kind, which a word of its name says, such as "tax" for finance. The
+    kinds are coder, devops, designer, finance, legal, sales, marketing, writer, researcher, data, support, operations,
+    people and home. Another name gets one category of that name. --dry-run shows what it gets.
 
-    In a root, --profile alone adds specialists, and their categories to catmem.yaml. Else no file that exists is
-    changed, but for lines added to .gitignore and .gitattributes; with other content in the way nothing is written.
+    In a root, --profile alone adds specialists, and their categories to catmem.yaml. No other file that exists is
+    changed, but for lines added to .gitignore and .gitattributes. With other content in the way nothing is written.
     """
     if from_hermes and (example or with_git or start):
         raise UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")
@@ -403,8 +401,8 @@ def export(
     snapshot: Annotated[
         str | None,
         P(
-            "Write the rows of all entities, with their columns and a digest, to a file of its own, for 'catmem import "
-            "--snapshot'. Leave out -p, -t, --format and -o.",
+            "Write the rows of all entities, with their columns and a digest, to PATH, for 'catmem import --snapshot'. "
+            "It goes without -p, -t, --format and -o.",
             metavar="PATH",
         ),
     ] = None,

@@ -372,7 +372,7 @@ def watch(
     *,
     entities: Annotated[list[str] | None, P(argument=True, metavar="[ENTITY]...")] = None,
     actor: Annotated[
-        str | None, P("Tell what this profile may hear. By default you, a person: all.", "--as", metavar="NAME")
+        str | None, P("Print what this profile may see. By default you, a person: all.", "--as", metavar="NAME")
     ] = None,
     limit: Annotated[int | None, P("End after N events.", "-n --limit", minimum=1)] = None,
     form: Annotated[

@@ -90,7 +90,7 @@ def prompt(
     categories: Annotated[
         list[str] | None,
         P(
-            "Only this category, or those of a selector of profiles; several may be given.",
+            "Only this category, or those of a selector; repeatable.",
             "-c --category",
             metavar="SELECTOR",
             brief="Only these, or patterns (rules-*, !rules-pay).",

@@ -239,7 +239,7 @@ def search(
     tags: Annotated[
         dict[str, Any] | None,
         P(
-            "Only entries with this tag and value; KEY= for those without the tag. May be repeated.",
+            "Only entries with this tag and value; KEY= for those without the tag. Repeatable.",
             "--tag",
             metavar="KEY=VALUE",
             tags=True,
@@ -247,7 +247,7 @@ def search(
     ] = None,
     states: Annotated[
         list[Literal["fresh", "stale", "expired", "unverified"]] | None,
-        P("Only entries of this state. May be repeated.", "--state"),
+        P("Only entries of this state. Repeatable.", "--state"),
     ] = None,
     limit: Annotated[int, P("Show so many at most.", minimum=1)] = _LIMIT,
     as_of: AsOf = None,

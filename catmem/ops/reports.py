@@ -92,11 +92,11 @@ def access(
             words_at_once=2,
         ),
     ] = None,
-    names: Annotated[list[str] | None, P("Only this profile; may be repeated.", "-p --profile", metavar="NAME")] = None,
+    names: Annotated[list[str] | None, P("Only this profile; repeatable.", "-p --profile", metavar="NAME")] = None,
     wanted: Annotated[
         list[str] | None,
         P(
-            "Only this category, or those that a pattern such as 'finance-*' matches; may be repeated.",
+            "Only this category, or those that a pattern such as 'finance-*' matches; repeatable.",
             "-c --category",
             metavar="SLUG",
         ),
@@ -141,7 +141,7 @@ def access(
 def stats(
     call: Call,
     *,
-    names: Annotated[list[str] | None, P("Only this profile; may be repeated.", "-p --profile", metavar="NAME")] = None,
+    names: Annotated[list[str] | None, P("Only this profile; repeatable.", "-p --profile", metavar="NAME")] = None,
     source: Annotated[
         str | None, P("Read the files of this profile instead of their own.", "--from", metavar="NAME")
     ] = None,

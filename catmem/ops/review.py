@@ -249,7 +249,7 @@ def review(
     profiles: Annotated[
         Sequence[str],
         P(
-            "Only the memory of this profile; may be given several times. By default all.",
+            "Only the memory of this profile; repeatable. By default all.",
             "-p --profile",
             metavar="NAME",
         ),
@@ -257,7 +257,7 @@ def review(
     category: Category = None,
     states: Annotated[
         Sequence[Literal["stale", "expired", "unverified", "future"]],
-        P("Only facts that are this; may be given several times. future: dated in the future.", "--state"),
+        P("Only facts that are this; repeatable. future: dated in the future.", "--state"),
     ] = (),
     only_list: Annotated[bool, P("List what is due, and ask nothing.", "--list")] = False,
     answers: Annotated[

@@ -52,8 +52,8 @@ _STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
 ReplaceCloned = Annotated[
     bool,
     Option(
-        "Of a file that is a clone of the source's, as after 'hermes profile create --clone', take out the entries "
-        "that the source has too and that no seed put there. What the source does not have stays."
+        "In a clone of the source's file, as after 'hermes profile create --clone', remove the entries that the source "
+        "has too and that no seed put there. All else stays."
     ),
 ]
 
@@ -144,7 +144,7 @@ def seed(
     everybody: Annotated[
         bool,
         Option(
-            "Every profile that names SOURCE in seed_from, but those of tier 3 that were never seeded. Without SOURCE: "
+            "Every profile whose seed_from is SOURCE; of tier 3 only those that were seeded before. Without SOURCE: "
             "every source in turn, from the top down.",
             "--all",
         ),
@@ -154,14 +154,14 @@ def seed(
     ] = False,
     check: Annotated[bool, Option("Write nothing; exit status 1 if anything is out of date (for CI).")] = False,
     status: Annotated[
-        bool, Option("Write nothing; show how each entry stands on both sides, or with --all each file.")
+        bool, Option("Write nothing; show how each entry, or with --all each file, stands on both sides.")
     ] = False,
     ephemeral: Annotated[bool, Option("Print one target's slice as a memory file; nothing is written.")] = False,
     target: Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target", brief=EITHER)] = None,
     categories: Annotated[
         list[str] | None,
         P(
-            "Only this category; may be given several times. Entries of others are neither copied nor removed.",
+            "Only this category; repeatable. Entries of others are neither copied nor removed.",
             "-c --category",
             metavar="SLUG",
             form={"items": CATEGORY, "minItems": 1, "maxItems": 100},
@@ -171,8 +171,8 @@ def seed(
     settle: Annotated[
         Sequence[str],
         Option(
-            "Settle conflicts: 'target' keeps its entries for good, 'source' takes the source's, 'both' keeps both; "
-            "ID=SIDE settles the one of that id. May be given several times.",
+            "Settle conflicts: 'target' keeps its entries for good, 'source' takes the source's, 'both' keeps both. "
+            "ID=SIDE settles one; repeatable.",
             "--resolve",
             metavar="[ID=]SIDE",
         ),
@@ -196,11 +196,12 @@ def seed(
 ) -> Outcome:
     """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.
 
-    Run it again whenever the source has changed: its edits arrive, what a target added or changed stays, and what both
-    changed is a conflict, which is reported and left to you (exit status 3): --interactive asks who wins, --resolve
-    says it. What was seeded stands in catmem.seed.lock; commit it with the files. Expired entries, and those that a
-    prompt would withhold, are not seeded; what expires after it was seeded expires in the copies.
-    With --all a profile that is not right is named in the end (exit status 2), and the others are seeded.
+    Run it again whenever the source has changed: its edits arrive, and what a target added or changed stays. What both
+    changed is a conflict, which is left to you (exit status 3): --interactive asks who wins, --resolve says it.
+
+    What was seeded stands in catmem.seed.lock; commit it with the files. Expired entries, and those that a prompt would
+    withhold, are not seeded. What expires after it was seeded expires in the copies. With --all a profile that cannot
+    be used is named in the end (exit status 2), and the others are seeded.
     """
     if call.interface != "command":
         return _of_agent(call, SeedRequest(str(source), targets, target, categories, resolve=resolve, actor=call.actor))
@@ -408,13 +409,13 @@ def promote(
     categories: Annotated[
         Sequence[str],
         P(
-            "The category of the ENTRY; without one a selector, and can be given several times.",
+            "The category of the ENTRY; without an ENTRY a selector, repeatable.",
             "-c --category",
             metavar="SLUG",
         ),
     ] = (),
     reason: Reason = None,
-    propose: Annotated[bool, P("Have it wait as a proposal.")] = False,
+    propose: Annotated[bool, P("Make it a proposal, which waits for a person.")] = False,
     all_learned: Annotated[
         bool,
         P(
@@ -427,12 +428,14 @@ def promote(
 ) -> Outcome:
     """Bring what a specialist added or reworded to the profile that it is seeded from.
 
-    Without ENTRY it lists what there is. The list has what specialists have and their source has not, each with the
-    entry that it would replace. ENTRY is words of one entry of the profile of -p. If the other profile has an entry
-    that says nearly the same, this rewords it; if another program changed that entry, the rewording waits as a
-    proposal. What another program changed in the files of both is shown first. With --all each fact becomes a proposal,
-    which 'catmem proposals' lists: so it is safe to run nightly. The exit status is that of what was refused, but for
-    what you rejected before.
+    Without ENTRY it lists what specialists have and their source lacks, each with the entry that it would replace.
+    What another program changed in the files of both is shown first.
+
+    ENTRY is words of one entry of the profile of -p. If the source has an entry that says nearly the same, this rewords
+    it. If another program changed that entry, the rewording waits as a proposal.
+
+    With --all each fact becomes a proposal, which 'catmem proposals' lists, so you can run it nightly. The exit status
+    is that of what was refused, but for what you rejected before.
     """
     from catmem.proposals.promoting import promote as promoted
     from catmem.proposals.promoting import promote_learned, promoted_between, unmatched_selectors

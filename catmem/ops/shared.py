@@ -50,8 +50,8 @@ Interactive = Annotated[bool, Option("Show each conflict, and ask.", "-i --inter
 AllowSecret = Annotated[
     bool,
     Option(
-        "Store text with a key, a token or a password in it. Without this you are asked at a terminal, and it is "
-        "refused elsewhere; see secrets in catmem.yaml."
+        "Store text that holds a key, a token or a password. Without this a terminal asks you, and elsewhere it is "
+        "refused; see secrets in catmem.yaml."
     ),
 ]
 Reason = Annotated[
@@ -63,8 +63,8 @@ Reason = Annotated[
 Expected = Annotated[
     str | None,
     P(
-        "What you saw last: a revision or a digest, as 'catmem list --format json' gives them. If the file is no "
-        "longer that, nothing is written (exit status 3).",
+        "The revision or digest that you saw last, as 'catmem list --format json' gives it. If the file has another "
+        "one now, nothing is written (exit status 3).",
         metavar="REVISION|DIGEST",
         brief="Revision you saw; old: refused.",
     ),
@@ -86,21 +86,21 @@ class WriteOptions(TypedDict, total=False):
     on_drift: Annotated[
         Literal["adopt", "refuse", "merge"] | None,
         Option(
-            "If another program changed the file: go on unless it concerns this entry (adopt), refuse once, or make "
-            "the change on what is there now even if --expected is older (merge). By default what catmem.yaml says, "
-            "else adopt."
+            "If another program changed the file: go on unless it concerns this entry (adopt), refuse once (refuse), "
+            "or make the change on the text of now even if --expected is older (merge). By default what catmem.yaml "
+            "says, else adopt."
         ),
     ]
     on_stale: Annotated[
         Literal["refuse", "branch"] | None,
         Option(
-            "If --expected is older than what is there: write nothing (refuse), or keep the change beside it as a "
-            "branch, for 'catmem merge' (branch). By default what catmem.yaml says, else refuse."
+            "If --expected is older than the file: write nothing (refuse), or keep the change as a branch, for 'catmem "
+            "merge' (branch). By default what catmem.yaml says, else refuse."
         ),
     ]
     op_id: Annotated[str | None, P(brief="Same for a repeat.", at=NO_COMMAND)]
     reason: Reason
-    proposes: Annotated[bool, Option("Have it wait as a proposal for a person.", "--propose")]
+    proposes: Annotated[bool, Option("Make it a proposal, which waits for a person.", "--propose")]
     dry_run: DryRun
 
 

@@ -273,7 +273,7 @@ class Doctored:
 
 @operation("doctor", examples=("catmem doctor", "catmem doctor --format json"), opens="look")
 def doctor(call: Call) -> Outcome:
-    """Try what the store makes use of in the folder of each profile, and say what is weaker where something is missing.
+    """Try in each profile's folder what the store relies on, and say what is weaker where something is missing.
 
     Nothing is left behind. Exit status 2 if a profile is not right, so that nothing is known of its folder; all others
     are there.

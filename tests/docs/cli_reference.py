@@ -25,7 +25,7 @@ END = "<!-- Made until here. -->\n"
 GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 SHORT = {"Look after the store", "Many writers and control"}
 """The groups of commands that few people need: of each option the first sentence."""
-SHARED_BY = 4
+SHARED_BY = 3
 
 
 def command_line() -> click.Group:
@@ -94,7 +94,7 @@ def section(command: click.Command, path: str, shared: Counter[str]) -> list[str
     group = GROUP_OF.get(path.split()[1], "")
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
     examples = command.examples if isinstance(command, Command) else ()
-    fence = [usage(command, path), *[each for each in examples if each != path][: 2 if group == "Every day" else 1]]
+    fence = [usage(command, path), *[each for each in examples if each not in {path, f"{path} --format json"}][:1]]
     lines = [f"## `{path}`\n", f"{paragraphs[0]}\n", "```text\n" + "\n".join(fence) + "\n```\n"]
     if group == "Every day":
         lines += [f"{each}\n" for each in paragraphs[1:] if not each.startswith("\b")]

@@ -110,7 +110,7 @@ def sync(
         str | None, P("Declare a sync of --profile in catmem.yaml, for this harness, and write it.", metavar="HARNESS")
     ] = None,
     project: Annotated[
-        str | None, P("With --to: the project whose file it is. By default the file is yours in all.", metavar="DIR")
+        str | None, P("With --to: the project of the file. By default it is your own, for all projects.", metavar="DIR")
     ] = None,
     workspace: Annotated[str | None, P("With --to openclaw: the workspace of the agent.", metavar="DIR")] = None,
     check: Annotated[bool, P("Write nothing; exit status 1 if a file is out of date, 3 if one was changed.")] = False,

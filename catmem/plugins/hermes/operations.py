@@ -79,7 +79,8 @@ def install(
     profile: _OneProfile = None,
     everybody: _All = False,
     name: Annotated[
-        str | None, P("The profile of catmem that it is. By default the one called alike.", "--as", metavar="NAME")
+        str | None,
+        P("The profile of catmem that it acts as. By default the one of the same name.", "--as", metavar="NAME"),
     ] = None,
     keep_tool: Annotated[
         bool, P("Leave Hermes Agent's own memory tool on. It shows the whole USER.md in the prompt then, unfiltered.")

@@ -73,7 +73,7 @@ def import_(
         Sequence[str],
         P(
             "The category for what that program calls OLD; * for all else. By default the category of that name, and "
-            "__uncategorized__ if none is declared. Can be given several times.",
+            "__uncategorized__ if none is declared. Repeatable.",
             "--map",
             metavar="OLD=CATEGORY",
         ),

@@ -65,7 +65,7 @@ def sort(
     ] = None,
     yes: Annotated[bool, P("Take what is sure; all else stays, and what would be removed.")] = False,
     unsure: Annotated[
-        bool, P("As --yes, and take the best guess for other entries too. What has none but a weak one stays.")
+        bool, P("As --yes, and take the best guess for the other entries. What has only a weak guess stays.")
     ] = False,
     dry_run: DryRun = False,
 ) -> Outcome:

@@ -259,7 +259,7 @@ def test_a_specialist_of_another_name_than_its_kind_is_named_and_the_help_knows_
     coach = run(tmp_path / "other", "--profile", "coach").stderr
     assert coach.startswith("note: catmem does not know what coach works on, and made the category coach: ")
     kinds = ", ".join(kits()["kits"]).replace(", home", " and home")
-    assert f"The kinds are {kinds};" in " ".join(run("--help").stdout.split())
+    assert f"The kinds are {kinds}." in " ".join(run("--help").stdout.split())
 
 
 def test_names_with_commas_are_refused_with_the_options_to_give(tmp_path):

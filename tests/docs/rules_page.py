@@ -1,4 +1,4 @@
-"""The head of docs/rules.md, made from the rules themselves: lists of all, and which find something in real files.
+"""The head of docs/rules.md, made from the rules themselves: lists of all; and what they find in real files.
 
 `python -m tests.docs.rules_page` writes it anew, and test_rules_page.py compares it. The rules' pages below it stay.
 """
@@ -34,9 +34,6 @@ Every rule has a code that is never used for another one, a name, and a severity
 
 A *safe* fix changes no words and loses nothing; `catmem lint --fix` applies it. An *unsafe* one is a good guess:
 `--unsafe-fixes` applies it too, and a person should look at the result.
-
-A rule that fires on more than a third of the {files} real memory files of the test suite has to be a hint.
-The most frequent there: {frequent}.
 """
 
 
@@ -69,9 +66,7 @@ def counts() -> tuple[int, Mapping[str, Count]]:
 
 def page() -> str:
     """The whole page."""
-    files, found = counts()
-    most = [f"{code} in {count.files}" for code, count in found.items() if count.files]
-    head = "\n".join([_INTRO.format(files=files, frequent=", ".join(most)), *_lists()])
+    head = "\n".join([_INTRO, *_lists()])
     return f"{head}\n{PAGES_START}{PAGE.read_text(encoding='utf-8').partition(PAGES_START)[2]}"
 
 

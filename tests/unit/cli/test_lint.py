@@ -117,7 +117,7 @@ def test_the_page_of_a_rule(name):
         "# CM107 mixed-newlines\n\nSeverity: warning, safe fix.\n\n"
         "Find files in which some lines end in LF and some in CRLF.\n\n## Why\n"
     )
-    assert result.stdout.endswith("What an entry says stays the same.\n")
+    assert result.stdout.endswith("gives every line the newline that most lines have.\n")
 
 
 def test_all_rules_one_a_line():

@@ -156,7 +156,6 @@ def name_copy(refusal: RefusedError, copy: str | None) -> None:
     refusal.drift_backup = copy
     refusal.message += f"; a copy of what was found is kept as {PurePath(copy).name}"
     refusal.args = (refusal.message,)
-    refusal.hint = refusal.hint and refusal.hint.replace("reconcile COPY", f"reconcile {PurePath(copy).name}")
 
 
 R = TypeVar("R", "Revision", "Record")

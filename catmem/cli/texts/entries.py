@@ -124,7 +124,9 @@ def _found(value: Found, _: Call) -> None:
         places = [f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in hits]
         hits = [each.entry for each in hits]
     emit("\n".join(f"{place}\n    {_styled(each.snippet)}\n" for place, each in zip(places, hits, strict=True)))
-    say_all(advice(each.freshness.state for each in hits).values())
+    if advice(each.freshness.state for each in hits):
+        owner = value.profile or "NAME"
+        say(f"Check what is not fresh before you rely on it. If it holds: catmem verify -p {owner} 'words of it'")
     if value.total > len(hits):
         say(f"{len(hits)} of {value.total:,} entries; --limit {value.total} shows all.")
 

@@ -51,6 +51,7 @@ def test_a_limit_says_what_it_leaves_out(look):
 
 def test_what_is_fresh_needs_no_advice(look, place):
     assert json.loads(look("tea", "--format", "json").stdout)["advice"] == VERIFY_FIRST
+    assert look("tea").stderr.endswith("If it holds: catmem verify -p neo 'words of it'\n")
     put(place / "homes" / "neo" / "USER.md", "## Talk\n[verified_date: 2026-11-20] black tea\n")
     assert look("black").stderr == ""
     assert "advice" not in json.loads(look("black", "--format", "json").stdout)

@@ -1,4 +1,4 @@
-"""The table of packages in docs/architecture.md, made from their docstrings and the names of their modules.
+"""The table of packages in docs/architecture.md, made from their docstrings.
 
 `python -m tests.docs.module_table` (`make docs`) writes it anew, and test_module_table.py compares it.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ast
 import re
-from itertools import groupby
 from pathlib import Path
 
 import catmem
@@ -28,13 +27,11 @@ def page() -> str:
 
 
 def table() -> str:
-    """A row for each package: what it says of itself first, and the names of its modules."""
-    modules = sorted(PACKAGE.rglob("*.py"), key=lambda path: (path.parent.as_posix(), path.name))
-    rows = ["| package | its job | modules |", "|---|---|---|"]
-    for folder, some in groupby(modules, key=lambda path: path.parent):
-        names = ", ".join(f"`{path.stem}`" for path in some if path.name != "__init__.py")
-        name = f"{folder.relative_to(PACKAGE.parent).as_posix()}/"
-        rows.append(f"| `{name}` | {first_sentence(folder / '__init__.py')} | {names} |")
+    """A row for each package: what it says of itself first."""
+    rows = ["| package | its job |", "|---|---|"]
+    for init in sorted(PACKAGE.rglob("__init__.py"), key=lambda path: path.parent.as_posix()):
+        name = f"{init.parent.relative_to(PACKAGE.parent).as_posix()}/"
+        rows.append(f"| `{name}` | {first_sentence(init)} |")
     return "\n".join(rows) + "\n"
 
 

@@ -401,13 +401,15 @@ class Journal:
         # Its note becomes `redact_note(file, note, bytes)`, by the bytes as they were. A rewritten record says in `was`
         # what stood in its place, and the chain goes on through that. What was kept of broken ends is removed: what is
         # in it is unknown. If it is stopped half way, the journal is whole, and running it again finishes the work.
+        # A journal that is damaged anywhere is left as it is: what is missing or broken may be the text to erase.
         changed = 0
         try:
             with self._writing():
+                for fault in self.verify():
+                    if fault.damage:
+                        raise DamagedError(fault.message, path=fault.path, hint=fault.hint)
                 for name in self._folder.names():
                     segment, _ = self._folder.segment(name)
-                    if segment.torn:
-                        raise damaged(segment.path, "the segment ends in a broken line")
                     data, count = erased(segment, redact, redact_note)
                     changed += count
                     if data is not None:

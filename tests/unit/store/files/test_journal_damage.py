@@ -163,14 +163,20 @@ def test_a_missing_segment_is_a_gap(tmp_path):
         list(journal.records())
 
 
-def test_a_journal_without_its_first_segment_has_a_gap(tmp_path):
+@pytest.mark.parametrize("number", [0, 1, -2])
+def test_a_journal_without_a_segment_has_a_gap_and_is_not_rewritten(tmp_path, number):
     with journal_in(tmp_path, **SMALL) as journal:
         fill(journal, 14)
-        first = journal.find("USER.md", "1")
-    segments(tmp_path)[0].unlink()
+        first = int(segments(tmp_path)[number].stem)
+        lost = next(each for each in journal.records() if each.sequence == first)
+    segments(tmp_path)[number].unlink()
     assert codes(tmp_path) == ["journal_damaged"]
-    with journal_in(tmp_path) as journal, pytest.raises(DamagedError):
-        journal.data(first)
+    kept = [each.read_bytes() for each in segments(tmp_path)]
+    with journal_in(tmp_path) as journal:
+        for refused in (lambda: journal.data(lost), lambda: journal.erase(lambda _, data: data.upper())):
+            with pytest.raises(DamagedError):
+                refused()
+    assert [each.read_bytes() for each in segments(tmp_path)] == kept
 
 
 def rechained(lines, change):

@@ -9,12 +9,21 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 
+from catmem.errors import wrong_type
+
 _ISO_DATE_LENGTH = len("2026-05-01")
 
 
 def today() -> date:
     """Today where the person is, who wrote the dates."""
     return date.today()  # noqa: DTZ011 - a day in a memory file has no time zone
+
+
+def day(as_of: date | None) -> date:
+    """The day that a caller names, else today. Raises ``EditError`` (``wrong_type``)."""
+    if as_of is not None and not isinstance(as_of, date):
+        raise wrong_type("as_of", as_of, "a datetime.date")
+    return as_of or today()
 
 
 def now() -> datetime:

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from catmem.errors import NotUtf8Error, TooLargeError
+from catmem.errors import NotUtf8Error, TooLargeError, wrong_type
 
 BOM = "\ufeff"
 
@@ -65,7 +65,7 @@ def unmerged_warnings(name: str, text: str) -> tuple[str, ...]:
 
 
 def decode(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> str:
-    """The text of ``data``, with a BOM kept as its first character."""
+    """The text of ``data``, with a BOM kept as its first character. Raises ``EditError`` for what is neither."""
     if isinstance(data, str):
         # A string of n characters has at least n bytes, so the encoding below is bounded too.
         _check_size(len(data), limits)
@@ -76,6 +76,8 @@ def decode(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> str:
                 offset = len(data[: error.start].encode())
                 raise NotUtf8Error(offset, f"lone surrogate U+{ord(data[error.start]):04X}") from None
         return data
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise wrong_type("the text", data, "a text or bytes")
     _check_size(len(data), limits)
     try:
         return bytes(data).decode()

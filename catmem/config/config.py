@@ -229,7 +229,7 @@ def load_config(root: str | Path) -> Config:
     Raises ``ConfigError`` for the first thing that is not right, and ``UnreadableError``.
     """
     folder = _absolute(root)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise UnreadableError(
             "no such folder", code="missing", path=folder, hint="Name an existing folder as the root."
         )

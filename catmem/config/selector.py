@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
 
+from catmem.errors import wrong_type
 from catmem.names import UNCATEGORIZED, slugify
 
 _WILDCARD = re.compile(r"[*?\[]")
@@ -90,7 +91,9 @@ class Selectors:
 # A fleet asks for the same few selectors again and again.
 @lru_cache(maxsize=4096)
 def split(selector: str) -> tuple[bool, str]:
-    """``(takes away, slug or pattern)`` of a selector."""
+    """``(takes away, slug or pattern)`` of a selector. Raises ``EditError`` (``wrong_type``)."""
+    if not isinstance(selector, str):
+        raise wrong_type("a selector", selector)
     return (True, selector[1:]) if selector.startswith("!") else (False, selector)
 
 

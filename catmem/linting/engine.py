@@ -12,6 +12,7 @@ from operator import attrgetter
 
 from catmem.config.config import NO_ROOT, Config
 from catmem.digest import content_digest
+from catmem.errors import wrong_type
 from catmem.linting.diagnostic import Diagnostic, Finding
 from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, entry_at
 from catmem.linting.rule import LintSettings, Rule, all_rules, read_settings
@@ -26,8 +27,11 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
 
     ``config`` is that of a root: its categories, tags, and ``lint`` settings count. Without ``as_of`` the rules that
     look at the day (stale, expired, a date in the future) are left out. What needs other files, profiles or a store is
-    left out too: ``catmem lint`` looks at those. Raises ``ConfigError`` for ``lint`` settings that are not right.
+    left out too: ``catmem lint`` looks at those. Raises ``ConfigError`` for ``lint`` settings that are not right, and
+    ``EditError`` (``wrong_type``) for a text that was not parsed.
     """
+    if not isinstance(document, Document):
+        raise wrong_type("the document", document, "a Document (parse makes one)")
     config = config or NO_ROOT
     settings = read_settings(config.lint, path=config.path)
     if as_of is None:

@@ -293,7 +293,7 @@ class Linter:
             config, failed = Config(LintRoot.absolute(folder)), error
             ignore = (*ignore, *_BY_CONFIGURATION)
         root = LintRoot(config, failed)
-        return cls(root, root.settings.narrowed(select, ignore), as_of or clock.today(), tuple(paths))
+        return cls(root, root.settings.narrowed(select, ignore), clock.day(as_of), tuple(paths))
 
     # --- looking -------------------------------------------------------------------------------------------------
 

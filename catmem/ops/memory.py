@@ -175,7 +175,7 @@ def read(
     else:
         named, _, target = entity.partition("/")
         owner = profile if profile is not None and profile.name == named else root.profile(named)
-        measure, day = profile or owner, as_of or clock.today()
+        measure, day = profile or owner, clock.day(as_of)
         document = parsed_at(root, now.data, root.path_of(owner, target))
         entries = Rights(profile, target, root.config.taxonomy).in_sight(document)
         if category is not None:

@@ -18,7 +18,7 @@ from catmem.config.access import View, visible
 from catmem.config.config import Config
 from catmem.config.profile import Profile
 from catmem.digest import bytes_digest
-from catmem.errors import ConfigError
+from catmem.errors import ConfigError, wrong_type
 from catmem.model.document import Document, Entry
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.styles import (
@@ -79,13 +79,13 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
     ``missing`` are the targets whose empty document stands for a file that is not there: the manifest names them.
     ``counter`` is what a budget is counted in (characters; or a caller's tokens). Raises ``ConfigError``
-    (``unknown_target``, ``unknown_style``), and ``TypeError`` if ``as_of`` is no date.
+    (``unknown_target``, ``unknown_style``), and ``EditError`` (``wrong_type``) if ``as_of`` is no date.
     """
     for target in documents:
         if target not in TARGETS:
             raise ConfigError(f"{target!r} is not a target", code="unknown_target", hint="Use 'user' or 'memory'.")
     if not isinstance(as_of, date):
-        raise TypeError(f"as_of must be a datetime.date, not {type(as_of).__name__}")
+        raise wrong_type("as_of", as_of, "a datetime.date")
     style = style or profile.prompt.style
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")

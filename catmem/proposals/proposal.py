@@ -254,7 +254,7 @@ class ProposalReader:
         self.entity = entity
         self._workspace = workspace
         self._store = workspace.store
-        self._as_of = as_of or clock.today()
+        self._as_of = clock.day(as_of)
         self._documents: dict[str | None, Document] = {}
 
     def open(self) -> list[Proposal]:

@@ -187,7 +187,7 @@ class _Search:
         self.query = query
         self.reader = workspace.profile(reader)
         self.owner = self.reader if source is None else workspace.profile(source)
-        self.as_of = narrowing.get("as_of") or clock.today()
+        self.as_of = clock.day(narrowing.get("as_of"))
         self.whole = narrowing.get("whole", False)
         self.targets = TARGETS if target is None else (known_target(target),)
         paths = places(workspace.config, self.owner)

@@ -64,7 +64,7 @@ class SeedRequest:
     @property
     def day(self) -> date:
         """The day by which dates are judged."""
-        return self.as_of or clock.today()
+        return clock.day(self.as_of)
 
     def checked(self, taxonomy: Taxonomy) -> SeedRequest:
         """The same with targets and categories as lists of names. Raises ``ConfigError``, ``UnknownNameError``."""

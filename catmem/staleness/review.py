@@ -123,7 +123,7 @@ class Review:
             chosen, unreadable = load_each(workspace)
         review = cls(
             workspace,
-            as_of or clock.today(),
+            clock.day(as_of),
             tuple(sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))),
             None if category is None else workspace.config.taxonomy.category(category),
             frozenset(states),

@@ -204,7 +204,7 @@ class Overviews:
 
     def read(self, as_of: date | None = None) -> Overview:
         """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
-        day = as_of or clock.today()
+        day = clock.day(as_of)
         profiles, problems = load_each(self.workspace)
         with self._lock:
             now = {profile.name: _now(self.workspace, profile) for profile in profiles}

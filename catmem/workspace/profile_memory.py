@@ -96,7 +96,7 @@ class ProfileMemory:
         return build_prompt(
             self.documents,
             self.profile,
-            as_of=as_of or clock.today(),
+            as_of=clock.day(as_of),
             config=self.config,
             style=style,
             counter=counter,
@@ -325,7 +325,7 @@ def list_documents(
     """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
     from catmem.workspace.seen_entry import SeenEntry
 
-    config, day = workspace.config, as_of or clock.today()
+    config, day = workspace.config, clock.day(as_of)
     wanted = None if category is None else config.taxonomy.category(category)
     return [
         SeenEntry(

@@ -119,7 +119,7 @@ def list_everywhere(
 ) -> tuple[list[SeenEntry], list[CatmemError], dict[str, str]]:
     """The entries of all profiles' files, hidden ones too; what could not be read; the digests of the files."""
     _, files, unreadable = walk(workspace, TARGETS if target is None else (target,))
-    config, day = workspace.config, as_of or clock.today()
+    config, day = workspace.config, clock.day(as_of)
     wanted = None if category is None else config.taxonomy.category(category)
     found = [
         SeenEntry(name, document.line(entry.start), entry, freshness(entry, profile, config, as_of=day))
@@ -165,7 +165,7 @@ class Survey:
 def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     """Look over all entities of a root, with configuration and profiles as they are now."""
     begun, started = clock.now(), time.perf_counter()
-    day = clock.today() if as_of is None else as_of
+    day = clock.day(as_of)
     standings: list[EntityStatus] = []
     unreadable: list[str] = []
     with workspace.anew() as now:
@@ -255,7 +255,7 @@ def read_stats(
     workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
 ) -> Stats:
     """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``."""
-    day = as_of or clock.today()
+    day = clock.day(as_of)
     every, problems = load_each(workspace)
     profiles = [workspace.profile(name) for name in dict.fromkeys(names)] if names else every
     problems = [] if names else problems

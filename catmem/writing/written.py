@@ -269,7 +269,7 @@ def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: dat
         profile = workspace.profile(name)
         if not profile.prompt.budget.keys() & {target, "total"}:
             return None
-        return _crowded(workspace, profile, target, written, as_of or clock.today())
+        return _crowded(workspace, profile, target, written, clock.day(as_of))
     except CatmemError:
         return None  # there is no prompt at all then, as a request for it will show; the write was made
 

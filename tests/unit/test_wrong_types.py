@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem import EditError
+from catmem import EditError, lint
 from tests.roots import make_root
 
 CALLS = [
@@ -19,6 +19,13 @@ CALLS = [
     ("query", lambda root: root.search("neo", ["tabs"])),
     ("the id of a proposal", lambda root: root.approve(3)),
     ("as_of", lambda root: root.verify("neo", "tabs", as_of="2026-01-01")),
+    ("as_of", lambda root: root.list("neo", as_of="2026-01-01")),
+    ("as_of", lambda root: root.search("neo", "tabs", as_of="2026-01-01")),
+    ("as_of", lambda root: root.prompt("neo", as_of="2026-01-01")),
+    ("as_of", lambda root: root.survey(as_of="2026-01-01")),
+    ("a selector", lambda root: root.prompt("neo", categories=[None])),
+    ("the text", lambda root: root.parse(None)),
+    ("the document", lambda _: lint("text")),
 ]
 
 

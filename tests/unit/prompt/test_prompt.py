@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 from catmem.config.profile import Profile, PromptSettings
-from catmem.errors import ConfigError
+from catmem.errors import ConfigError, EditError
 from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.prompt.prompt import build_prompt
@@ -331,7 +331,7 @@ def test_a_full_file_fits_the_budget_that_hermes_gives_it():
 
 @together("choices", [{"style": "html"}, {"as_of": "2026-11-21"}])
 def test_choices_that_there_are_not(choices):
-    with pytest.raises((ConfigError, TypeError), match=r"is not a style|must be a datetime\.date"):
+    with pytest.raises((ConfigError, EditError), match=r"is not a style|must be a datetime\.date"):
         make("## A\none\n", **choices)
 
 

@@ -152,17 +152,17 @@ def merge(
 ) -> Outcome:
     """Merge the branches of ENTITY, or those that are named, into its file, as one revision.
 
-    What was changed on one side only, or alike on both, merges by itself. Where both changed the same entry nothing is
-    written until you say who wins: --precedence or --interactive. Exit status 3 if that is left open. ENTITY is
-    PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user. 'catmem branches' lists what there is to merge.
+    A change on one side only, or the same on both, merges by itself. If both sides changed one entry, nothing is
+    written until you say who wins (--precedence, --interactive): exit status 3. 'catmem branches' lists what waits
+    for a merge. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
-    With --all in the place of ENTITY every branch of the root that merges by itself is merged, one revision a file;
-    those with conflicts are left, with exit status 3.
+    --all in place of ENTITY merges every branch of the root that merges by itself, as one revision a file. Those with
+    conflicts are left (exit status 3).
 
-    In the place of ENTITY the path of a recovery copy may stand (USER.md.bak.…): then it shows what the copy has and
-    its file lacks, or has in other words (exit status 1 if there is something), and brings over what you choose with
-    --all or --entry. What is brought over is added, or is the tags of an entry; no word of the file goes. While an
-    entry is longer than the whole file may be, no agent changes the file: --all accepts it as it is.
+    The path of a recovery copy (USER.md.bak.…) in place of ENTITY lists what the copy has and its file lacks, or has in
+    other words (exit status 1 if there is something). --all or --entry brings it over: entries and tags are added, and
+    no word of the file goes. --all also accepts an entry that is longer than the whole file may be, for which no agent
+    may change the file.
     """
     if entity is not None and "." in entity and call.interface == "command":
         return _reconciled(call, entity, numbers or (), everything=every, dry_run=dry_run)
@@ -301,11 +301,11 @@ def merge_driver(
 ) -> Outcome:
     """Merge the files OURS and THEIRS, which come from BASE, by entry, and write the result to OURS.
 
-    git runs this: the config line that 'catmem init --git' writes gives it %O %A %B %P. PATH is where the file stands
-    in the repository; its root says what aliases mean, and a catmem.seed.lock is merged as what it is.
+    git runs this, by the line that 'catmem init --git' writes into its configuration. PATH is where the file stands
+    in the repository; its root says what aliases mean. A catmem.seed.lock is merged by what it means.
 
-    The status is 1 if there are conflicts. Each stands in the file as one entry, both sides between git's marks. A file
-    that is not UTF-8 or too large gets the conflict that git leaves.
+    Exit status 1 if there are conflicts. Each stands in the file as one entry, both sides between git's marks. A file
+    that is not UTF-8 or too large gets git's own conflict.
     """
     name = name or ours
     try:

@@ -54,10 +54,10 @@ def audit(
 ) -> Outcome:
     """List what was done to the memory files of the root, the newest last: one line an operation, refused ones too.
 
-    A line tells the time (UTC), how it ended, the entity, what was done, by whom, the revisions before and after, and
-    the code of a refusal. No text of an entry and no name of a category is in the log.
+    A line has the time (UTC), how it ended, the entity, what was done, by whom, the revisions before and after, and the
+    code of a refusal. The log has no text of an entry and no name of a category.
 
-    Exit status 1 if a line of the log is damaged; all others are there.
+    Exit status 1 if a line of the log is damaged; it prints all others.
     """
     from catmem.audit.log_queries import EVERYTHING, Counts, read_audit, unknown_names
 
@@ -145,7 +145,7 @@ def bypass(
     ] = None,
     end: Annotated[bool, P("End the one that is on.")] = False,
 ) -> Switched:
-    """Let refusals pass for a while that a rollout may let pass, for every entity: for an emergency, by a person.
+    """In an emergency, let pass for a while, for every entity, the refusals that a rollout may let pass.
 
     Its beginning, its end, and each write that it lets through stand in the audit log.
     """
@@ -176,9 +176,9 @@ family(
     "key",
     """Make, list and remove the keys that agents sign their envelopes with.
 
-    A key is a file <agent>.<key_id> that only you may read, in a folder outside of the root, which goes by the root's
-    path ('catmem key list' names it) or is signing.keys of catmem.yaml; or it is in the variable CATMEM_KEY_<AGENT>, as
-    KEY_ID:HEX.
+    A key is a file <agent>.<key_id> that only you may read. Its folder lies outside of the root: it has the name of
+    the root's path ('catmem key list' shows it), or is signing.keys of catmem.yaml. The variable CATMEM_KEY_<AGENT>
+    may hold a key too, as KEY_ID:HEX.
     """,
     ("catmem key new trinity", "catmem key list", "catmem key remove trinity --all"),
 )
@@ -332,7 +332,7 @@ def token_remove(
     every: Annotated[bool, P("All tokens of the agent.", "--all")] = False,
     tokens_path: _Tokens = None,
 ) -> RemovedTokens:
-    """Remove a token of AGENT: TOKEN_ID, or the only one. It is good no more at once, at a running server too."""
+    """Remove a token of AGENT: TOKEN_ID, or the only one. It stops working at once, at a running server too."""
     from catmem.envelopes.tokens import read_tokens, remove_tokens, why_wanted
 
     if every and token_id is not None:
@@ -384,10 +384,10 @@ def write(
     op_id: Annotated[str | None, P("The name of this write of ENTITY; a retry has the same one.", metavar="ID")] = None,
     actor: Actor = None,
 ) -> Outcome:
-    """Make the write of an envelope: of the agent that it names, on the revision that it names, or not at all.
+    """Make the write of an envelope: by the agent and on the revision that it names, or not at all.
 
-    What is checked, and in which order, stands in docs/envelopes.md. The same envelope again, or one with the same
-    op_id and content, gives the first answer again and writes nothing.
+    docs/envelopes.md has the checks in their order. The same envelope again, or one with the same op_id and content,
+    writes nothing and gives the first answer again.
 
     Or write FILE (- for standard input) as the whole content of ENTITY, which catmem.yaml declares: a text, or a JSON
     value (docs/entities.md).
@@ -488,10 +488,11 @@ def envelope(
 ) -> "Envelope":
     """Print an envelope: one write, with who makes it and on which revision. The file stays as it is.
 
-    The history may grow: without --prev, what is in the file and in no revision yet is taken in as one.
-    --as is the agent that writes, by default you, a person. Give what it writes with one of --add, --json and --text.
-    Where -p names an entity that catmem.yaml declares, such as project:alpha, that is its whole JSON value, or text.
-    catmem write --envelope makes the write, here or wherever the envelope is sent.
+    Give what it writes with one of --add, --json and --text. If -p names an entity that catmem.yaml declares, such as
+    project:alpha, that is its whole JSON value, or text. --as is the agent that writes, by default you, a person.
+
+    'catmem write --envelope' makes the write, here or where the envelope is sent. Without --prev, a text that no
+    revision has yet becomes one.
     """
     from catmem.config.access import Rights
     from catmem.envelopes.agents import profile_of

@@ -134,7 +134,7 @@ def add(
 ) -> Outcome:
     """Add an entry with the words of TEXT, which may be - for stdin.
 
-    The same words are not added to a category twice. A TEXT that begins with - goes behind -- or comes from stdin.
+    The same words are not added to a category twice. Write a TEXT that begins with - behind --, or give it on stdin.
     """
     if call.interface == "command" and None in (tags or {}).values():
         raise UsageError("--tag KEY= without a value takes a tag away, and a new entry has none yet.")
@@ -234,7 +234,7 @@ def remove(
 ) -> Outcome:
     """Remove the entry that holds OLD: a piece of its text that no other entry holds, its id, or - for stdin.
 
-    It stays in the history: 'catmem restore' brings it back, and 'catmem purge' is for what must be forgotten.
+    It stays in the history, and 'catmem restore' brings it back. To erase a text for good, use 'catmem purge'.
     """
     operation = Operation("remove", old_text=old, category=category)
     return write(call, profile, [operation], target, actor=actor, **how)
@@ -317,7 +317,7 @@ def verify(
     allow_secret: AllowSecret = False,
     **how: Unpack[WriteOptions],
 ) -> Outcome:
-    """Say that the entry that holds OLD still holds: its tag verified_date becomes the day.
+    """Say that a fact still holds: the entry with OLD gets the day as its verified_date.
 
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """

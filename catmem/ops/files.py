@@ -244,7 +244,7 @@ def fmt(
     PATHS are Markdown files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the
     root's profiles. With - the file is read from stdin and written to stdout.
 
-    Exit status 2 if a file, or without PATHS a profile, is not right; all others are formatted.
+    Exit status 2 if a file, or without PATHS a profile, cannot be read; all others are formatted.
     """
     from catmem.workspace.change_plan import apply, write_file
     from catmem.workspace.formatting import format_document, memory_files, plan_files, plan_format
@@ -413,8 +413,8 @@ def export(
 ) -> Outcome:
     """Write the memory files of profiles in a form that other programs read.
 
-    An export is for people: it holds whole files, categories that the profile does not see included. What the form has
-    no place for is said. The flat file of Hermes Agent goes to standard output one at a time (-p and -t).
+    An export holds whole files, also categories that the profile does not see. It says what the form has no place for.
+    Flat files of Hermes Agent go to standard output one at a time (-p and -t).
 
     Exit status 2 if, without -p, a profile is not right; the files of all others are written.
     """

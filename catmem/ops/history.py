@@ -157,17 +157,17 @@ def log(
 ) -> RevisionLog | Outcome:
     """List the revisions of ENTITY, the newest first.
 
-    A line has the number, the time (UTC), who, what, the size and its change, and the words of the entry if it was on
-    one. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both. The path of a .md file means that file;
-    it needs no root if it has a history beside it. A change by another program that the history does
-    not hold yet stands on top; so does a file that catmem never wrote and that has no history. A branch such as 8a
-    stands beside the file: it was made on an older revision, and a merge says what it brought in. --entry follows an
-    entry through new words and moves, also one that is gone.
+    A line has the number, the time (UTC), who, what, the size and its change, and the words of a changed entry. On top
+    stands a change by another program that no revision has yet. A branch such as 8a was made on an older revision, and
+    a merge says what it brought in. --entry follows an entry through new words and moves, also one that is gone.
 
-    With --verify, of each file the head is DIR/PROFILE/USER.md, and the revisions are DIR/PROFILE/USER/1.md and so on.
-    What was built is compared with what the store has: revision, digest and bytes of the head, and the branches; and
-    the history is looked over, as 'catmem fsck' does. Exit status 4 if the two do not agree, or the history is damaged;
-    2 if a profile is not right: its files were passed over.
+    ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both. It may be the path of a .md file, which needs no
+    root if it has a history beside it.
+
+    --verify writes the head of each file to DIR/PROFILE/USER.md, and its revisions to DIR/PROFILE/USER/1.md and so
+    on. It compares them with the store: revision, digest and bytes of the head, and the branches. It also checks the
+    history, as 'catmem fsck' does. Exit status 4 if the two differ or the history is damaged; 2 if a profile cannot
+    be used, so that its files were left out.
     """
     call.refuse_beside("folder", "limit", "wanted", why="it takes every revision.")
     if folder is not None:
@@ -278,8 +278,8 @@ def diff(
 ) -> dict[str, Any] | str:
     """Show what changed in ENTITY between the revisions FROM and TO, or between FROM and the file as it is now.
 
-    Without either: what is in the file and not in the history yet, or else what the last revision changed. ENTITY is
-    PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
+    Without FROM it shows what no revision has yet, or else what the last revision changed. ENTITY is PROFILE/user or
+    PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     if for_git:
         if old is not None or call.for_program or call.named_root is not None:
@@ -343,9 +343,9 @@ def undo(
 ) -> Outcome:
     """Take back the newest revision of ENTITY: the text before it becomes a new revision.
 
-    Without ENTITY it takes back what you wrote last. A revision that another one follows stays ('catmem restore' is for
-    that), and so does one that a seed, a merge or another program made. The approval of a proposal is taken back. A
-    second undo goes further back; the answer names the 'catmem restore' that makes it again.
+    Without ENTITY it takes back what you wrote last, also the approval of a proposal. A second undo goes further back.
+    It refuses a revision that another one follows, and one by a seed, a merge or another program: use 'catmem restore'.
+    The answer names the 'catmem restore' that makes the revision again.
     ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     from catmem.workspace import history
@@ -383,8 +383,8 @@ def watch(
     """Print each new revision and each change by another program as it happens, until you press Ctrl-C.
 
     It prints writes by any interface and edits by any program within a second. Without ENTITY it watches all files;
-    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl a line is a
-    change as the server tells it, with its name as event.
+    ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl each line is an event,
+    as in docs/live.md.
     """
     from catmem.config.profile import refuse_no_root
     from catmem.workspace.change_feed import heard_name

@@ -109,8 +109,8 @@ def prompt(
 ) -> Outcome:
     """Print the text for PROFILE's system prompt: its categories, and nothing else.
 
-    The same files, profile and day give the same bytes. With -c and --budget it is a slice of that prompt, for an agent
-    without a profile. Without PROFILE it is a slice of what --from sees. With --format json: text, digest and manifest.
+    The same files, profile and day give the same bytes. -c and --budget print a slice of that prompt, for an agent
+    without a profile. Without PROFILE it is a slice of what --from sees. --format json has text, digest and manifest.
     """
     from catmem.workspace.profile_memory import read_memory
 

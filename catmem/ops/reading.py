@@ -59,11 +59,11 @@ def show(
 ) -> ShownFile | Outcome:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
-    In the place of FILE, PROFILE/user or PROFILE/memory is that file of a profile, whole. An entity that catmem.yaml
-    declares, such as project:alpha, shows its content; with --format json also its revision and digest.
+    PROFILE/user or PROFILE/memory in place of FILE shows that file of a profile, whole. The name of an entity that
+    catmem.yaml declares, such as project:alpha, shows its content; with --format json also its revision and digest.
 
-    With -p the same for a profile's own file, reduced to what the profile may see; with --format json also the
-    revision and digest of the file, as --expected takes them.
+    With -p it shows what a profile may see of its own files; with --format json also the revision and digest of each,
+    as --expected takes them.
     """
     if (file is None) == (profile is None):
         raise UsageError("Name either a FILE or a profile (-p NAME).")
@@ -152,8 +152,8 @@ def list_(
 ) -> Outcome:
     """List the entries that a profile sees in its own files: place, category, state, first line.
 
-    Without -p all entries of all files; one that several files have word for word is one line, with their names. With
-    --format json and -p also the revision and digest of each file, as --expected takes them.
+    Without -p it lists all entries of all files; one that several files have word for word is one line, with their
+    names. With -p, --format json has the revision and digest of each file too, as --expected takes them.
     """
     call.open("store" if call.for_program else "read")
     refuse_undeclared(call, category)
@@ -252,10 +252,10 @@ def search(
     limit: Annotated[int, P("Show so many at most.", minimum=1)] = _LIMIT,
     as_of: AsOf = None,
 ) -> Outcome:
-    """Find the entries that a profile sees in its own files, and that QUERY fits: the best and newest first.
+    """Find entries that a profile sees in its own files and that fit QUERY, the best and newest first.
 
     Without -p it searches all entries of all files; one that several files have word for word is one hit.
-    QUERY is words, any of which is enough, and "quoted phrases", which an entry must have; - is stdin.
+    QUERY has words, of which an entry needs one, and "quoted phrases", which it must have. - reads stdin.
     """
     from catmem.search.search import search, search_everywhere
     from catmem.staleness.lineage import notes_of

@@ -105,13 +105,14 @@ def access(
 ) -> Outcome:
     """Print who reads and who may write which category, over all profiles of the root.
 
-    r reads, rw reads and may write, d may write and not read, . neither. What is read is that of USER.md and of
-    MEMORY.md together; -t tells them apart. Where the profiles are too many for columns, each category has a line with
-    their names (with -c all of them). Below stand the categories that the most profiles read, and those that only tier
-    1 or no profile reads. Entries are counted over the files of all profiles, a copy in several files once. The last
-    table has the entities that catmem.yaml declares: who writes, and who only reads.
+    r reads, rw reads and may write, d may write and not read, . neither. USER.md and MEMORY.md count together; -t
+    separates them. With too many profiles for columns, each category has a line with their names (with -c all of them).
 
-    Exit status 2 if a profile or a file could not be looked at; all others are there.
+    Below stand the categories that most profiles read, and those that only tier 1 or no profile reads. An entry that
+    several files have counts once. The last table has the entities that catmem.yaml declares: who writes, who only
+    reads.
+
+    Exit status 2 if a profile or a file cannot be read; the report has all others.
     """
     if why is not None and (names or wanted or target):
         raise UsageError("--why takes its profile and category itself: leave out -p, -c and -t.")
@@ -149,13 +150,14 @@ def stats(
 ) -> Outcome:
     """Print what each prompt saves beside flat files, and what it keeps out.
 
-    prompt is what 'catmem prompt' prints; flat is what an agent without catmem loads: the texts of all entries of the
-    same files, of a seeded profile those of its source, without tags and headers. Both stand in characters, then in
-    tokens, estimated by a rule that needs no tokenizer (docs/fleet.md). entries are those that the profile sees, of
-    those in the files. The words behind say what of the seen the prompt leaves out, what is stale or unverified, and
-    how much of budgets and limits is used. In the total a file counts once for each profile that reads it.
+    prompt is what 'catmem prompt' prints. flat is what an agent without catmem loads: the texts of all entries of the
+    same files (of a seeded profile those of its source), without tags and headers. Both stand in characters, then in
+    estimated tokens (docs/fleet.md). entries are those that the profile sees, of those in the files.
 
-    Exit status 2 if a profile or a file could not be looked at; all others are there.
+    The words behind say what the prompt leaves out, what is stale or unverified, and how full budgets and limits are.
+    In the total a file counts once for each profile that reads it.
+
+    Exit status 2 if a profile or a file cannot be read; the report has all others.
     """
     from catmem.workspace.reports import read_stats
 

@@ -63,14 +63,15 @@ def proposals(
 ) -> Outcome:
     """List the changes of agents that wait for you: id, file, who, when, until when, why, and what changes.
 
-    Lines with - go, lines with + come. A proposal is stale if its entry was changed since; then you see the entry as
-    it was, as proposed and as it is now. One is done, and waits no more, if the file says by now what it proposes. By
-    its ID you see one that was decided, too. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both files.
+    A yes removes the lines with - and adds those with +. A proposal is stale if its entry was changed since: you see
+    the entry before, as proposed, and now. A proposal is done, and waits no more, if the file says by now what it
+    proposes. Its ID shows also one that was decided. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means
+    both files.
 
-    The answers of --interactive, one a line: y approves, n REASON rejects, e WORDS approves in other words, s skips, a
-    approves all that are left of the same profile and categories, q quits, ? explains.
+    Answers to --interactive: y approves, n REASON rejects, e WORDS approves in other words, s skips, a approves this
+    one and all later ones of the same profile and categories, q quits, ? explains. In a pipe each line is one.
 
-    Exit status 3: a decision was refused, and the others were made; 1: --interactive left some.
+    Exit status 3: a decision was refused, and the others were made; 1: --interactive left some undecided.
     """
     if call.interface == "http":
         return _as_known(call)
@@ -272,12 +273,12 @@ def review(
 ) -> Outcome:
     """Walk the facts that are due, one by one: keep, edit, expire, remove or skip each.
 
-    Due is what is expired, dated in the future, without a date, or stale, in this order, and of each the facts that
-    agents used most. Each answer is written at once. A review that was stopped goes on where it was.
+    A fact is due if it is expired, dated in the future, without a date, or stale. They come in this order, of each kind
+    those first that agents used most. Each answer is written at once, so you can stop and go on later.
 
-    The answers: k keeps and verifies, e WORDS gives it other words, x says that it no longer holds, r removes it, s
-    skips it in this round, u takes the last answer back, q quits, ? explains. At a terminal one key is enough, and e
-    ends with Enter; from a pipe or a file each answer is a line.
+    Answers: k the fact holds and is verified, e WORDS gives it other words, x it no longer holds, r removes it, s skips
+    it in this round, u takes back the last answer, q quits, ? explains. At a terminal one key is enough (e ends with
+    Enter); in a pipe or a file each line is an answer.
 
     Exit status 1: some are left without an answer.
     """

@@ -85,10 +85,11 @@ def lint(
 ) -> Outcome:
     """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
 
-    PATHS are files or folders; without any, all that is below the root. For people, hints are counted, and shown with
-    --select or --min-severity hint; what copies of one fact have in common is one finding. Exit status: 0 if
-    there are hints at most, 1 with errors or warnings, 2 if the configuration is not right (all other files are
-    looked at all the same).
+    PATHS are files or folders; without any it looks at all below the root. The text for people counts hints, and shows
+    them with --select or --min-severity hint. Copies of one fact make one finding.
+
+    Exit status 0 if there are hints at most, 1 with errors or warnings, 2 if the configuration is wrong (all other
+    files are looked at too).
     """
     if unsafe_fixes and not (fix or diff):
         raise UsageError("--unsafe-fixes goes with --fix or --diff.")
@@ -166,8 +167,8 @@ def rule(_: Call, *, code: Annotated[str | None, P(argument=True)] = None) -> Ou
 def schema(_: Call, *, name: Annotated[str | None, P(argument=True)] = None) -> Outcome:
     """Print a JSON schema of what catmem reads and prints, for editors and other programs.
 
-    NAME is profile, config, tags and so on. Without it the schemas are listed, with their $id and what they describe;
-    with --format json also with their files.
+    NAME is profile, config, tags and so on. Without it, it lists the schemas with their $id and what they describe;
+    with --format json also their files.
     """
     from catmem.resources import SCHEMA_NAMES, schema_path, schema_text
     from catmem.resources import schema as parsed
@@ -221,9 +222,9 @@ def fsck(
     Exit status 4 if something is damaged (and, with --repair, still is), 2 if a profile is not right, so that its files
     could not be looked at, else 0.
 
-    With ENTITY it plans how to mend a file that no tool wrote as it is. Bytes that are not UTF-8 are read as
-    Windows-1252, and an entry over the whole limit is split. Without --repair the plan is shown and nothing is written:
-    exit status 1 if there is something to mend.
+    With ENTITY it plans how to mend a file that no tool can have written. It reads bytes that are not UTF-8 as
+    Windows-1252, and splits an entry that is over the limit of the file. Without --repair it only shows the plan: exit
+    status 1 if there is something to mend.
     ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
     Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept
@@ -275,8 +276,7 @@ class Doctored:
 def doctor(call: Call) -> Outcome:
     """Try in each profile's folder what the store relies on, and say what is weaker where something is missing.
 
-    Nothing is left behind. Exit status 2 if a profile is not right, so that nothing is known of its folder; all others
-    are there.
+    It leaves nothing behind. Exit status 2 if a profile cannot be used, so that its folder is unknown.
     """
     from catmem.registry import registry
     from catmem.workspace import upkeep
@@ -317,9 +317,10 @@ def purge(
 ) -> Outcome:
     """Erase an entry from ENTITY and its whole history, from backups, and from the files of all other profiles.
 
-    OLD is a piece of the text of one entry, its id, or - for stdin. Older wordings that held it go too; for an id, that
-    body alone. If several entries hold OLD now, nothing is erased without --every. --dry-run lists them. What could not
-    be reached is named: exit status 1. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
+    OLD is a piece of the text of one entry, its id, or - for stdin. Older wordings that held OLD go too; an id erases
+    that body alone. If several entries hold OLD now, nothing is erased without --every; --dry-run lists them. Exit
+    status 1 if something could not be reached, which is named. ENTITY is PROFILE/user or PROFILE/memory; PROFILE
+    alone means PROFILE/user.
 
     Of an entity that catmem.yaml declares, such as project:alpha, the lines or JSON values that hold OLD are erased.
     """
@@ -351,10 +352,10 @@ class StoreInfo:
 def info(call: Call) -> Outcome:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
 
-    In a database also its generation, how often its rows were changed: `4, found 7` means that another program changed
-    them since catmem recorded generation 4. The next write takes that in.
+    In a database also its generation, which counts changes of its rows. `4, found 7` means that another program changed
+    them since generation 4; the next write records that.
 
-    Exit status 2 if a profile is not right, so that the place of its files is unknown; all others are there.
+    Exit status 2 if a profile cannot be used, so that the place of its files is unknown.
     """
     from catmem.config.profile import refuse_no_root
     from catmem.workspace.copying import store_info
@@ -387,9 +388,9 @@ def copy(
 ) -> Outcome:
     """Copy all entities of a root from one store to another, with their whole history, and compare the two.
 
-    FROM and TO are said as `store` in catmem.yaml, as in the examples above. Nothing in FROM changes. An entity that TO
-    has already, exactly so, is left as it is, so that a copy that was stopped goes on; one that TO has with another
-    history is refused, before anything is copied. Let nothing write to FROM meanwhile.
+    FROM and TO are values of `store` in catmem.yaml, as in the examples above. FROM is only read; let nothing write
+    to it during the copy. A copy that was stopped goes on: an equal entity in TO stays. If TO has one with another
+    history, nothing is copied.
 
     Exit status 1 if rows of a database were left out, which are then named: rows of no profile, or no entries.
     """

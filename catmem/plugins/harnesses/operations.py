@@ -70,9 +70,9 @@ def hook(
 ) -> Outcome:
     """Answer a hook with a profile's prompt: a harness calls this when a session or a subagent starts.
 
-    The event is JSON on standard input. Whatever is wrong, the exit status is 0 and nothing is printed, with the reason
-    on standard error: a start never breaks. It chooses what an agent is given. It keeps nothing secret from an agent
-    that can read files.
+    The event is JSON on standard input. A start never breaks: if something is wrong, nothing is printed, the reason
+    is on standard error, and the exit status is 0. A hook chooses what an agent starts with. It keeps nothing secret
+    from an agent that can read files.
     """
     if config is None:
         wanted = Asked(profile, by_agent, form, limit, call.named_root)
@@ -126,8 +126,8 @@ def sync(
 ) -> Outcome:
     """Write what profiles see into files that other harnesses read, as `sync` of catmem.yaml declares.
 
-    In a file that others write too it is a block between two markers; nothing else in the file changes. What an agent
-    changed in the block comes back as a proposal. It chooses what an agent starts with. It keeps nothing secret from an
+    In a file that others write too, it writes a block between two markers, and nothing else. What an agent changes in
+    the block comes back as a proposal. A sync chooses what an agent starts with. It keeps nothing secret from an
     agent that can read files.
 
     Exit status 1: a file has no room, or with --check is out of date; 3: a block was changed or taken out.

@@ -90,9 +90,9 @@ def install(
 ) -> Outcome:
     """Put the memory provider and its settings into homes of Hermes Agent.
 
-    What would change is shown first, config.yaml as a diff. The root is what --root says, else the folder of Hermes
-    Agent's homes if it has a catmem.yaml, else the one that this folder lies in. A second run changes nothing, and
-    uninstall undoes it. If 'hermes' on the PATH names a Python that cannot import catmem, nothing is changed.
+    It first shows what would change, config.yaml as a diff. The root is that of --root, else the folder of Hermes
+    Agent's homes if it has a catmem.yaml, else the root that this folder lies in. A second run changes nothing, and
+    uninstall undoes it. If 'hermes' on the PATH runs in a Python that cannot import catmem, nothing is changed.
     """
     chosen = _chosen(call, home, profile, everybody=everybody)
     refuse_no_catmem()
@@ -175,9 +175,8 @@ def sync(
 ) -> Outcome:
     """Write slices of SOURCE's memory into the USER.md and MEMORY.md of profiles of Hermes Agent.
 
-    It is a seed (catmem seed) into files that Hermes Agent edits too: under its locks, within its limits, in the shared
-    layout. What Hermes Agent wrote there since stays, and is in the history from then on. Nothing else of Hermes Agent
-    changes, and it needs no provider.
+    It is a seed ('catmem seed') into files that Hermes Agent edits too: under its locks, within its limits, in the
+    shared layout. What Hermes Agent wrote there since stays, and the history has it. It needs no provider.
     """
     settling = settlements(resolve)
     if everybody == bool(names) or (source is None and not everybody):

@@ -84,10 +84,10 @@ def import_(
 ) -> Outcome:
     """Bring the memory of another program, at PATH, into the files of a profile.
 
-    PATH is the file or folder in which that program keeps its memory. It is read and never changed. What is there
-    already is not added again, so the same import twice changes nothing. What has no place here is listed.
+    PATH is the file or folder in which that program keeps its memory. It is read and never changed. An entry that is
+    there already is not added again. What has no place here is listed.
 
-    With --snapshot there is no other PATH, and -p and -t choose some of its entities. An edited snapshot is refused.
+    --snapshot takes the place of PATH, and -p and -t choose some of its entities. An edited snapshot is refused.
     'catmem restore' undoes the revision of an entity.
     """
     named = _categories(categories)

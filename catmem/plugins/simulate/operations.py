@@ -62,9 +62,9 @@ def simulate(
 ) -> Outcome:
     """Let agents read, think and write facts into memory files that they share, at once, and count what is lost.
 
-    The same plan is raced twice: without guards, where an agent writes its copy of the file back whole, and with them.
-    All happens in a root, and a database, that are made for it and removed: a SQLite database must not exist, and a
-    PostgreSQL database must hold no entities. Exit status 1 if the guards let anything be lost, else 0.
+    The same plan is raced twice: without guards, where an agent writes back its copy of the whole file, and with
+    them. The root of the race is new, and removed afterwards. A SQLite database must not exist, and a PostgreSQL
+    database must hold no entities. Exit status 1 if anything was lost with guards, else 0.
     """
     from catmem.plugins.simulate.simulation import Trial, race
     from catmem.workspace.stores import shown_store

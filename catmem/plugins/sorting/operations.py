@@ -71,13 +71,13 @@ def sort(
 ) -> Outcome:
     """Sort the entries without a category into sections, in one revision a file.
 
-    Each entry has a best guess, by the words of the categories and of the entries that they have; ? marks one that is
-    not sure. Secrets, duplicates, hostile text and entries of several facts are marked. On a terminal your editor opens
-    with the list. Elsewhere it is printed: keep it, edit it, and give it back with --read. Without -p and -t both files
-    of the orchestrator come, one after the other; a printed list is of the first that needs it.
+    Each entry has a best guess, by the words of the categories and of their entries; ? marks one that is not sure.
+    Secrets, duplicates, hostile text and entries of several facts are marked. At a terminal your editor opens with the
+    list. Elsewhere it is printed: edit it, and give it back with --read. Without -p and -t both files of the
+    orchestrator come, one after the other; a printed list is of the first that needs it.
 
-    No word of an entry changes. New categories are declared in catmem.yaml. catmem restore takes it all back; of a
-    file that is no profile's a copy is kept beside it. To a model goes no entry with a secret or hostile text.
+    No word of an entry changes. New categories are declared in catmem.yaml. 'catmem restore' takes a sort back; beside
+    a file of no profile a copy is kept. A model gets no entry with a secret or hostile text.
     """
     call.refuse_beside("to_read", "given", "yes", "unsure", why="the list says what to do.")
     if file is not None and (profile is not None or target is not None):
@@ -208,9 +208,8 @@ def tidy(
 ) -> Outcome:
     """List what memory says twice, and what you should look at together. No file is changed.
 
-    The first list has entries of the same words. The second one has entries of one profile that share rare words, and
-    perhaps differ in a number, a time or a date: the most alike first, at most one pair for five entries. With -p only
-    the files of this profile count.
+    The first list has entries with the same words. The second has entries of one profile that share rare words, and may
+    differ in a number, a time or a date: the most alike first, at most one pair for five entries.
     """
     from catmem.plugins.sorting.tidying import list_tidy, propose_tidy
 

@@ -1,9 +1,11 @@
 """Operations on entries: add, replace, remove, move, verify."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any, Unpack
 
+from catmem.errors import CatmemError, NoMatchError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, WriteOptions
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
@@ -32,8 +34,23 @@ def write(
         call.values["expected"] = how["expected"]
         target = _found(call, operations, target, how["expected"])
         how |= {"session": session, "proposes": session.proposes}
-    written = write_operations(call.root, profile, operations, target=target, **how)
+    try:
+        written = write_operations(call.root, profile, operations, target=target, **how)
+    except NoMatchError:
+        if call.actor is None:
+            _tell_of_slips(call, profile, operations)
+        raise
     return Outcome(written, {**jsonable(written), "dry_run": how.get("dry_run") or False} if session is None else None)
+
+
+def _tell_of_slips(call: Call, profile: str, operations: Sequence[Operation]) -> None:
+    """Say which category was meant, if the slip is in its name."""
+    from catmem.workspace.profile_memory import read_memory
+
+    with suppress(CatmemError):  # a file that was not asked for: this is a hint beside the error
+        memory = read_memory(call.root, profile)
+        for said in memory.meant(each.category for each in operations if each.category is not None):
+            call.tell(said)
 
 
 def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:

@@ -230,8 +230,13 @@ def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
         for name, data in files.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            with path.open("xb") as stream:
-                stream.write(data)
+            stream = path.open("xb")
+            try:
+                with stream:
+                    stream.write(data)
+            except BaseException:  # half a file would be in the way when it is run again
+                path.unlink()
+                raise
         _append(root / ".gitignore", to_ignore)
 
 

@@ -19,7 +19,7 @@ from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
 from catmem.config.profile import Profile, limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
-from catmem.names import UNCATEGORIZED, slugify
+from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import stale_after_days
 from catmem.text import unify_newlines
 from catmem.threats import RULES, SECRETS
@@ -240,14 +240,6 @@ def category_hint(
     """A hint for a category that is not declared: the nearest name, or the categories themselves if they are few."""
     near = nearest(name, filter(may, taxonomy.declared()))
     return f"Did you mean {near!r}?" if near else suggestion(name, filter(may, taxonomy.categories), what)
-
-
-def undeclared(category: str, taxonomy: Taxonomy) -> str | None:
-    """What to tell a person who names a category that a closed taxonomy does not declare; ``None`` if it does."""
-    slug = slugify(category)
-    if not taxonomy.closed or taxonomy.named(slug):
-        return None
-    return f"The category {shown(category)} is not declared in catmem.yaml. {category_hint(slug, taxonomy)}"
 
 
 def body_of(content: str) -> str:

@@ -55,7 +55,8 @@ def _init(done: Init, call: Call) -> None:
         lines += [f"set {printable(line)}\n" for line in git.config]
     lines += [f"{line}\n" for line in on_uncategorized("orchestrator", done.uncategorized)]
     lines += ["\n", *_table(made.categories)] if made.categories else []
-    emit("".join(lines) if lines else "nothing to do\n")
+    there = f": {', '.join(made.kept)} {plural(len(made.kept), 'is', 'are')} there already" if made.kept else ""
+    emit("".join(lines) if lines else f"nothing to do{there}\n")
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
     if done.next:
         place = [] if where == "." or done.over else [f"cd {shlex.quote(where)}"]

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import resource
 import shlex
 import shutil
 import subprocess
+import sys
 import sysconfig
 from functools import partial
 
@@ -40,6 +42,22 @@ def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, m
     assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")] == [
         "catmem.yaml", "USER.md", "orchestrator.yaml", ".gitignore",
     ]  # fmt: skip
+
+
+def test_a_disk_that_is_full_leaves_no_half_of_a_profile(tmp_path):
+    run(tmp_path, "--profile", "coder")
+    limited = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (60, 60))
+    done = subprocess.run(
+        [sys.executable, "-m", "catmem", "init", str(tmp_path), "--profile", "legal"],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, "cannot be written" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / "profiles" / "legal.yaml").exists()
+    assert "profiles/legal.yaml" in run(tmp_path, "--profile", "legal").stdout
 
 
 def test_a_home_that_the_shell_left_as_a_sign_is_the_home(tmp_path, monkeypatch):
@@ -121,7 +139,9 @@ def test_shipped_profiles_by_name(tmp_path):
 )
 def test_every_root_of_shipped_profiles_works(tmp_path, names):
     run(tmp_path, *[word for name in names for word in ("--profile", name)])
-    assert run(tmp_path, *[word for name in names for word in ("--profile", name)]).stdout == "nothing to do\n"
+    again = run(tmp_path, *[word for name in names for word in ("--profile", name)])
+    assert again.stdout.startswith("nothing to do: profiles/")
+    assert f"profiles/{names[0]}.yaml" in again.stdout
     put(tmp_path / "homes" / "orchestrator" / "USER.md", "# About\n\n## Communication Style\nShort.\n")
     found = {path.stem for path in (tmp_path / "profiles").iterdir()}
     assert found == {"orchestrator", *names} | ({"specialist"} if names != ["orchestrator"] else set())
@@ -200,7 +220,9 @@ def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind
     assert (seed, prompt) == ("  catmem seed --all", "  catmem prompt coder")
     assert fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # change what each may see"
     root = tmp_path / "new"
-    assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout == "nothing to do\n"
+    assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout.startswith(
+        "nothing to do: "
+    )
     monkeypatch.chdir(root)
     own = root / "profiles" / "tax-advisor.yaml"
     assert command("prompt", "tax-advisor", "--from", "orchestrator").stdout == ""
@@ -230,7 +252,7 @@ def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypat
     monkeypatch.chdir(flat)
     run("--start", ".")
     assert (flat / "homes" / "orchestrator" / "USER.md").read_text() == FLAT["USER.md"]
-    assert run().stdout == "nothing to do\n"  # a root now, whose files were taken
+    assert run().stdout.startswith("nothing to do: catmem.yaml, ")  # a root now, whose files were taken
 
 
 def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):

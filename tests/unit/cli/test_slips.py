@@ -23,10 +23,12 @@ def place(tmp_path):
         ("search", "-p", "neo", "-c", "finanse", "card"),
         ("prompt", "neo", "-c", "finanse"),
         ("prompt", "neo", "-c", "finanse", "-c", "finance"),
+        ("replace", "-p", "neo", "-c", "finanse", "Pays", "Pays in cash."),
+        ("remove", "-p", "neo", "-t", "user", "-c", "finanse", "Pays"),
     ],
 )
 def test_a_category_without_an_entry_is_told_with_the_near_one(place, words):
-    said = run(*words, "--root", place).stderr
+    said = run(*words, "--root", place, status=2 if words[0] in {"replace", "remove"} else 0).stderr
     assert "no entry in sight is in the category 'finanse'; did you mean 'finance'?" in said
 
 

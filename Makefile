@@ -105,12 +105,7 @@ lint: $(VENV)/.dev
 	@$(BIN)/mypy
 
 docs: $(VENV)/.dev
-	@$(BIN)/python -m tests.docs.cli_reference
-	@$(BIN)/python -m tests.docs.errors_page
-	@$(BIN)/python -m tests.docs.rules_page
-	@$(BIN)/python -m tests.docs.module_table
-	@$(BIN)/python -m tests.docs.api_page
-	@$(BIN)/python -m tests.docs.library_stub
+	@$(BIN)/python -m tests.docs.generated
 	@$(BIN)/python -m packages.make
 
 site: $(VENV)/.site

@@ -1,6 +1,6 @@
 """The reference in docs/api.md, made from the docstrings of what `catmem.__all__` offers and of what these return.
 
-`make docs` writes the page anew (its text before the reference stays), and test_api_page.py compares it.
+The text of the page before the reference stays.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from catmem.search.search import Narrowing, SearchHit
 from catmem.seeding.plan import SeedPlan
 from catmem.workspace.profile_memory import Reading, Session
 from catmem.writing.request import How
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, made_anew
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,12 +30,8 @@ KEYWORDS: tuple[Any, ...] = (How, Narrowing, Sending)
 
 
 def page() -> str:
-    """The whole page, with the reference made anew. ValueError if the page has lost its mark."""
-    before, begin, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    if not begin:
-        message = f"{PAGE.name} needs this line, behind which the reference goes:\n{BEGIN}"
-        raise ValueError(message)
-    return f"{before}{BEGIN}\n{reference()}"
+    """The whole page, with the reference made anew."""
+    return made_anew(PAGE, BEGIN, reference())
 
 
 def reference() -> str:
@@ -113,12 +109,3 @@ def _raised(value: Any) -> str:
     text = " ".join((inspect.getdoc(value) or "").split())
     found = re.search(r"Raises .*?\.(?=\s|$)", text)
     return f" {found[0]}".replace("``", "`") if found else ""
-
-
-def main() -> None:
-    """Write the page anew."""
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,6 +1,6 @@
 """The commands' part of docs/cli.md, made from the commands themselves.
 
-`make docs` writes the page anew (its text before and after that part stays), and test_reference.py compares it.
+The text of the page before and after that part stays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import click
 
 from catmem.cli.interface import Command
 from catmem.commands import GROUPS
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, made_anew
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,13 +38,9 @@ def command_line() -> click.Group:
     return group
 
 
-def page(group: click.Group) -> str:
-    """The whole page, with the commands' part made anew. ValueError if the page has lost its marks."""
-    before, begin, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not (begin and end):
-        raise ValueError(f"{PAGE.name} needs these two lines, between which the commands go:\n{BEGIN}{END}")
-    return f"{before}{BEGIN}\n{render(group)}\n{END}{after}"
+def page() -> str:
+    """The whole page, with the commands' part made anew."""
+    return made_anew(PAGE, BEGIN, render(command_line()), END)
 
 
 def render(group: click.Group) -> str:
@@ -140,7 +136,3 @@ def line(option: click.Option) -> str:
 def first_sentence(text: str) -> str:
     """What a line says first."""
     return re.split(r"(?<=\w[.])\s(?=[A-Z])", text, maxsplit=1)[0]
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(command_line()), encoding="utf-8")

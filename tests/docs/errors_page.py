@@ -1,6 +1,6 @@
 """The lists of docs/errors.md, made from the catalogue of errors (``catmem/errors.json``).
 
-`make docs` writes the page anew (its text before them stays), and test_errors_page.py compares it.
+The text of the page before them stays.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import textwrap
 from typing import Any
 
 from catmem import errors
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, made_anew
 
 PAGE = ROOT / "docs" / "errors.md"
 BEGIN = "<!-- From here on made from catmem/errors.json by `make docs`. -->\n"
@@ -17,11 +17,8 @@ _STATUSES = {"http": "HTTP", "exit": "status"}
 
 
 def page() -> str:
-    """The whole page, with the lists made anew. ValueError if the page has lost its mark."""
-    before, begin, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    if not begin:
-        raise ValueError(f"{PAGE.name} needs this line, behind which the lists go:\n{BEGIN}")
-    return f"{before}{BEGIN}\n{tables()}"
+    """The whole page, with the lists made anew."""
+    return made_anew(PAGE, BEGIN, tables())
 
 
 def tables() -> str:
@@ -61,12 +58,3 @@ def rows(listed: dict[str, Any]) -> str:
             remedy = row["remedy"] if row["remedy"].endswith((".", ")")) else f"{row['remedy']}."
             found += f"- `{code}`: {''.join(own)}{row['when']}. {remedy}\n"
     return found
-
-
-def main() -> None:
-    """Write the page anew."""
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

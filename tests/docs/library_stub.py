@@ -1,7 +1,4 @@
-"""The types of `catmem.ops.library.ask`, made from the table: an overload for each operation that has a path or a tool.
-
-`make docs` writes the stub anew, and test_library_stub.py compares it.
-"""
+"""The types of `catmem.ops.library.ask`, made from the table: an overload for each operation that has a path or a tool."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from catmem.ops.table import OPERATIONS, load_all
 if TYPE_CHECKING:
     from catmem.ops.table import OperationRow, Parameter
 
-STUB = Path(catmem.__file__).parent / "ops" / "library.pyi"
+PAGE = Path(catmem.__file__).parent / "ops" / "library.pyi"
 HEAD = """\
 # Made from the table of operations by `make docs`; what to change is a row.
 from datetime import date
@@ -45,7 +42,7 @@ def _overload(row: OperationRow) -> str:
     return "\n".join(["@overload", "def ask(", *start, *(["    *,", *said] if said else []), ") -> Any: ..."]) + "\n"
 
 
-def text() -> str:
+def page() -> str:
     """The stub."""
     load_all()
     rows = [row for row in OPERATIONS.values() if (row.http or row.tool) and not (row.http and row.http.conditional)]
@@ -54,7 +51,3 @@ def text() -> str:
         "@overload\ndef ask(root: Workspace, operation: str, actor: str | None = ..., /, **values: Any) -> Any: ...\n"
     )
     return HEAD + "".join(map(_overload, sorted(own, key=lambda row: row.name))) + last
-
-
-if __name__ == "__main__":
-    STUB.write_text(text(), encoding="utf-8")

@@ -1,6 +1,6 @@
 """The table of packages in docs/architecture.md, made from their docstrings.
 
-`python -m tests.docs.module_table` (`make docs`) writes it anew, and test_module_table.py compares it.
+The text of the page before it stays.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import catmem
-from tests.docs.pages import ROOT
+from tests.docs.pages import ROOT, made_anew
 
 PAGE = ROOT / "docs" / "architecture.md"
 PACKAGE = Path(catmem.__file__).parent  # perhaps that of an installed wheel
@@ -18,12 +18,8 @@ BEGIN = "<!-- From here on made from the docstrings of the packages by `make doc
 
 
 def page() -> str:
-    """The whole page, with the table made anew. ValueError if the page has lost its mark."""
-    before, begin, _ = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    if not begin:
-        message = f"{PAGE.name} needs this line, behind which the table goes:\n{BEGIN}"
-        raise ValueError(message)
-    return f"{before}{BEGIN}\n{table()}"
+    """The whole page, with the table made anew."""
+    return made_anew(PAGE, BEGIN, table())
 
 
 def table() -> str:
@@ -44,12 +40,3 @@ def first_sentence(path: Path) -> str:
     first = " ".join(said.split("\n\n", 1)[0].split())
     sentence = re.split(r"(?<=[.;])\s(?=[A-Z])", first, maxsplit=1)[0]
     return sentence.replace("``", "`").replace("|", "\\|").rstrip(".:")
-
-
-def main() -> None:
-    """Write the page anew."""
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

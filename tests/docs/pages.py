@@ -104,6 +104,15 @@ def read(name: str, text: str) -> Page:
     return Page(name, text, tuple(examples), tuple(directions), tuple(prose))
 
 
+def made_anew(path: Path, begin: str, made: str, end: str = "") -> str:
+    """The text of a page, with `made` behind the line `begin`, up to the line `end`. ValueError if one is lost."""
+    before, found, rest = path.read_text(encoding="utf-8").partition(begin)
+    _, ends, after = rest.partition(end) if end else (rest, "end", "")
+    if not (found and ends):
+        raise ValueError(f"{path.name} needs these lines, behind which the generated part goes:\n{begin}{end}")
+    return f"{before}{begin}\n{made}" + (f"\n{end}{after}" if end else "")
+
+
 def _anchor(heading: str) -> str:
     linked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
     return re.sub(r"[^\w\- ]", "", linked.lower()).replace(" ", "-")

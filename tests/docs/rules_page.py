@@ -1,6 +1,6 @@
 """The head of docs/rules.md, made from the rules themselves: lists of all; and what they find in real files.
 
-`python -m tests.docs.rules_page` writes it anew, and test_rules_page.py compares it. The rules' pages below it stay.
+The rules' pages below it stay.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PAGES_START = "## CM1xx "
 _INTRO = """\
 # Rules of lint
 
-<!-- These lists are made by `python -m tests.docs.rules_page`. The pages of the rules, below it, are written by hand. -->
+<!-- `make docs` makes these lists. The pages of the rules, below it, are written by hand. -->
 
 Every rule has a code that is never used for another one, a name, and a severity that
 `lint.severity` of `catmem.yaml` may change. `catmem rule CM203` prints a rule's page. Errors and warnings make
@@ -88,7 +88,3 @@ def _lists() -> list[str]:
 
 def _anchor(rule: Rule) -> str:
     return f"{rule.code.lower()}-{rule.name}"
-
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")

@@ -15,7 +15,6 @@ from pathlib import Path
 import catmem
 from catmem.errors import CatmemError, ConfigError, RequestError, UnreadableError, catalogue
 from catmem.files import os_errors
-from tests.docs import errors_page
 from tests.together import together
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
@@ -64,10 +63,6 @@ def constants(*values: ast.expr) -> set[str]:
 
 CLASSES = error_classes()
 ROWS = [(name, code, row) for name, listed in catalogue().items() for code, row in listed["codes"].items()]
-
-
-def test_the_page_is_made_from_the_catalogue():
-    assert errors_page.PAGE.read_text(encoding="utf-8") == errors_page.page(), "run `make docs`"
 
 
 def test_every_class_is_listed():

@@ -1,0 +1,14 @@
+"""What is made from the package itself: parts of pages, and the stub of types.
+
+`make docs` writes all of it anew, and test_generated.py compares it.
+"""
+
+from __future__ import annotations
+
+from tests.docs import api_page, cli_reference, errors_page, library_stub, module_table, rules_page
+
+GENERATED = (api_page, cli_reference, errors_page, library_stub, module_table, rules_page)
+
+if __name__ == "__main__":
+    for each in GENERATED:
+        each.PAGE.write_text(each.page(), encoding="utf-8")

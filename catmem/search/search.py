@@ -66,10 +66,10 @@ class Searched(NamedTuple):
 class Narrowing(TypedDict, total=False):
     """What narrows a search; each may be left out.
 
-    ``target`` is one of the two files, ``category`` a slug or an alias, ``tags`` what an entry must be tagged with
-    (``None``: not at all with that one), ``state`` some states of facts on the day ``as_of``, today by default.
-    ``source`` is the profile whose files are searched. ``limit`` is how many are shown, after the ranking. ``whole``
-    searches all that stands in the files, for a person: what the profile does not see, too.
+    ``target`` is one of the two files, ``category`` a slug or an alias. ``tags`` are those that an entry must have
+    (with ``None``: must not have), ``state`` some states of facts on the day ``as_of``, today by default. ``source`` is
+    the profile whose files are searched. ``limit`` is how many are shown, after the ranking. ``whole`` searches, for a
+    person, also what the profile does not see.
     """
 
     target: str | None

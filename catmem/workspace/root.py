@@ -134,7 +134,7 @@ class Root:
         return self.path_of(self.profile(name), target)
 
     def path_of(self, profile: Profile, target: str) -> Path:
-        """The same, for a profile that is at hand."""
+        """Where a file of a loaded ``Profile`` is, whether it exists or not."""
         return places(self.config, profile)[known_target(target)]
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -176,7 +176,7 @@ class Root:
         return all_problems(document, self.config)
 
     def warnings(self, name: str, *, source: str | None = None) -> tuple[Notice, ...]:
-        """What a person should know who builds the prompt of a profile: tags that do not count, selectors that slip.
+        """What to know before you build the prompt of a profile: tags that do not count, selectors that match nothing.
 
         Speaks of visible entries and declared categories only, each with its place.
         """

@@ -63,7 +63,7 @@ class Workspace(Root):
         return list_documents(self, profile, documents, category=category, as_of=as_of)
 
     def search(self, name: str, query: str, **narrowing: Unpack[Narrowing]) -> Sequence[SearchHit]:
-        """The entries that a profile sees in its own files, or in those of ``source``, and that ``query`` finds.
+        """The entries that ``query`` finds among those that a profile sees in its own files, or in those of ``source``.
 
         The best come first. ``query`` is words, of which any is enough, and ``"quoted phrases"``, which are required.
         ``Narrowing`` lists what may be given by keyword: ``target``, ``category``, ``tags``, ``state``, ``limit``,
@@ -144,7 +144,7 @@ class Workspace(Root):
         evidence: str | None = None,
         **how: Unpack[How],
     ) -> Written:
-        """Say that the entry that holds ``old_text`` still holds, as of a day that is not in the future.
+        """Say that a fact holds: the entry with ``old_text`` gets the day, not a future one, as its ``verified_date``.
 
         ``evidence`` is what it was checked against; the record of the revision keeps it.
         """
@@ -152,7 +152,7 @@ class Workspace(Root):
         return self.write(name, [operation], **how)
 
     def write(self, name: str, operations: Sequence[Operation], **how: Unpack[How]) -> Written:
-        """Make several operations as one revision, all or none; limits are looked at in the end.
+        """Make several operations as one revision, all or none; limits count at its end.
 
         Each works on what the one before it made. Errors of one say by their ``key`` which it was. ``How`` tells what
         may be given by keyword.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 from pathlib import Path
@@ -83,7 +84,7 @@ def test_the_file_of_each_harness_is_as_it_was(home, harness, request):
     home.sync()
     made = {name: data.decode() for name, data in home.tree().items()}
     said = "".join(f"=== {name}\n{text}" for name, text in made.items()).replace(
-        syncing.root_mark(home.workspace), "ROOT"
+        syncing.root_mark(home.root), "ROOT"
     )
     golden = Path(__file__).with_name("golden") / f"{harness}.txt"
     if os.environ.get("CATMEM_GOLDEN"):
@@ -461,6 +462,25 @@ def test_a_root_that_was_moved_knows_what_it_wrote(home, harness):
     assert home.one().error is None
     many(home, 2)
     assert home.one().state == "written"
+
+
+@pytest.mark.parametrize("harness", ["claude-agent", "copilot"])
+def test_what_another_root_wrote_is_its_own_also_with_the_same_bullets(home, harness):
+    home.declare(harness=harness)
+    path = home.one().path
+    first = path.read_bytes()
+    own = home.root
+    home.root = home.home / "copy"
+    shutil.copytree(own, home.root)
+    assert home.one().error.code == "foreign_block"
+    assert [each.error.code for each in home.remove()] == ["foreign_block"]
+    assert path.read_bytes() == first
+    assert home.one(again=True).state == "written"
+    copied = path.read_bytes()
+    home.root = own
+    assert home.one().error.code == "foreign_block"
+    assert [each.error.code for each in home.remove()] == ["foreign_block"]
+    assert path.read_bytes() == copied
 
 
 @pytest.mark.parametrize("link", ["circle", "nowhere"])

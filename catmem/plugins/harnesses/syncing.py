@@ -21,6 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+from catmem.config.config import CONFIG_NAME
 from catmem.errors import (
     BusyError,
     CatmemError,
@@ -84,9 +85,13 @@ EditKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SyncRecord:
-    """What is known of one file: ``made`` are the folders that were made for it, ``created`` the file itself."""
+    """What is known of one file: ``made`` are the folders that were made for it, ``created`` the file itself.
+
+    ``root`` is where the root was then.
+    """
 
     path: str
+    root: str
     created: bool = False
     made: tuple[str, ...] = ()
     sha: str = ""
@@ -181,9 +186,18 @@ def _carried_out(
     return done
 
 
-def root_mark(workspace: Workspace) -> str:
+def root_mark(root: Path | str) -> str:
     """The word by which a marker names the root that it is of."""
-    return digest(str(workspace.root.resolve()))[:_ROOT_DIGITS]
+    return digest(os.path.realpath(root))[:_ROOT_DIGITS]
+
+
+def _is_of_root(said: Mapping[str, str], root: Path, record: SyncRecord | None) -> bool:
+    """Whether a mark is of this root, also from before the root was moved; one that is still there owns its own."""
+    if said.get("root") == root_mark(root):
+        return True
+    if record is None or not record.sha or (record.sha, root_mark(record.root)) != (said.get("sha"), said.get("root")):
+        return False
+    return not os.path.lexists(Path(record.root) / CONFIG_NAME)
 
 
 def _text_at(path: Path) -> str | None:
@@ -202,7 +216,7 @@ class _SyncWork:
     def __init__(self, workspace: Workspace, target: SyncTarget, records: SyncRecords, asked: SyncAsked) -> None:
         """Nothing is read yet."""
         self.workspace, self.target, self.records, self.asked = workspace, target, records, asked
-        self.sync, self.row, self.root = target.sync, target.sync.row, root_mark(workspace)
+        self.sync, self.row, self.root = target.sync, target.sync.row, root_mark(workspace.root)
         self.dropped: set[EditKey] = set()
 
     def run(self) -> SyncedFile:
@@ -314,8 +328,8 @@ class _SyncWork:
         self.put_on_record(made, (), now.said["sha"] if now else "")
 
     def refuse_foreign(self, said: Mapping[str, str], record: SyncRecord | None) -> None:
-        """Refuse what another root wrote; this one may have been moved, and then its lock knows what stands there."""
-        if said.get("root") != self.root and not (record and record.sha and record.sha == said.get("sha")):
+        """Refuse what another root wrote."""
+        if not _is_of_root(said, self.workspace.root, record):
             hint = "Give one of the two another name; --again writes over it, if that root is no more."
             raise _foreign(self.target.path, f"another root wrote what is marked {self.sync.name}", hint)
 
@@ -365,8 +379,9 @@ class _SyncWork:
 
     def put_on_record(self, made: SyncedFile, bullets: Sequence[Bullet], sha: str = "") -> None:
         """Note for the lock what the file is to hold."""
-        before = made.record or SyncRecord(str(made.path), created=made.before is None)
-        made.record = replace(before, sha=sha, bullets=tuple(each.written for each in bullets))
+        root = os.path.realpath(self.workspace.root)
+        before = made.record or SyncRecord(str(made.path), root, created=made.before is None)
+        made.record = replace(before, root=root, sha=sha, bullets=tuple(each.written for each in bullets))
 
     def settle(self, made: SyncedFile) -> None:
         """Propose, or write as the profile, what an agent changed. What was rejected before memory takes back."""
@@ -426,7 +441,7 @@ def _removed(
         block = None if text is None or file is not None else find(text, key[0])
         said = block.said if block else file.said if file else None
         if said is not None and text is not None:
-            is_ours = said.get("root") == root_mark(workspace) or (made.record and made.record.sha == said.get("sha"))
+            is_ours = _is_of_root(said, workspace.root, made.record)
             is_whole = block.is_as_written(text) if block else bool(file and file.is_as_written)
             if not (asked.again or (is_ours and is_whole)):
                 hint = "Run catmem sync first, which brings changes into memory; or --again drops what stands there."
@@ -529,7 +544,7 @@ def read_records(root: Path) -> tuple[SyncRecords, str | None]:
 def _record(said: dict[str, Any]) -> SyncRecord:
     bullets = tuple(LastBullet(str(t), str(c), str(i), str(d), int(n)) for t, c, i, d, n in said["bullets"])
     made = tuple(str(each) for each in said["made"])
-    return SyncRecord(str(said["path"]), bool(said["created"]), made, str(said["sha"]), bullets)
+    return SyncRecord(str(said["path"]), str(said["root"]), bool(said["created"]), made, str(said["sha"]), bullets)
 
 
 def write_records(root: Path, records: SyncRecords) -> None:
@@ -538,6 +553,7 @@ def write_records(root: Path, records: SyncRecords) -> None:
     for (name, part), each in sorted(records.items()):
         files.setdefault(name, {})[part] = {
             "path": each.path,
+            "root": each.root,
             "created": each.created,
             "made": list(each.made),
             "sha": each.sha,

@@ -159,7 +159,7 @@ _read_now: ContextVar[_OneReading | None] = ContextVar("profiles of this operati
 @contextmanager
 def one_reading() -> Iterator[None]:
     """Within it each profile and each parent is read once, so that an operation works on one state of the profiles."""
-    # An operation inside another one is part of it. Threads that are begun inside have their own reading.
+    # An operation inside another one is part of it. Threads that run in its context share its reading.
     if _read_now.get() is not None:
         yield
         return

@@ -14,6 +14,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -103,7 +104,9 @@ def apply(plan: P, write: Callable[[C], C], *, at_once: int = 1) -> P:
     # Most of a write is waiting for the disk, which confirms several at once as fast as one.
     with ThreadPoolExecutor(at_once) as pool:
         try:
-            made = list(map(tried, plan.files) if at_once == 1 else pool.map(tried, plan.files))
+            # Each thread acts for the same person, and on the same reading of the profiles.
+            contexts = [copy_context() for _ in plan.files]
+            made = list(pool.map(lambda context, change: context.run(tried, change), contexts, plan.files))
         finally:
             pool.shutdown(cancel_futures=True)
     refused = [each for each in made if isinstance(each, RefusedChange)]

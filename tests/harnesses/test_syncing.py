@@ -83,9 +83,7 @@ def test_the_file_of_each_harness_is_as_it_was(home, harness, request):
     (home.project / ".clinerules").mkdir()
     home.sync()
     made = {name: data.decode() for name, data in home.tree().items()}
-    said = "".join(f"=== {name}\n{text}" for name, text in made.items()).replace(
-        syncing.root_mark(home.root), "ROOT"
-    )
+    said = "".join(f"=== {name}\n{text}" for name, text in made.items()).replace(syncing.root_mark(home.root), "ROOT")
     golden = Path(__file__).with_name("golden") / f"{harness}.txt"
     if os.environ.get("CATMEM_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)

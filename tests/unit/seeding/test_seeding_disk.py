@@ -19,6 +19,7 @@ from catmem.errors import BusyError
 from catmem.seeding import lockfile as seedfile
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.workspace.purging import purge
+from catmem.workspace.root import caller_name
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.lengths import at_length
@@ -400,3 +401,13 @@ def test_two_hundred_targets_with_256_descriptors(tmp_path):
     )
     assert (said.stdout, said.stderr) == ("202 0 []\n", "")
     assert len(set(texts(place).values())) == 3  # the boss's, neo's, and one for all others
+
+
+def test_whoever_asks_for_a_seed_is_who_made_its_revisions(place, opened):
+    workspace = opened(place)
+    token = caller_name.set("Maria")
+    try:
+        seed(workspace, "neo", "ann")
+    finally:
+        caller_name.reset(token)
+    assert [each.person for name in ("neo", "ann") for each in workspace.store.log(f"{name}/user")] == ["Maria"] * 2

@@ -25,7 +25,12 @@ END = "<!-- Made until here. -->\n"
 GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
 SHORT = {"Look after the store", "Many writers and control"}
 """The groups of commands that few people need: of each option the first sentence."""
-SHARED_BY = 3
+SHARED_BY = 4
+FAMILIES = {
+    "Options of a write": ("add", "replace", "remove", "move", "verify"),
+    "Options for homes of Hermes Agent": ("hermes install", "hermes status", "hermes uninstall"),
+}
+"""Commands that have most of their options in common, by the heading under which these stand."""
 
 
 def command_line() -> click.Group:
@@ -45,32 +50,49 @@ def page() -> str:
 
 def render(group: click.Group) -> str:
     """The commands' part of the page, as Markdown."""
-    commands = [("catmem", group), *subcommands(group, "catmem")]
-    shared = shared_options([command for _, command in commands])
-    parts = ["## Options that many commands have\n", shared_list(commands, shared)]
-    for path, command in commands[1:]:
-        parts += section(command, path, shared)
+    commands = dict(subcommands(group, "catmem"))
+    lines = {path: [line(option) for option in options(command)] for path, command in commands.items()}
+    nearly_all = [each for each, count in counted(lines).items() if count >= len(lines) / 2]
+    parts = ["## Options that many commands have\n"]
+    rows = ["- `--help`: Show the help. All commands have it."]
+    rows += [f"{each} Nearly all commands have it." for each in nearly_all]
+    also: dict[str, list[str]] = {path: [] for path in lines}
+    left = {path: [each for each in said if each not in nearly_all] for path, said in lines.items()}
+    families = []
+    for heading, names in FAMILIES.items():
+        members = [f"catmem {name}" for name in names]
+        common = [each for each in left[members[0]] if all(each in left[path] for path in members)]
+        families += [f"### {heading}\n", "\n".join(common) + "\n"]
+        for path in members:
+            left[path] = [each for each in left[path] if each not in common]
+            also[path].append(f"[{heading.lower().replace('hermes agent', 'Hermes Agent')}](#{slug(heading)})")
+    shared = shared_options(left)
+    rows += [*shared, *(f"{own} `catmem` alone has it." for own in map(line, options(group)))]
+    parts += ["\n".join(rows) + "\n", *families]
+    for path, command in commands.items():
+        also[path] += [each.split()[1].strip(",:") for each in left[path] if each in shared]
+        own = [each for each in left[path] if each not in shared]
+        parts += section(command, path, own, also[path])
     return "\n".join(parts)
 
 
-def shared_options(commands: list[click.Command]) -> Counter[str]:
-    """The lines of the options that several commands have word for word, each with how many do."""
-    lines = Counter(line(option) for command in commands for option in options(command))
-    return Counter({each: count for each, count in lines.items() if count >= SHARED_BY})
+def counted(lines: dict[str, list[str]]) -> Counter[str]:
+    """The lines of options, each with how many commands have it word for word."""
+    return Counter(each for said in lines.values() for each in said)
 
 
-def shared_list(commands: list[tuple[str, click.Command]], shared: Counter[str]) -> str:
-    """The shared options; of one that nearly all commands have, the commands without it."""
-    rows = ["- `--help`: Show the help. All commands have it."]
-    for each, count in shared.most_common():
-        if count < len(commands) / 2:
-            rows.append(each)
-            continue
-        holders = [path for path, command in commands if each in map(line, options(command))]
-        without = ", ".join(f"`{path.removeprefix('catmem ')}`" for path, _ in commands[1:] if path not in holders)
-        rows.append(f"{each} All commands have it{f' but {without}' if without else ''}.")
-    rows += [f"{own} `catmem` alone has it." for own in map(line, options(commands[0][1])) if own not in shared]
-    return "\n".join(rows) + "\n"
+def shared_options(lines: dict[str, list[str]]) -> list[str]:
+    """The lines that several commands have, most of all first, and one line a name."""
+    by_name: dict[str, str] = {}
+    for each, count in counted(lines).most_common():
+        if count >= SHARED_BY:
+            by_name.setdefault(each.split(":")[0], each)
+    return list(by_name.values())
+
+
+def slug(heading: str) -> str:
+    """What a link to a heading names."""
+    return heading.lower().replace(" ", "-")
 
 
 def subcommands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:
@@ -85,8 +107,8 @@ def subcommands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comm
             yield from subcommands(command, f"{path} {name}")
 
 
-def section(command: click.Command, path: str, shared: Counter[str]) -> list[str]:
-    """What the page says of one command: its first paragraph, usage and examples, and the options that are its own."""
+def section(command: click.Command, path: str, own: list[str], also: list[str]) -> list[str]:
+    """What the page says of one command: its first paragraph, usage, an example, its own options, and which others."""
     group = GROUP_OF.get(path.split()[1], "")
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
     examples = command.examples if isinstance(command, Command) else ()
@@ -94,12 +116,10 @@ def section(command: click.Command, path: str, shared: Counter[str]) -> list[str
     lines = [f"## `{path}`\n", f"{paragraphs[0]}\n", "```text\n" + "\n".join(fence) + "\n```\n"]
     if group == "Every day":
         lines += [f"{each}\n" for each in paragraphs[1:] if not each.startswith("\b")]
-    said = [line(option) for option in options(command)]
-    if own := [each for each in said if each not in shared]:
+    if own:
         lines.append("\n".join(first_sentence(each) if group in SHORT else each for each in own) + "\n")
-    most = max(shared.values())
-    if also := [each for each in said if shared[each] and shared[each] < most / 2]:
-        lines.append(f"Also {', '.join(each.split()[1].strip(',:') for each in also)}.\n")
+    if also:
+        lines.append(f"Also {', '.join(also)}.\n")
     return lines
 
 

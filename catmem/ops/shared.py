@@ -106,12 +106,13 @@ class WriteOptions(TypedDict, total=False):
 
 def refuse_undeclared(call: Call, category: str | None) -> None:
     """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
-    from catmem.config.json_schema import shown
     from catmem.names import slugify
-    from catmem.writing.terms import category_hint
 
     taxonomy = call.root.config.taxonomy
     if category is not None and taxonomy.closed and slugify(category) not in taxonomy.declared():
+        from catmem.config.json_schema import shown
+        from catmem.writing.terms import category_hint
+
         raise UnknownNameError(
             f"the category {shown(category)} is not declared in catmem.yaml",
             code="unknown_category",

@@ -35,10 +35,11 @@ Opens: TypeAlias = Literal["root", "read", "store", "look"]
 Schema: TypeAlias = dict[str, Any]
 _KINDS = (str, int, float, bool, date, datetime, timedelta)
 REQUIRED = object()
+_NONE: Schema = {}
+"""Shared by all rows that say nothing there."""
 
 
-@dataclass(frozen=True, slots=True)
-class P:
+class P(NamedTuple):
     """What the interfaces say of a parameter, beside its name, type and default: those stand in the signature.
 
     ``names`` are those of an option, such as ``-c --category``; without a long one the parameter's own name is it. An
@@ -66,7 +67,7 @@ class P:
     """How many words the option takes."""
     minimum: int | None = None
     maximum: int | None = None
-    form: Schema = field(default_factory=dict)
+    form: Schema = _NONE
     """What its JSON Schema says besides: a pattern, a length."""
     brief: str | None = None
     called: str | None = None
@@ -92,8 +93,7 @@ Option = partial(P, at=ONLY_COMMAND)
 """What only the command line has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     """One parameter of a row: ``kind`` is its type, and ``many`` that it is a list of them."""
 
     name: str
@@ -131,8 +131,7 @@ class Parameter:
         return form | self.said.form
 
 
-@dataclass(frozen=True, slots=True)
-class Http:
+class Http(NamedTuple):
     """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
 
     ``gives`` is a name of ``server/forms.yaml``, ``None`` for any object. ``statuses`` say which status a code of
@@ -147,15 +146,14 @@ class Http:
     gives: str | None = None
     refusals: Sequence[int] = (404,)
     """Statuses with which it may refuse, beside those that every path has, or every one that takes a body."""
-    statuses: Mapping[str, int] = field(default_factory=dict)
+    statuses: Mapping[str, int] = _NONE
     name: str | None = None
     """Its ``operationId``, where that is another than the row's name."""
     as_text: bool = False
     conditional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Tool:
+class Tool(NamedTuple):
     """The tool of an operation, for models: its name, a ``title``, what is ``said``, and fields of its answer.
 
     ``action`` is what the memory tool calls it; without one it is no action of that. ``writes``, ``repeats`` (a second
@@ -166,7 +164,7 @@ class Tool:
     name: str
     title: str
     said: str
-    gives: Mapping[str, str] = field(default_factory=dict)
+    gives: Mapping[str, str] = _NONE
     action: str | None = None
     writes: bool = False
     repeats: bool = False
@@ -175,8 +173,7 @@ class Tool:
     without: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class OperationRow:
+class OperationRow(NamedTuple):
     """A row: what a caller can do, at which interfaces. ``people`` says what a profile may not do here, and why."""
 
     name: str

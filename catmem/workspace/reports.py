@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from catmem import clock
 from catmem.config.access import Rights, visible_categories
@@ -22,19 +22,19 @@ from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace, named_entities
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
-from catmem.entities.contents import content_of
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.jsonable import jsonable
 from catmem.model.document import Document
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, slugify
-from catmem.prompt.sizes import Sizes, WholeSizes, measure, total
-from catmem.proposals.proposal import ProposalReader
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.profile_memory import missing_of, parsed_at
 from catmem.workspace.root import Root, agent_names, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.stores import places
+
+if TYPE_CHECKING:  # a list, which this module makes too, needs none of what they load
+    from catmem.prompt.sizes import Sizes, WholeSizes
 
 E = TypeVar("E", bound=SeenEntry)
 
@@ -191,6 +191,9 @@ def damages(workspace: Root) -> int:
 
 
 def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> EntityStatus:
+    from catmem.entities.contents import content_of
+    from catmem.proposals.proposal import ProposalReader
+
     # The head comes first: what is read after it may be newer, and is no drift for that.
     tips = workspace.store.branches(entity)
     now = workspace.store.read(entity)
@@ -248,6 +251,8 @@ class Stats:
     @property
     def total(self) -> Sizes:
         """All of them together."""
+        from catmem.prompt.sizes import total
+
         return total(measured.sizes for measured in self.profiles)
 
 
@@ -255,6 +260,8 @@ def read_stats(
     workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
 ) -> Stats:
     """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``."""
+    from catmem.prompt.sizes import WholeSizes, measure
+
     day = clock.day(as_of)
     every, problems = load_each(workspace)
     profiles = [workspace.profile(name) for name in dict.fromkeys(names)] if names else every

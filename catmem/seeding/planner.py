@@ -195,7 +195,7 @@ class _Planning:
         taxonomy, actor, known = self.workspace.config.taxonomy, self.asked.actor, set[str]()
         acting = None if actor is None else self.workspace.profile(actor)
         for target, offered in offers.items():
-            there = {*taxonomy.declared().values(), *(each.version.category for each in offered.entries)}
+            there = {*taxonomy.declared().values(), *offered.categories}
             for record in self.handed_on.get(f"{self.source.name}/{target}", ()):
                 there |= {each.category for each in record.entries}
             for profile in (self.source, *self.profiles.values()):
@@ -244,9 +244,9 @@ class _Planning:
         if is_new and not (parts.slice or replaces):
             return None
         data = self.workspace.bytes_of(profile, target)
-        self._refuse_unreadable(parts.target, data)
+        text = self._text_of(parts.target, data)
         self._refuse_slip(profile, parts, data)
-        kept = all(each.text.encode() in data for each in parts.base or ())
+        kept = all(each.text in text for each in parts.base or ())
         if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
             entries = self.lock.records[parts.target, parts.source].entries
             return FilePlan(parts.target, parts.source, "", "", entries, withheld=left_out(parts))
@@ -270,21 +270,23 @@ class _Planning:
             beside=tuple(each for each in entries if not self._is_asked(each)),
         )
 
-    def _refuse_unreadable(self, entity: str, data: bytes) -> None:
-        """Raise for what is no text, or holds markers of git; a file that stays is looked at no closer."""
+    def _text_of(self, entity: str, data: bytes) -> str:
+        """The text of a file. Raises for what is none, or holds markers of git."""
         try:
             text = data.decode()
         except UnicodeDecodeError:
             text = legible(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
         refuse_unmerged(self.workspace, entity, text)
+        return text
 
     def _refuse_slip(self, profile: Profile, parts: Parts, data: bytes) -> None:
         """Raise ``UnknownNameError`` where a misspelt category would take copies out of a file."""
-        taxonomy = self.workspace.config.taxonomy
+        taxonomy, there = self.workspace.config.taxonomy, parts.offered.categories
         selectors = profile.selectors(parts.target.partition("/")[2], taxonomy)
-        there = {each.version.category for each in parts.offered.entries}
-        unread = {each for each in there if not selectors.matches(each)} & {each.category for each in parts.base or ()}
-        for name in sorted(selectors.names - there - taxonomy.categories.keys()) if unread else ():
+        slips = sorted(selectors.names - there - taxonomy.categories.keys())
+        seeded = {each.category for each in parts.base or ()} if slips else set()
+        unread = {each for each in there & seeded if not selectors.matches(each)}
+        for name in slips:
             near = nearest(name, unread)
             if near is None or name in legible(self.workspace.parse, parts.target, data).by_category:
                 continue

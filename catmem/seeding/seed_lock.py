@@ -139,6 +139,8 @@ def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
 def _records(said: Any) -> Records:  # noqa: ANN401 - JSON data
     """The records of the data of a lock. Raises one of the errors of wrong data for what no seed writes."""
     texts, records = said.get("texts", {}), Records()
+    if not all(_is_text(each) and _is_text(text) and each.startswith(ID_PREFIX) for each, text in texts.items()):
+        raise ValueError("texts")
     for target, sources in said["seeds"].items():
         for source, record in sources.items():
             kept, day = record.get("kept", {}), read_date(record["date"])
@@ -147,10 +149,8 @@ def _records(said: Any) -> Records:  # noqa: ANN401 - JSON data
                 for category, ids in record["entries"].items()
                 for each in ids
             )
-            names = [target, source, *(each for entry in entries for each in entry if each is not None)]
-            names += [name for name in (record["revision"], record["digest"]) if name is not None]
+            names = [*kept.values(), *(name for name in (record["revision"], record["digest"]) if name is not None)]
             is_right = is_entity(target) and is_entity(source) and all(map(_is_category, record["entries"]))
-            is_right = is_right and all(each.id.startswith(ID_PREFIX) for each in entries)
             if day is None or not is_right or not all(map(_is_text, names)):
                 raise ValueError(target)
             records[target, source] = SeedRecord(target, source, record["revision"], record["digest"], day, entries)

@@ -58,6 +58,8 @@ class Offer(NamedTuple):
 
     document: Document
     entries: tuple[Offered, ...]
+    categories: frozenset[str]
+    """Those of the entries."""
     titles: Mapping[str, str]
     as_of: date
     places: Mapping[str, set[str]]
@@ -69,7 +71,8 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
     entries = visible(document, target, profile, taxonomy).entries
     found = scan_each([f"{entry.body}\n{entry.tags or ''}" for entry in entries])
     # The name of a category that is not declared becomes the title of a section.
-    names = sorted({entry.category for entry in entries} - taxonomy.categories.keys())
+    categories = frozenset(entry.category for entry in entries)
+    names = sorted(categories - taxonomy.categories.keys())
     bad_names = scan_each([name.replace("-", " ") for name in names])
     hostile = {name for name, bad in zip(names, bad_names, strict=True) if bad}
     offered: list[Offered] = []
@@ -85,12 +88,12 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
     places: dict[str, set[str]] = {}
     for entry in document.entries:
         places.setdefault(entry.body, set()).add(entry.category)
-    return Offer(document, tuple(offered), {**titles, **declared}, as_of, places)
+    return Offer(document, tuple(offered), categories, {**titles, **declared}, as_of, places)
 
 
 def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
     """The part of an offer that ``profile`` names for its ``user`` or ``memory`` file."""
-    named = named_of({each.version.category for each in offered.entries}, target, profile, taxonomy)
+    named = named_of(offered.categories, target, profile, taxonomy)
     return tuple(each for each in offered.entries if each.version.category in named)
 
 

@@ -228,7 +228,7 @@ def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
         with os_errors(
             "was written, but the disk did not confirm it",
             path=path,
-            hint="The file holds the new text now; after a power cut it may be the old one. See to the disk.",
+            hint="The file holds the new text now; after a power cut it may be the old one. Check the disk.",
         ):
             os.fsync(folder)
     finally:
@@ -293,7 +293,7 @@ def _refuse_protected(path: Path, found: os.stat_result) -> None:
             f"has {found.st_nlink} hard links, and only this one would get the new text",
             code="not_writable",
             path=path,
-            hint="The file is as it was. Copy it to a new file and put that in its place if the names may part.",
+            hint="The file is as it was. Copy it to a new file, and put that in the place of this name.",
         )
 
 

@@ -86,7 +86,7 @@ def replay(workspace: Root, to: Path, entity: str | None = None) -> Replay:
     with os_errors(
         "cannot be written",
         path=to,
-        hint="Nothing of the root was touched. Name a new folder, where there are the rights and the space for it.",
+        hint="Nothing of the root was touched. Name a new folder that you may write to, on a disk with room.",
         code=lambda error: "not_a_file" if error.errno in _IN_THE_WAY else "not_writable",
         named=True,
     ):

@@ -60,7 +60,9 @@ class DocumentWrite(OperationsWrite):
         self.describe()
         refuse_out_of_scope(content, self.operations, self.terms)
         if merges and actor is not None and not self.terms.unbounded:
-            raise ForbiddenError(f"{actor.name} may not merge branches", hint="A person may, and a tier-1 profile.")
+            raise ForbiddenError(
+                f"{actor.name} may not merge branches", hint="A person or a profile of tier 1 may do it."
+            )
         for revision in self.workspace.store.log(self.entity) if merges else ():
             if revision.revision in merges and revision.is_proposal:
                 raise gate.on_proposal(self.entity, revision.revision)

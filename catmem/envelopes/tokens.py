@@ -220,7 +220,7 @@ def read_tokens(path: Path) -> list[Token]:
             "this file of tokens is damaged, or of another version",
             code="bad_tokens",
             path=path,
-            hint="No token is good until then. Bring it back, or remove it and make new tokens: catmem token new.",
+            hint="No token is valid until then. Bring it back, or remove it and make new tokens: catmem token new.",
         ) from error
     return sorted(found, key=lambda token: (token.label, token.created, token.token_id))
 
@@ -310,7 +310,7 @@ def _unreadable(path: Path, error: OSError) -> UnreadableError:
         f"the file of tokens cannot be read: {error.strerror or error}",
         code=permission_or_io(error),
         path=path,
-        hint="No token is good until then. Give the user who runs catmem the right to read it; links are not followed.",
+        hint="No token is valid until then. Give the user who runs catmem the right to read it, and no link.",
     )
 
 

@@ -398,7 +398,7 @@ def _write(path: Path, text: str) -> None:
             f"cannot be written: {error.strerror or error}",
             code="not_writable",
             path=path,
-            hint="git stops this merge. See to the disk, then merge again.",
+            hint="git stops this merge. Check the disk, then merge again.",
         )
         failed.exit_status = _STOP
         raise failed from error

@@ -125,7 +125,7 @@ def lint(
             "there is nothing to lint in what was named",
             code="nothing_to_lint",
             path=paths[0],
-            hint="In a folder that is USER.md, MEMORY.md, profiles and catmem.yaml; name any other file itself.",
+            hint="In a folder it looks at USER.md, MEMORY.md, profiles and catmem.yaml. Name any other file.",
         )
     if not call.for_program:
         once = (each.with_copies(copies) for each, copies in linter.once(found.diagnostics))

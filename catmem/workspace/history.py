@@ -269,7 +269,7 @@ def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, se
 def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
     """Raise ``ForbiddenError`` unless the profile ``actor`` may do anything: what it asks for spans all categories."""
     if not Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded:
-        raise ForbiddenError(f"{actor} may not {what}", hint="A person may, and a tier-1 profile.")
+        raise ForbiddenError(f"{actor} may not {what}", hint="A person or a profile of tier 1 may do it.")
 
 
 def all_entities(workspace: Root) -> list[str]:

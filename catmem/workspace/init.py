@@ -224,7 +224,7 @@ def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
     with os_errors(
         "cannot be written",
         path=root,
-        hint="Choose a folder that this user may write. What was written before stays; running it again goes on.",
+        hint="Choose a folder that this user may write. What was written before stays; run it again to go on.",
         named=True,
     ):
         for name, data in files.items():
@@ -497,7 +497,7 @@ def _must(folder: Path, *arguments: str) -> str:
     done = _git(folder, *arguments)
     if done.returncode:
         said = done.stderr.strip() or f"git {arguments[0]} ended with status {done.returncode}"
-        raise ConfigError(said, code="git", path=folder, hint="See to what git says, then run this again.")
+        raise ConfigError(said, code="git", path=folder, hint="Do what git says, then run this again.")
     return done.stdout
 
 

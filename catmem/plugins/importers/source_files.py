@@ -154,7 +154,7 @@ def refuse_too_many(count: int, path: Path) -> None:
             f"there are more than {MOST_ENTRIES:,} entries",
             code="too_many",
             path=path,
-            hint="Nothing was changed. Clear out what is no longer needed, in that program.",
+            hint="Nothing was changed. Remove what you no longer need, in that program.",
         )
 
 

@@ -71,7 +71,7 @@ def edit_form(asked: PageRequest) -> Page:
         raise RequestError(
             f"{entity} has no such entry any more",
             code="no_entry",
-            hint="It was changed or removed since that link was made. The page of the file shows what there is.",
+            hint="It was changed or removed since then. The page of the file shows what it holds now.",
         )
     draft = EntryDraft.of(entry)  # not verified unless the person says so: a typo that is put right makes nothing true
     return Page(

@@ -119,4 +119,4 @@ def routes() -> list[BaseRoute]:
 
 def _nowhere(asked: page_view.PageRequest) -> NoReturn:
     del asked
-    raise RequestError("this page does not exist", code="no_such_page", hint="The overview leads to all there are.")
+    raise RequestError("this page does not exist", code="no_such_page", hint="The overview leads to all pages.")

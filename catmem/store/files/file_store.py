@@ -442,7 +442,7 @@ def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:
     if making is not None and making.mine is not None:
         return (
             f"This write is in place, as revision {making.mine.revision}; do not repeat it. What another program wrote "
-            "meanwhile is kept, and the next write joins it. See to the disk."
+            "meanwhile is kept, and the next write joins it. Check the disk."
         )
     if error.hint and error.hint.startswith(RECORDED) and not (making and making.begun):
         return error.hint.replace(RECORDED, "Nothing of this write was recorded.")

@@ -353,7 +353,7 @@ def store_error(error: OSError, path: Path, safe: str = _SAFE) -> StoreError:
         return link_in_place(path)
     if error.errno in _WRONG_KIND:
         return not_a_file(path)
-    return StoreError(f"the system said: {said}", code="io", path=path, hint=f"{safe} See to the disk.")
+    return StoreError(f"the system said: {said}", code="io", path=path, hint=f"{safe} Check the disk.")
 
 
 def link_in_place(path: Path) -> StoreError:
@@ -392,5 +392,5 @@ def in_doubt(path: Path) -> StoreError:
         "the disk failed to confirm an earlier write, so nothing more is written through this open store",
         code="read_only",
         path=path,
-        hint="What was acknowledged is safe. See to the disk, open the store again, and run catmem fsck.",
+        hint="What was acknowledged is safe. Check the disk, open the store again, and run catmem fsck.",
     )

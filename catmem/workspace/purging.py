@@ -135,16 +135,19 @@ def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:
 
 def _is_in(store: LastingStore, entity: str, redaction: Redaction) -> bool:
     """Whether the text that is there, any revision or what lies beside holds what is to be forgotten."""
-    file = store.kept_name(entity)
-    return any(map(redaction.holds, _texts(store, entity))) or any(
-        redaction.holds(each.data) for each in store.kept(entity) if each.kind != "stray" and each.file in {None, file}
-    )
+    beside = _beside(store, entity, store.kept_name(entity), None)
+    return any(map(redaction.holds, _texts(store, entity))) or any(redaction.holds(each.data) for each in beside)
 
 
 def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
     """What an entity says now, and at every revision, the oldest first."""
     yield store.peek(entity)
     yield from (data for _, data in store.replay(entity))
+
+
+def _beside(store: LastingStore, entity: str, *files: str | None) -> Iterator[Kept]:
+    """What catmem keeps in the folder of an entity of some of its files; ``None``: of a file that is not known."""
+    return (each for each in store.kept(entity) if each.kind != "stray" and each.file in files)
 
 
 # --- which entries ---------------------------------------------------------------------------------------------------
@@ -157,16 +160,12 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
     named = [entry for entry in now if entry.id == old_text] if old_text.startswith("b2:") else []
     # An id is no text that any file holds: where no entry has it now, every revision is looked through.
     needle = needle_of(says(named[0])) if named else b"" if old_text.startswith("b2:") else needle_of(old_text)
-    file = store.kept_name(entity)
-
-    def beside(file: str | None) -> Iterator[bytes]:
-        return (each.data for each in store.kept(entity) if each.kind != "stray" and each.file == file)
-
     # Of what lies beside the age is unknown: the revisions count as newer.
-    old = _newest_first(workspace, needle, chain(beside(file), (data for _, data in store.replay(entity))))
+    beside = (each.data for each in _beside(store, entity, store.kept_name(entity)))
+    old = _newest_first(workspace, needle, chain(beside, (data for _, data in store.replay(entity))))
     if not entries_holding(old_text, [*now, *old]):
         # What a stopped process left, or a damaged journal, may be of any file of the folder: it is the last resort.
-        old += _newest_first(workspace, needle, beside(None))
+        old += _newest_first(workspace, needle, (each.data for each in _beside(store, entity, None)))
     bodies = {says(entry) for entry in entries_holding(old_text, [*now, *old])}
     present = [entry for entry in now if says(entry) in bodies]
     if document and not every and len({says(entry) for entry in present}) > 1:
@@ -277,10 +276,8 @@ class _Purging:
     def _is_beside(self, entity: str, file: str | None) -> bool:
         """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
         noted = {*self.files, *self.removed, *self.left}
-        return any(
-            each.kind != "stray" and each.file == file and each.path not in noted and self._holds(entity, each)
-            for each in self.store.kept(entity)
-        )
+        beside = _beside(self.store, entity, file)
+        return any(each.path not in noted and self._holds(entity, each) for each in beside)
 
     def forget(self, entity: str) -> None:
         """Forget the entries in the file, the history and all that is kept of an entity."""

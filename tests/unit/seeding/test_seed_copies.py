@@ -27,19 +27,20 @@ def copied(workspace):
     return said
 
 
-def test_what_was_seeded_and_stands_on_both_sides_is_a_copy(workspace):
-    put_bytes(workspace, "neo/user", NEO + "§\nmine\n")
-    assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten.", "Vendor is Acme."}}
+COPIES = {"Likes tea.", "No calls before ten.", "Vendor is Acme."}
 
 
-def test_what_the_target_has_changed_follows_nobody(workspace):
-    put_bytes(workspace, "neo/user", text_of(workspace).replace("Acme", "Bolt"))
-    assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten."}}
-
-
-def test_what_the_source_has_changed_since_is_a_copy_still(workspace):
-    put_bytes(workspace, "boss/user", text_of(workspace, "boss/user").replace("Acme", "Bolt"))
-    assert copied(workspace) == {"neo/user": {"Likes tea.", "No calls before ten.", "Vendor is Acme."}}
+@pytest.mark.parametrize(
+    ("entity", "text", "copies"),
+    [
+        ("neo/user", NEO + "§\nmine\n", COPIES),
+        ("neo/user", NEO.replace("Acme", "Bolt"), COPIES - {"Vendor is Acme."}),
+        ("boss/user", TEXT.replace("Acme", "Bolt"), COPIES),
+    ],
+)
+def test_a_copy_is_what_was_seeded_and_the_target_left_whatever_the_source_says_by_now(workspace, entity, text, copies):
+    put_bytes(workspace, entity, text)
+    assert copied(workspace) == {"neo/user": copies}
 
 
 def test_a_copy_is_told_with_all_that_it_was_seeded_from(tmp_path):
@@ -59,19 +60,15 @@ def test_the_copies_of_one_file_are_those_of_all_that_stand_in_it(workspace, ent
     assert copies_in(workspace, entity, ids[:1]).keys() == everywhere.keys() & {ids[0]}
 
 
-def test_nothing_is_a_copy_without_a_lock(workspace, tmp_path):
-    (tmp_path / LOCK_NAME).unlink()
-    assert seeded_copies(workspace) == {}
-
-
 @pytest.mark.parametrize("entity", ["neo/user", "boss/user"])
 def test_nothing_follows_what_cannot_be_read(workspace, entity):
     put_bytes(workspace, entity, b"caf\xe9\n")
     assert seeded_copies(workspace) == {}
 
 
-def test_nothing_follows_a_profile_that_is_gone(workspace, tmp_path):
-    (tmp_path / "profiles" / "neo.yaml").unlink()
+@pytest.mark.parametrize("gone", [LOCK_NAME, "profiles/neo.yaml"])
+def test_nothing_is_a_copy_without_a_lock_or_its_profile(workspace, tmp_path, gone):
+    (tmp_path / gone).unlink()
     assert seeded_copies(workspace) == {}
 
 

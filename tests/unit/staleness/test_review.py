@@ -217,27 +217,41 @@ def test_keep_verifies(place):
     assert next(workspace_of(place).store.log("neo/user")).op == "verify"
 
 
-def test_keep_drops_a_date_that_says_otherwise(place):
+ANSWERS = {
+    "what expired holds": (
+        "gone by", "keep", "", "[created: 2026-01-01, verified_date: 2026-11-21] gone by",
+        ("its tag expires (2026-11-01) was dropped",),
+    ),
+    "what is of the future holds": (
+        "from the future", "keep", "", "[verified_date: 2026-11-21, created: 2026-11-20] from the future", (),
+    ),
+    "what is created in the future holds": (
+        "made ahead", "keep", "", "[verified_date: 2026-11-21, created: 2026-11-21] made ahead",
+        ("its tag created (2030-01-01) was in the future, and is 2026-11-21 now",),
+    ),
+    "other words": (
+        "gone by", "edit", "in new words", "[created: 2026-01-01, verified_date: 2026-11-21] in new words",
+        ("its tag expires (2026-11-01) was dropped",),
+    ),
+    "it expires": ("stale", "expire", "", "[verified_date: 2026-08-01, expires: 2026-11-20] stale", ()),
+    "it is expired": (
+        "gone by", "expire", "", "[created: 2026-01-01, expires: 2026-11-01] gone by",
+        ("it is expired already, and stays so",),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "answer", "words", "written", "notes"), ANSWERS.values(), ids=ANSWERS)
+def test_what_an_answer_writes(place, body, answer, words, written, notes):  # noqa: PLR0917 - a row of the table
+    before = NEO + "§\n[verified_date: 2031-01-01, created: 2030-01-01] made ahead\n"
+    put(place / "homes" / "neo" / "USER.md", before)
     review = opened(place)
-    done = review.answer(at(review, "gone by"), "keep")
-    assert "its tag expires (2026-11-01) was dropped" in done.notes
-    assert "[created: 2026-01-01, verified_date: 2026-11-21] gone by" in text(place)
-
-
-def test_keep_mends_dates_of_the_future(place):
-    put(place / "homes" / "neo" / "USER.md", "## Talk\n[verified_date: 2031-01-01, created: 2030-01-01] a fact\n")
-    review = opened(place, profiles=["neo"], category="talk")
-    done = review.answer(at(review, "a fact"), "keep")
-    assert "its tag created (2030-01-01) was in the future, and is 2026-11-21 now" in done.notes
-    assert "[verified_date: 2026-11-21, created: 2026-11-21] a fact" in text(place)
-    assert bodies(review) == []
-
-
-def test_edit_verifies_the_new_words(place):
-    review = opened(place)
-    review.answer(at(review, "gone by"), "edit", "in new words")
-    assert "[created: 2026-01-01, verified_date: 2026-11-21] in new words" in text(place)
-    assert not {"gone by", "in new words"} & {*bodies(review)}
+    fact = at(review, body)
+    done = review.answer(fact, answer, words)
+    assert text(place) == before.replace(fact.entry.raw, written)
+    assert done.notes[: len(notes)] == notes
+    assert (done.revision is None) == (written == fact.entry.raw)
+    assert not {body, words} & {*bodies(review)}
 
 
 @together("words", ["", " \n"])
@@ -267,21 +281,6 @@ def test_a_file_at_its_limit_is_no_obstacle_to_who_verifies_but_to_who_writes(pl
         workspace_of(place).add("neo", "One more.", category=due.entry.category)
     with pytest.raises(OverBudgetError):
         review.answer(at(review, "stale"), "edit", "stale, and some more words")
-
-
-def test_expire(place):
-    review = opened(place)
-    review.answer(at(review, "stale"), "expire")
-    assert "[verified_date: 2026-08-01, expires: 2026-11-20] stale" in text(place)
-    assert "stale" not in bodies(review)
-
-
-def test_expire_leaves_what_is_expired(place):
-    review = opened(place)
-    done = review.answer(at(review, "gone by"), "expire")
-    assert done.revision is None
-    assert text(place) == NEO
-    assert "gone by" not in bodies(review)
 
 
 def test_of_two_that_say_the_same_one_is_skipped(place):

@@ -48,8 +48,7 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Something in a document that looks wrong. Nothing is lost by it; ``rule`` is a stable name."""
 
     rule: str
@@ -58,8 +57,7 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A section header and what follows it, up to the next header or the end of the file.
 
     ``start`` to ``header_end`` is the header line (without its newline), ``header_end`` to ``end`` what stands below.

@@ -9,7 +9,6 @@ stays as it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
 
@@ -50,8 +49,7 @@ class TextEdit(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Edited:
+class Edited(NamedTuple):
     """What an operation did: the new document, the edits of the old text that lead to it, and the entry it made."""
 
     document: Document
@@ -67,8 +65,7 @@ class _EntryContent(NamedTuple):
     tags: dict[str, TagValue]
 
 
-@dataclass(frozen=True, slots=True)
-class _EditProposal:
+class _EditProposal(NamedTuple):
     """Edits in file order, and what they are meant to do."""
 
     edits: tuple[TextEdit, ...]

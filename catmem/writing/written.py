@@ -35,8 +35,7 @@ _MOST = 10
 """Entries that an answer names at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Crowded:
+class Crowded(NamedTuple):
     """Entries that a write has a prompt leave out for its budget.
 
     ``budget`` is ``user``, ``memory`` or ``total``, and ``limit`` its characters; ``size`` is what the prompt would

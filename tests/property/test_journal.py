@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from catmem.errors import DamagedError
 from catmem.store.changes import change, splice
+from catmem.store.files.segments import walk
 from tests.unit.store.journals import journal_in, put, segments
 
 if TYPE_CHECKING:
@@ -77,29 +78,44 @@ def test_what_is_written_is_replayed_byte_for_byte(changes, small, rng):
 
 @given(st.lists(edits, min_size=1, max_size=12), limits, st.randoms(use_true_random=False))
 def test_damage_is_refused_or_costs_the_end_and_never_makes_other_bytes(changes, small, rng):
-    written, now = [(0, dict.fromkeys(FILES, b""))], dict.fromkeys(FILES, b"")
+    """A head is refused only where the segment that has it is damaged, or the newest one, of which all are read."""
+    now = dict.fromkeys(FILES, (0, b""))
+    written = [now]
     with folder() as path:
         with journal_in(path, **small) as journal:
             for file, start, end, piece in changes:
-                now = {**now, file: edited(now[file], start, end, piece)}
-                put(journal, now[file], file)
-                written.append((len(written), now))
+                data = edited(now[file][1], start, end, piece)
+                now = {**now, file: (put(journal, data, file).sequence, data)}
+                written.append(now)
+        before = {each: each.read_bytes() for each in segments(path)}
         for _ in range(rng.randrange(1, 4)):
             damage(rng.choice(segments(path)), rng)
+        damaged = {each for each, data in before.items() if each.read_bytes() != data}
         with journal_in(path) as journal:
             try:
                 journal.refresh(repair=True)
-                last = journal.last  # of a segment that lost its only record it is in the one before
             except DamagedError:
+                assert segments(path)[-1] in damaged
                 return
-            _, texts = written[last.sequence if last else 0]
-            for name, text in texts.items():
+            last = last_sequence(segments(path)[-1])
+            reads = [(last, last, lambda: journal.last.sequence if journal.last else 0)]
+            for file, (sequence, data) in written[last].items():
+                reads.append((sequence, data, lambda file=file: journal.head_data(file)))
+            for sequence, expected, read in reads:
                 try:
-                    found = journal.head_data(name)
-                except DamagedError:  # what rests in an older segment may be damaged there
-                    assert name not in {record.file for record in journal.newest()}
-                else:
-                    assert found == text
+                    assert read() == expected
+                except DamagedError:
+                    assert holder(path, sequence) in damaged
+
+
+def last_sequence(segment: Path) -> int:
+    """The sequence of the last record of a segment that is whole, by its name and its lines."""
+    return int(segment.stem) + len(walk(segment.read_bytes()).lines) - 2
+
+
+def holder(folder: Path, sequence: int) -> Path:
+    """The segment that has a record, by its name."""
+    return max(each for each in segments(folder) if int(each.stem) <= sequence)
 
 
 def damage(path: Path, rng: random.Random) -> None:

@@ -259,12 +259,14 @@ class Journal:
         """A segment by its name; from memory if its file is the same still."""
         if newest is not None and name == newest.name:
             return newest
-        there = self._folder.status(name)
         cached = self._older.pop(name, None)
-        if there is None:
-            raise damaged(self._folder.where / name, "this segment is missing, and later ones are there")
-        if cached is None or _state(cached[1]) != _state(there):
-            cached = self._folder.segment(name)
+        there = self._folder.status(name) if cached else None
+        if cached is None or there is None or _state(cached[1]) != _state(there):
+            try:
+                cached = self._folder.segment(name)
+            except FileNotFoundError:
+                message = "this segment is missing, and later ones are there"
+                raise damaged(self._folder.where / name, message) from None
             if cached[0].torn:
                 raise damaged(cached[0].path, "the segment ends in a damaged record, and another segment follows")
         self._older[name] = cached

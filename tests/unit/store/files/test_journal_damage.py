@@ -179,6 +179,23 @@ def test_a_journal_without_a_segment_has_a_gap_and_is_not_rewritten(tmp_path, nu
     assert [each.read_bytes() for each in segments(tmp_path)] == kept
 
 
+DAMAGE = {
+    "another chain": lambda path: path.write_bytes(b"".join([*lines_of(path)[:-1], forged(lines_of(path)[-1])])),
+    "torn": lambda path: path.write_bytes(path.read_bytes() + b"torn"),
+}
+
+
+@pytest.mark.parametrize(("how", "number"), [("another chain", 1), ("torn", 1), ("torn", -1)])
+def test_an_erasure_refuses_a_damaged_segment_before_it_rewrites_any(tmp_path, number, how):
+    with journal_in(tmp_path, **SMALL) as journal:
+        fill(journal, 18)
+    DAMAGE[how](segments(tmp_path)[number])
+    before = [each.read_bytes() for each in segments(tmp_path)]
+    with journal_in(tmp_path) as journal, pytest.raises(DamagedError):
+        journal.erase(lambda _, data: data.upper())
+    assert [each.read_bytes() for each in segments(tmp_path)] == before
+
+
 def rechained(lines, change):
     """The lines of a first segment with each payload changed, and with CRCs and a chain that fit again."""
     made, previous = [], None

@@ -34,8 +34,8 @@ def calls_by_work(folder, records):
 def test_the_calls_to_the_system_do_not_grow_with_the_journal(tmp_path):
     short = calls_by_work(tmp_path / "short", SHORT)
     long = calls_by_work(tmp_path / "long", LONG)
-    # Finding halves its way through the segments: five calls for each of log2(40) that it reads.
-    assert long.pop("find") <= short.pop("find") + 5 * 6
+    # Finding halves its way through the segments: four calls for each of log2(40) that it reads.
+    assert long.pop("find") <= short.pop("find") + 4 * 6
     assert long == short
     assert long["append"] <= 8
     assert long["refresh"] == 2

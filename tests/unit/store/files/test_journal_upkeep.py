@@ -68,7 +68,9 @@ def test_what_is_erased_is_nowhere_and_all_else_is_as_it_was(tmp_path):
         assert [record.link for record, _ in after] == [record.line for record in before]
         assert [record.origin for record, _ in after] == [record.head for record in before]
         assert journal.verify() == []
-        assert put(journal, b"goes on").sequence == len(before) + 1
+        added = put(journal, b"goes on")
+        assert added.sequence == len(before) + 1
+        assert (journal.head_data(added.file), journal.verify()) == (b"goes on", [])
 
 
 @pytest.mark.parametrize("skip", range(3))

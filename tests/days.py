@@ -8,7 +8,11 @@ import pytest
 def stand_still(monkeypatch: pytest.MonkeyPatch, day: date) -> None:
     """From now on this is the day on which catmem is asked for something. Processes that are started have their own."""
 
-    class Still(date):
+    class AsDates(type):
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, date)
+
+    class Still(date, metaclass=AsDates):
         @classmethod
         def today(cls) -> date:
             return day

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from catmem.errors import ChangedMeanwhileError, ConfigError, DriftError, NotUtf8Error, UnreadableError
+from catmem.errors import ConfigError, NotUtf8Error, UnreadableError
 from catmem.store.contract import Change
 from catmem.workspace.change_plan import write_file
 from catmem.workspace.formatting import memory_files, plan_format
@@ -35,38 +35,21 @@ def workspace(place):
     return Workspace.open(place, search=False)
 
 
-def test_without_paths_the_files_of_the_profiles_that_exist(workspace, place):
-    assert list(memory_files(workspace, []).links) == [place / "homes" / "neo" / "USER.md"]
+USER, MEMORY, NOTES = "homes/neo/USER.md", "homes/other/MEMORY.md", "homes/other/NOTES.md"
 
 
-def test_a_folder_stands_for_the_memory_files_below_it(workspace, place):
-    found = memory_files(workspace, [place]).links
-    assert list(found) == [place / "homes" / "neo" / "USER.md", place / "homes" / "other" / "MEMORY.md"]
-
-
-def test_each_file_once_and_a_named_one_that_profiles_do_not_have(workspace, place):
-    notes, user = place / "homes" / "other" / "NOTES.md", place / "homes" / "neo" / "USER.md"
-    assert list(memory_files(workspace, [notes, user, place / "homes" / "neo", notes]).links) == [notes, user]
-
-
-def test_a_missing_path_is_kept_and_says_so_when_read(workspace, place):
-    (path,) = memory_files(workspace, [place / "nothing.md"]).links
-    with pytest.raises(UnreadableError):
-        plan_format(workspace, path)
-
-
-def test_a_plan_changes_nothing_until_it_is_applied(workspace, place):
-    path = place / "homes" / "neo" / "USER.md"
-    planned = plan_format(workspace, path)
-    assert (planned.changes, planned.before, planned.after) == (True, UNTIDY, PLAIN)
-    assert path.read_text() == UNTIDY
-    write_file(workspace, planned, FMT)
-    assert path.read_text() == PLAIN
-    again = plan_format(workspace, path)
-    assert not again.changes
-    before = path.stat().st_mtime_ns
-    write_file(workspace, again, FMT)
-    assert path.stat().st_mtime_ns == before
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        ([], [USER]),  # those of profiles
+        (["."], [USER, MEMORY]),
+        ([NOTES, USER, "homes/neo", NOTES], [NOTES, USER]),
+        (["X.MD", "x.MarkDown"], ["X.MD", "x.MarkDown"]),
+    ],
+)
+def test_which_files_are_meant_each_once(workspace, place, named, found):
+    paths = memory_files(workspace, [place / name for name in named]).links
+    assert [path.relative_to(place).as_posix() for path in paths] == found
 
 
 def test_a_file_keeps_to_its_layout(workspace, place):
@@ -91,16 +74,6 @@ def test_bom_and_newlines_are_kept(workspace, place):
     path = put(place / "USER.md", b"\xef\xbb\xbf## A\r\n\r\none\r\n")
     write_file(workspace, plan_format(workspace, path), FMT)
     assert path.read_bytes() == b"\xef\xbb\xbf## A\r\none\r\n"
-
-
-def test_a_change_in_between_is_noticed(workspace, place):
-    for name, error in (("neo/USER.md", DriftError), ("other/MEMORY.md", ChangedMeanwhileError)):
-        path = place / "homes" / name
-        planned = plan_format(workspace, path)
-        put(path, UNTIDY + "\nmore")
-        with pytest.raises(error):
-            write_file(workspace, planned, FMT)
-        assert path.read_text() == UNTIDY + "\nmore"
 
 
 def test_a_file_of_a_profile_gets_a_history_and_another_one_does_not(workspace, place):
@@ -196,12 +169,6 @@ def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
     assert (caught.value.code, caught.value.path) == ("not_markdown", str(file))
     assert "catmem fmt -" in caught.value.hint
     assert "catmem migrate -" in caught.value.hint
-
-
-@together("name", ["x.md", "X.MD", "x.markdown", "x.MarkDown"])
-def test_markdown_has_two_suffixes_in_any_case(workspace, place, name):
-    file = put(place / name, UNTIDY)
-    assert list(memory_files(workspace, [file]).links) == [file]
 
 
 def test_a_folder_that_is_no_root_and_has_nothing_is_an_error(tmp_path):

@@ -156,36 +156,41 @@ def refused(workspace, code, error=UnreadableError):
         assert caught.value.path.endswith("USER.md")
 
 
-def test_a_file_that_is_not_utf8(workspace, place):
-    put(place / "homes" / "neo" / "USER.md", b"## Talk\nsecret \xff")
-    refused(workspace, "not_utf8", NotUtf8Error)
+def instead(make):
+    """Something else in the place of the file."""
+
+    def made(file):
+        file.unlink()
+        make(file)
+
+    return made
 
 
-def test_a_file_over_the_limit(workspace, place):
-    with (place / "homes" / "neo" / "USER.md").open("ab") as stream:
-        stream.truncate(DEFAULT_LIMITS.file_bytes + 1)
-    refused(workspace, "too_large", TooLargeError)
+def a_link(file):
+    root = file.parents[2]
+    file.symlink_to(put(root.with_name(f"{root.name}-outside.md"), "## Talk\nfrom outside\n"))
 
 
-def test_a_folder_and_a_pipe_where_the_file_should_be(workspace, place):
-    file = place / "homes" / "neo" / "USER.md"
-    file.unlink()
-    file.mkdir()
-    refused(workspace, "not_a_file")
-    file.rmdir()
-    os.mkfifo(file)
-    refused(workspace, "not_a_file")
+def a_file_for_its_folder(file):
+    file.parent.rmdir()
+    put(file.parent, "a file")
 
 
-@pytest.mark.parametrize("exists", [True, False])
-def test_a_link_where_the_file_should_be(workspace, place, tmp_path_factory, exists):
-    outside = tmp_path_factory.mktemp("outside") / "USER.md"
-    if exists:
-        put(outside, "## Talk\nfrom outside\n")
-    file = place / "homes" / "neo" / "USER.md"
-    file.unlink()
-    file.symlink_to(outside)
-    refused(workspace, "symlink")
+UNREADABLE = {
+    "no UTF-8": (lambda file: file.write_bytes(b"## Talk\nsecret \xff"), "not_utf8", NotUtf8Error),
+    "over the limit": (lambda file: os.truncate(file, DEFAULT_LIMITS.file_bytes + 1), "too_large", TooLargeError),
+    "a folder": (instead(os.mkdir), "not_a_file", UnreadableError),
+    "a pipe": (instead(os.mkfifo), "not_a_file", UnreadableError),
+    "a link": (instead(a_link), "symlink", UnreadableError),
+    "a link to nothing": (instead(lambda file: file.symlink_to("nothing")), "symlink", UnreadableError),
+    "a file in the place of the folder": (instead(a_file_for_its_folder), "not_a_file", UnreadableError),
+}
+
+
+@pytest.mark.parametrize(("make", "code", "error"), UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_an_error_and_no_empty_file(workspace, place, make, code, error):
+    make(place / "homes" / "neo" / "USER.md")
+    refused(workspace, code, error)
 
 
 def test_a_link_is_followed_where_the_profile_may_leave_the_root(workspace, place, tmp_path_factory):
@@ -197,13 +202,6 @@ def test_a_link_is_followed_where_the_profile_may_leave_the_root(workspace, plac
     assert "from outside" in workspace.prompt("neo").text
     outside.unlink()
     refused(workspace, "missing")  # a link that leads nowhere is not the same as no file
-
-
-def test_a_file_where_the_folder_should_be(workspace, place):
-    (place / "homes" / "neo" / "USER.md").unlink()
-    (place / "homes" / "neo").rmdir()
-    put(place / "homes" / "neo", "a file")
-    refused(workspace, "not_a_file")
 
 
 def test_a_folder_that_leads_out_of_the_root(workspace, place, tmp_path_factory):

@@ -172,15 +172,19 @@ def read_snapshot(path: Path) -> dict[str, Any]:
     return said  # type: ignore[no-any-return]
 
 
-def plan_snapshot(
+def plan_snapshot(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     workspace: Root,
     said: Mapping[str, Any],
     *,
     profile: str | None = None,
     target: str | None = None,
     allow_secret: bool = False,
+    dry_run: bool = False,
 ) -> ChangePlan:
-    """What makes the entities say what a snapshot does. Raises ``EditError`` (``secret``) for a secret that is new."""
+    """What makes the entities say what a snapshot does. Raises ``EditError`` (``secret``) for a secret that is new.
+
+    That refusal is on record, but in a dry run.
+    """
     changes: list[FileChange] = []
     left_out: list[str] = []
     here = entities_of_each(workspace).names
@@ -194,7 +198,7 @@ def plan_snapshot(
         old, rows = workspace.store.read(entity).data, rows_of(said, entity)
         edited = edited_by(RowCodec(workspace.parse), entity, old, rows)
         left_out += [f"left out: {entity}, row {rows[number].get('id')}: {why}" for number, why in edited.bad]
-        with gate.checks(workspace, entity, op="restore", agent=PERSON):
+        with gate.checks(workspace, entity, op="restore", agent=PERSON, recorded=not dry_run):
             _check_new_texts(workspace, entity, old, edited.data, allow_secret=allow_secret)
         changes.append(FileChange(None, entity, old, edited.data))
     return ChangePlan(tuple(changes), tuple(left_out))

@@ -127,7 +127,7 @@ def _bring_back(call: Call, path: str, profile: str | None, target: str | None, 
     if profile is not None:
         call.root.profile(profile)
     said = read_snapshot(Path(path))
-    plan = plan_snapshot(call.root, said, profile=profile, target=target, allow_secret=how["allow_secret"])
+    plan = plan_snapshot(call.root, said, profile=profile, target=target, **how)
     if not how["dry_run"]:
         plan = apply(plan, partial(write_snapshot_entity, call.root, said))
     shown = {"snapshot": path, "timestamp": said["timestamp"], **jsonable(plan), "dry_run": how["dry_run"]}

@@ -98,11 +98,12 @@ def test_a_snapshot_brings_no_secret_back_without_a_yes(place, tmp_path_factory)
     run("purge", "boss", TEXT, "--yes", "--root", place)
     root.remove("boss", "Vendor is Bolt.")
     assert KEY not in everything_in(place)
-    for more in ((), ("--dry-run",)):
+    for more, lines in (((), [("refused", "secret")]), (("--dry-run",), [])):
+        before = len(outcomes(root))
         refused = run("import", "--snapshot", kept, "--root", place, *more, status=2)
         assert refused.stderr.startswith("error[secret]: boss/user: ")
         assert KEY[:12] not in refused.output
+        assert outcomes(root)[before:] == lines
     assert KEY[:12] not in everything_in(place)
-    assert outcomes(root)[-1] == ("refused", "secret")
     run("import", "--snapshot", kept, "--allow-secret", "--root", place)
     assert KEY in everything_in(place)

@@ -283,10 +283,18 @@ def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, st
     for path in root.glob("homes/*/*.md"):
         name = path.relative_to(root).as_posix()
         if path.is_file() and name not in memory:
-            sizes[name] = size_of(path.read_text(encoding="utf-8", errors="replace"))
+            sizes[name] = _size_at(path)
     targets = {name: target for target, name in FILE_NAMES.items()}
     found = [(targets.get(name.rpartition("/")[2], ""), name, size) for name, size in sorted(sizes.items())]
     return [each for each in found if each[0] and each[2] > HERMES_LIMITS[each[0]]]
+
+
+def _size_at(path: Path) -> int:
+    """The characters of a memory file; its bytes, where it cannot be read."""
+    try:
+        return size_of(read_bounded(path, DEFAULT_LIMITS.file_bytes).decode(errors="replace"))
+    except UnreadableError:
+        return path.stat().st_size
 
 
 # --- profiles and their categories ---------------------------------------------------------------------------------

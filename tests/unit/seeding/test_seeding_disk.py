@@ -24,7 +24,7 @@ from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.lengths import at_length
 from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, states, write_files
-from tests.unit.workspace.tree import holding
+from tests.unit.workspace.tree import as_somebody_else, holding
 
 NEW = TEXT.replace("Likes tea.", "Likes green tea.").replace("## Pay", "§\nReceipts go to Bea.\n\n## Pay")
 SIX = {f"p{number}": "seed_from: boss\nuser_memory_categories: [talk, rules]\n" for number in range(6)}
@@ -68,28 +68,6 @@ def test_nothing_to_do_changes_no_file_of_the_root_and_no_time(place, opened):
         assert seed(opened(place), "neo", "ann").exit_status == 0
         assert opened(place).plan_seed("boss", ["neo", "ann"], as_of=DAY, every_entry=True).in_sync
     assert everything(place) == before
-
-
-def as_somebody_else(function):
-    """Run a function in a child that has not the rights of root; its result is a text."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            if os.getuid() == 0:
-                os.setgroups([])
-                os.setresgid(65534, 65534, 65534)
-                os.setresuid(65534, 65534, 65534)
-            os.write(writer, function().encode())
-        except BaseException as error:  # noqa: BLE001 - the parent is to see it
-            os.write(writer, repr(error).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        answer = pipe.read().decode()
-    os.waitpid(child, 0)
-    return answer
 
 
 @pytest.fixture

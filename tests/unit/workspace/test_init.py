@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
+import tempfile
 from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
 
+from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.model.layout import formatted
 from catmem.workspace.init import make_root
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
+from tests.unit.workspace.tree import as_somebody_else
 
 
 def contents(folder):
@@ -217,3 +221,16 @@ def test_a_new_root_says_how_long_a_verification_lasts(tmp_path):
             listed = {each.entry.body: each for each in workspace.list("orchestrator", as_of=day + timedelta(age))}
             assert listed[f"for {last} days"].freshness.state == state
     workspace.store.close()
+
+
+@pytest.mark.parametrize(("mode", "size"), [(0o644, "1,378"), (0, "1,840")])  # in bytes, where it cannot be read
+def test_a_file_over_the_limit_of_hermes_agent_leaves_it_out_readable_or_not(mode, size):
+    folder = Path(tempfile.mkdtemp())
+    path = put(folder / "homes" / "neo" / "USER.md", "é\r\n" * (HERMES_LIMITS["user"] // 3 + 2))
+    for each in (folder, path.parent.parent, path.parent):
+        each.chmod(0o777)
+    path.chmod(mode)
+    said = as_somebody_else(lambda: " ".join(make_root(folder).notes))
+    assert said.startswith(f"homes/neo/USER.md has {size} characters")
+    assert "so catmem.yaml sets no limit for user" in said
+    shutil.rmtree(folder)

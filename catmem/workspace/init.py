@@ -26,7 +26,7 @@ from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, with_categories
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, kits_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
@@ -170,10 +170,9 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
     own, categories, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
     chosen = _chosen(shipped, names, own)
     large = _larger_files(root, memory)
-    limits = {target: limit for target, limit in HERMES_LIMITS.items() if target not in {each for each, *_ in large}}
-    said = ", ".join(f"{target}: {limit}" for target, limit in limits.items())
+    config = _with_limits(root, _config_for(chosen, categories), {target for target, *_ in large})
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
-    files |= {CONFIG_NAME: _config_for(chosen, categories) + f"limits: {{{said}}}\n".encode(), **memory}
+    files |= {CONFIG_NAME: config, **memory}
     first = f"{_HOME}/{FILE_NAMES['user']}"
     if not memory and (has_bytes(root / first, _USER) or not os.path.lexists(root / first)):
         files[first] = _USER
@@ -183,6 +182,17 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
         for target, name, size in large
     )
     return _RootFiles(files, (*over, *unknown), categories)
+
+
+def _with_limits(root: Path, start: bytes, large: set[str]) -> bytes:
+    """A configuration with the limits of Hermes Agent, but for ``large`` targets; or with others, if it is there so."""
+
+    def text(without: Collection[str]) -> bytes:
+        said = ", ".join(f"{target}: {limit}" for target, limit in HERMES_LIMITS.items() if target not in without)
+        return start + f"limits: {{{said}}}\n".encode()
+
+    texts = (text(without) for without in ((), ("user",), ("memory",), TARGETS))
+    return next((each for each in texts if has_bytes(root / CONFIG_NAME, each)), text(large))
 
 
 def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:

@@ -55,6 +55,17 @@ def test_twice_is_harmless(tmp_path):
     assert contents(tmp_path) == before
 
 
+@pytest.mark.parametrize(("first", "then"), [(1, 3_000), (3_000, 1)])
+def test_twice_is_harmless_also_where_a_file_has_outgrown_the_limits_or_has_room_again(tmp_path, first, then):
+    memory = put(tmp_path / "homes" / "orchestrator" / "MEMORY.md", "x" * first)
+    made = make_root(tmp_path)
+    memory.write_text("x" * then)
+    before = contents(tmp_path)
+    again = make_root(tmp_path)
+    assert ({*again.kept, ".gitignore"}, again.written, again.notes) == ({*made.written}, (), ())
+    assert contents(tmp_path) == before
+
+
 @pytest.mark.parametrize("name", ["catmem.yaml", "profiles/orchestrator.yaml"])
 def test_nothing_is_overwritten_and_then_nothing_is_written(tmp_path, name):
     put(tmp_path / name, "mine")

@@ -48,7 +48,8 @@ class Span(NamedTuple):
     end: int
 
 
-class Problem(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Problem:
     """Something in a document that looks wrong. Nothing is lost by it; ``rule`` is a stable name."""
 
     rule: str

@@ -14,7 +14,7 @@ from itertools import pairwise
 from math import log, sqrt
 from typing import NamedTuple
 
-from catmem.search.query import FUNCTION_WORDS, fold, language_of, stem
+from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
 from catmem.workspace.init import kits
 
 _WORD = re.compile(r"[^\W\d_][^\W_]*|[€$£%]|\d{1,2}:\d\d")
@@ -111,10 +111,10 @@ class Guesser:
         return Guess(found, sure, ahead >= _FAIR)
 
 
-def terms(text: str) -> set[str]:
+def terms(text: str, language: str | None = None) -> set[str]:
     """The stems of a text's words without those that only join, and the pairs of neighbours that are not both such."""
     words = ["0:00" if word[0].isdigit() else word for word in _WORD.findall(fold(text))]
-    language = language_of(words)
+    language = language or language_of(words)
     stems = [(stem(word, language), word not in FUNCTION_WORDS[language]) for word in words]
     pairs = {f"{one} {other}" for (one, tells), (other, also) in pairwise(stems) if tells or also}
     return pairs.union(each for each, tells in stems if tells)
@@ -150,7 +150,13 @@ def _wordless(names: Mapping[str, Sequence[str]], taught: Collection[str]) -> li
 @cache
 def _usual_terms() -> Mapping[str, frozenset[str]]:
     """The terms of each usual category."""
-    return {slug: frozenset(_phrases(each["words"])) for slug, each in kits()["categories"].items()}
+    # A short German text may not show that it is one, and is stemmed as English: German words have both stems.
+    return {
+        slug: frozenset(_phrases(each["words"])).union(
+            *(terms(word, language) for word in each.get("german", "").split() for language in (DEFAULT, "german"))
+        )
+        for slug, each in kits()["categories"].items()
+    }
 
 
 @cache

@@ -58,7 +58,8 @@ class Problem:
     message: str
 
 
-class Section(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Section:
     """A section header and what follows it, up to the next header or the end of the file.
 
     ``start`` to ``header_end`` is the header line (without its newline), ``header_end`` to ``end`` what stands below.

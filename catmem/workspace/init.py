@@ -312,7 +312,7 @@ def _size_at(path: Path) -> int:
 
 @cache
 def kits() -> Mapping[str, Any]:
-    """``shared`` slugs, ``kits`` with ``names``, ``own`` and ``reads``, ``categories`` with what each is about and its words."""
+    """``shared`` slugs, ``kits`` with ``names``, ``own`` and ``reads``, ``categories`` with ``about`` and words."""
     data: Mapping[str, Any] = parse_yaml(kits_text()).data
     return data
 

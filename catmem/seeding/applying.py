@@ -38,7 +38,7 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
     """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock."""
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
-    if not any(file_is_due(each, plan) for each in plan.files):
+    if not (_unread(plan) or any(file_is_due(each, plan) for each in plan.files)):
         with one_reading():
             return _Applying(workspace, plan, file, drift).run()
     with one_reading(), file.held():
@@ -52,6 +52,11 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
 def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
     """Whether there is anything to write of one file of a plan: the file, or what is on record of it."""
     return each.changes or _is_news(each, plan.lock)
+
+
+def _unread(plan: SeedPlan) -> list[RefusedChange]:
+    """What could not be read, and is tried once more: the store keeps a copy of it, or it has been mended."""
+    return [each for each in plan.refused if isinstance(each.error, DriftError) and each.name in plan.parts]
 
 
 def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
@@ -74,9 +79,7 @@ class _Applying:
 
     def run(self) -> SeedPlan:
         """Write file after file, and the lock in any case: what was done is on record also if this is interrupted."""
-        plan = self.plan
-        again = [each for each in plan.refused if isinstance(each.error, DriftError) and each.name in plan.parts]
-        # Once more what could not be read: the store keeps a copy of it, or it has been mended.
+        plan, again = self.plan, _unread(self.plan)
         lost = (FilePlan(each.name, plan.parts[each.name].source, UNREAD, "", ()) for each in again)
         left = tuple(each for each in plan.refused if each not in again)
         for each in left:

@@ -389,3 +389,16 @@ def test_whoever_asks_for_a_seed_is_who_made_its_revisions(place, opened):
     finally:
         caller_name.reset(token)
     assert [each.person for name in ("neo", "ann") for each in workspace.store.log(f"{name}/user")] == ["Maria"] * 2
+
+
+def test_a_target_that_was_mended_since_the_plan_is_seeded_also_where_another_seed_came_between(place, opened):
+    user(place, "ann").parent.mkdir(parents=True)
+    user(place, "ann").write_bytes(b"caf\xe9\n")
+    workspace = opened(place)
+    plan = workspace.plan_seed("boss", ["ann"], as_of=DAY)
+    assert [each.error.code for each in plan.refused] == ["not_utf8"]
+    user(place, "ann").write_text("## Talk\nmine\n", encoding="utf-8")
+    seed(opened(place), "neo")
+    assert workspace.apply_seed(plan).refused == ()
+    assert bodies(workspace, "ann/user") == ["Likes tea.", "No calls before ten.", "mine"]
+    assert (len(locked(workspace, "ann/user")), len(locked(workspace))) == (2, 3)

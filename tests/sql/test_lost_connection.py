@@ -123,6 +123,24 @@ def test_a_read_that_is_cut_off_is_made_again(proxy, url, tmp_path):
     reader.close()
 
 
+def test_connections_that_the_server_ended_while_they_were_idle_are_not_used_again(tmp_path):
+    with server.private(durable=False) as mine:
+        store = sql_store(server.fresh_on(mine.url(), "idle"), tmp_path, timeout=0.2)
+        works = {
+            "marks": lambda: store.marks([ENTITY]),
+            "bring": lambda: store.bring("neo/user", list(store.replay(ENTITY))),
+            "read": lambda: store.read(ENTITY),
+            "commit": lambda: put(store, BEFORE[1]),
+        }
+        put(store, BEFORE[0])
+        for work in works.values():
+            mine.stop()
+            mine.start()
+            work()
+        assert (store.head(ENTITY).revision, store.head("neo/user").revision) == ("2", "1")
+        store.close()
+
+
 def test_no_server_is_an_error_of_its_own(tmp_path):
     with server.private(durable=False) as mine:
         url = server.fresh_on(mine.url(), "gone")

@@ -34,10 +34,12 @@ def _sqlite_file(config: Config) -> Path:
 
 @contextmanager
 def _new_file(config: Config) -> Iterator[str]:
-    from catmem.plugins.sql.connections import new_file
-
-    with new_file(_sqlite_file(config)):
+    """A database that does not exist yet, for a moment: it is removed with the files beside it."""
+    try:
         yield config.store
+    finally:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{_sqlite_file(config)}{end}").unlink(missing_ok=True)
 
 
 def _new_schema(config: Config) -> AbstractContextManager[str]:
@@ -51,7 +53,4 @@ SQLITE = Backend(
     file=_sqlite_file,
     scratch=_new_file,
 )
-POSTGRESQL = Backend(
-    lambda opening: _open_database(opening, opening.config.store),
-    scratch=_new_schema,
-)
+POSTGRESQL = Backend(lambda opening: _open_database(opening, opening.config.store), scratch=_new_schema)

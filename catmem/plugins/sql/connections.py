@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+import select
 import sqlite3
 import threading
 import weakref
@@ -307,6 +308,8 @@ class Database:
         is_file = self.kind == "sqlite" and rest.startswith("/") and path not in {"", ":memory:"} and not options
         if not mark or not (is_file or (self.kind == "postgresql" and rest)):
             raise _bad_url()
+        if not is_file and _BAD_PERCENT.search(rest):
+            raise _bad_url("a % in the URL of a store needs two hex digits behind it; %25 stands for the sign itself")
         self._url = url
         self.timeout = timeout
         self.path = os.path.abspath(path) if is_file else None  # noqa: PTH100 - as given
@@ -488,8 +491,11 @@ class _Pool:
     def take(self) -> DriverConnection:
         """A connection, a new one if none is free."""
         with self._lock:
-            if self._idle:
-                return self._idle.pop()
+            while self._idle:
+                connection = self._idle.pop()
+                if not _is_ended(connection):
+                    return connection
+                connection.close()
         return self._connect()
 
     def give_back(self, connection: DriverConnection, *, is_lost: bool) -> None:
@@ -507,6 +513,15 @@ class _Pool:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+
+def _is_ended(connection: DriverConnection) -> bool:
+    """Whether a server has ended an idle connection: it says nothing to one but that, or what a new one learns too."""
+    if isinstance(connection, Connection):
+        return False  # a file ends nothing
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _let_go(pool: _Pool, process: int) -> None:
@@ -572,23 +587,16 @@ def _without_user(rest: str) -> str:
     return shown.partition("?")[0].rpartition("@")[2]
 
 
-def _bad_url() -> StoreError:
+_BAD_PERCENT = re.compile("%(?![0-9A-Fa-f]{2})")
+
+
+def _bad_url(message: str = "this is not the URL of a store") -> StoreError:
     return StoreError(
-        "this is not the URL of a store",
+        message,
         code="bad_store",
         hint="Use sqlite:///PATH (three slashes, and a fourth before a whole path), or postgresql://USER@HOST/DATABASE "
         "with the password in PGPASSWORD or ~/.pgpass.",
     )
-
-
-@contextmanager
-def new_file(path: Path) -> Iterator[None]:
-    """A SQLite database that does not exist yet, for a moment: it is removed with the files beside it."""
-    try:
-        yield
-    finally:
-        for end in ("", "-wal", "-shm"):
-            Path(f"{path}{end}").unlink(missing_ok=True)
 
 
 @contextmanager

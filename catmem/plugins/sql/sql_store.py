@@ -159,7 +159,7 @@ class SqlStore(LastingStore):
             yield from page
             after = page[-1].revision.sequence
 
-    def _found(self, look: Callable[[Link], _Answer], *, at_once: bool = False) -> _Answer | None:
+    def _found(self, look: Callable[[Link], _Answer], *, at_once: bool = False, waits: bool = True) -> _Answer | None:
         """What a look finds, whose statements all see one state; ``None`` where there are no tables.
 
         ``at_once`` is for a look with a single statement.
@@ -171,7 +171,7 @@ class SqlStore(LastingStore):
             with self._database.looking() if at_once else self._database.reading() as link:
                 return look(link)
 
-        return self._again(once)
+        return self._again(once, waits=waits)
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -198,13 +198,13 @@ class SqlStore(LastingStore):
 
         It is not begun again if the database asks for that, since a history may be read only once.
         """
-        try:
+
+        def once() -> int:
             start = self.ready.to_write()
             with self._database.writing() as link:
                 return self._bring(link, entity, history, chain_start(start, entity))
-        except TransientError as error:
-            self.ready.forget()
-            raise error.error from error
+
+        return self._again(once, waits=False)
 
     def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
         there = log_rows.lock(link, entity)
@@ -231,8 +231,9 @@ class SqlStore(LastingStore):
         log_rows.record(link, there, after, last)
         return after.sequence
 
-    def _again(self, work: Callable[[], _Answer]) -> _Answer:
-        """Do something, again where the database asks for it, until it took too long."""
+    def _again(self, work: Callable[[], _Answer], *, waits: bool = True) -> _Answer:
+        """Do something, again where the database asks for it, until it took too long; once if it never ``waits``."""
+        longest = self._timeout if waits else 0.0
         start, wait = time.monotonic(), _FIRST_WAIT
         while True:
             try:
@@ -240,8 +241,8 @@ class SqlStore(LastingStore):
             except TransientError as error:
                 if isinstance(error, ChangedTablesError):
                     self.ready.forget()
-                patience = self._timeout if error.patience is None else min(error.patience, self._timeout)
-                if time.monotonic() - start > patience:
+                most = longest if error.patience is None else min(error.patience, longest)
+                if time.monotonic() - start >= most:
                     raise error.error from error
             time.sleep(random.uniform(wait / 2, wait))  # noqa: S311 - so that those who wait do not meet again
             wait = min(2 * wait, _LONGEST_WAIT)
@@ -398,15 +399,9 @@ class SqlStore(LastingStore):
 
         Asks once, and does not wait until the database is there again.
         """
-        marks = dict.fromkeys(entities, (0, 0))
-        try:
-            if not self.ready.to_read():
-                return marks
-            with self._database.looking() as link:
-                found = log_rows.look_at_all(link)
-            return marks | {entity: (there.sequence, there.generation) for entity, there in found.items()}
-        except TransientError as error:
-            raise error.error from error
+        known = self._found(log_rows.look_at_all, at_once=True, waits=False) or {}
+        marks = {entity: (there.sequence, there.generation) for entity, there in known.items()}
+        return dict.fromkeys(entities, (0, 0)) | marks
 
     def close(self) -> None:
         """Close all connections; the next call opens others."""

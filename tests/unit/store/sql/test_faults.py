@@ -32,6 +32,17 @@ def test_what_is_no_url_of_a_store_is_refused_without_showing_it(url):
     assert "secret" not in f"{caught.value} {caught.value.hint}"
 
 
+@pytest.mark.parametrize("password", ["100%secret", "secret%", "secret%2", "secret%zz"])
+def test_a_password_with_a_raw_percent_sign_is_told_how_to_write_it(password):
+    for url in (f"postgresql://me:{password}@host/db", f"postgresql://host/db?password={password}"):
+        with pytest.raises(StoreError, match="two hex digits") as caught:
+            opened(url)
+        assert caught.value.code == "bad_store"
+        assert "%25" in caught.value.message
+        assert "secret" not in f"{caught.value} {caught.value.hint}"
+    opened("postgresql://me:100%25secret@host/db").close()
+
+
 def test_a_server_that_is_not_there_is_not_available_and_no_password_is_shown():
     store = opened("postgresql://somebody:secret@127.0.0.1:1/memory?password=secret")
     for act in (lambda: add(store), lambda: store.peek(USER), lambda: list(store.log(USER)), store.verify):

@@ -154,7 +154,7 @@ def make_hermes_home(home):
 
 def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    page = cli_reference.PAGE.read_text(encoding="utf-8").split("## JSON")[1]
+    page = cli_reference.PAGE.read_text(encoding="utf-8").split("| command | fields |")[1]
     lines = [line for line in page.splitlines() if line.startswith("| `")]
     rows = {name: line for line in lines for name in re.findall("`(.+?)`", line.split("|")[1])}
     rows["prompt"] += page.split("The manifest of a prompt")[1]

@@ -137,7 +137,7 @@ def test_a_new_rule_fires_and_has_its_page(change):
     assert page.startswith(
         "# CM290 shouting\n\nSeverity: hint.\n\nFind entries that are written in capitals.\n\n## Why\n"
     )
-    assert page.endswith("names and short forms keep their capitals.\n")
+    assert page.endswith("unless it is a name or a short form.\n")
 
 
 @on("an importer")

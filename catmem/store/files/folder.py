@@ -302,6 +302,7 @@ class Folder:
     def _take(self, where: int, name: str, ends: float) -> int:
         """Open a lock file anew and lock it: two threads, or a forked child, must not share one open file."""
         wait = _FIRST_WAIT
+        half = (self.system.clock() + ends) / 2
         while True:
             try:
                 descriptor = self.system.open(name, os.O_RDWR | os.O_NONBLOCK | os.O_CREAT, folder=where)
@@ -313,10 +314,12 @@ class Folder:
             path = self._lock_path(where, name)
             if not stat.S_ISREG(status.st_mode):
                 raise not_a_file(path)
-            if self.system.clock() > ends:
+            now = self.system.clock()
+            if now > ends:
                 raise _locked(path, self.system.lock_holder(status))
             self.system.sleep(wait)
-            wait = min(2 * wait, _LONGEST_WAIT)
+            # Others may take the lock again at once, so who has waited long asks as often as at first.
+            wait = min(2 * wait, _LONGEST_WAIT if now < half else _FIRST_WAIT)
 
     def _lock_path(self, where: int, name: str) -> Path:
         return (self.path / SIDECAR if where == self.side else self.path) / name

@@ -134,3 +134,33 @@ def test_many_late_writes_are_joined_by_as_many_writes_as_it_takes(tmp_path, sys
     assert {b"theirs %d" % number for number in range(8)} <= set(store.peek("user").splitlines())
     assert store.peek("user").count(b"more") == 1
     store.close()
+
+
+def test_who_has_waited_long_for_the_lock_asks_more_often(tmp_path):
+    """Whoever had it takes it again within a millisecond, and so might keep it from another for all of its time."""
+
+    class Waiting(System):
+        seconds, waits = 0.0, ()
+
+        def clock(self):
+            return self.seconds
+
+        def sleep(self, seconds):
+            self.seconds += seconds
+            self.waits = (*self.waits, (self.seconds, seconds))
+
+    path, system = tmp_path / "USER.md", Waiting()
+    holder, other = store_on(path), store_on(path, system=system, lock_timeout=1.0)
+
+    def update(current):
+        with pytest.raises(BusyError) as caught:
+            add(other, b"second\n")
+        assert caught.value.code == "locked"
+        return b"first\n"
+
+    holder.commit("user", None, update, Change())
+    assert max(wait for _, wait in system.waits) <= 0.01
+    assert {wait for at, wait in system.waits if at > 0.52} == {0.0005}
+    assert 1.0 < system.seconds < 1.01
+    holder.close()
+    other.close()

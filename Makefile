@@ -46,7 +46,7 @@ help:
 	@echo "make same-as      plays the same stories with an older build and this one, and compares all that a user sees:"
 	@echo "                  OLD=path-of-a-wheel (about 6 minutes; some of the stories: ONLY=PATTERN)"
 	@echo "make lint         ruff and mypy"
-	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes; all of it: MINUTES=60;"
+	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes; all of it: MINUTES=140;"
 	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; a fifth of the long tests: CASES=0.2; as Markdown too: TABLE=file)"
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
 	@echo "make docs         write docs/{cli,errors,rules,api}.md and the table of packages anew, from the code"

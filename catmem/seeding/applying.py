@@ -152,6 +152,7 @@ def seed_answer(done: SeedPlan) -> dict[str, Any]:
     answer |= {"files_left_out": len(rows) - _MOST_ROWS} if len(rows) > _MOST_ROWS else {}
     if done.lock.notes:
         answer["note"] = f"{LOCK_NAME} is not whole: entries were added and none was taken away. Tell a person."
+    answer |= {"warnings": list(done.warnings)} if done.warnings else {}
     if done.refused:
         wrong = counted(len(done.refused) - len(refused), "profile")
         answer |= {

@@ -90,10 +90,11 @@ class SeedPlan(ChangePlan):
 
     Where the targets were not named, what is wrong with profiles that may be targets is ``refused`` too. ``clocks``
     say by target and by the key of their words how old entries without a date of their own are; with them stands what
-    the plan was made of.
+    the plan was made of. ``warnings`` are the notes about files, which the profile that seeds sees too.
     """
 
     asked: SeedRequest = field(repr=False)
+    warnings: tuple[str, ...] = field(repr=False, compare=False)
     parts: Mapping[str, Parts] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)

@@ -149,12 +149,13 @@ class _Planning:
                     refused.append(RefusedChange(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        order = {name: index for index, name in enumerate(self.profiles)}
+        warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.profiles)}
         return SeedPlan(
             asked=self.asked,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *self._about_files(files)),
+            notes=(*self._about_lock(files), *warnings),
+            warnings=tuple(warnings),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,

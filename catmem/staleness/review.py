@@ -197,16 +197,15 @@ class Review:
 
     def _look_at_all(self) -> None:
         """Read the files of the profiles, and those that copies among them follow."""
-        folders: set[str] = set()
+        seen: set[str] = set()  # two profiles may keep their memory in one folder, or link to one file
         for profile in self.profiles:
             try:
-                folder = os.path.realpath(self.workspace.path_of(profile, "user").parent)
+                paths = {each: os.path.realpath(self.workspace.path_of(profile, each)) for each in TARGETS}
             except CatmemError as error:
                 self.unreadable.append(error)
                 continue
-            if folder not in folders:  # two profiles may keep their memory in one folder
-                self._try_to_look_at(f"{profile.name}/{target}" for target in TARGETS)
-            folders.add(folder)
+            self._try_to_look_at(f"{profile.name}/{target}" for target, path in paths.items() if path not in seen)
+            seen.update(paths.values())
         names = {profile.name for profile in self.profiles}
         followed = {source for (entity, _), each in self._copies.items() if _owner(entity) in names for source in each}
         self._try_to_look_at(sorted(followed - self._files.keys()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from catmem.seeding.applying import seed_answer
 from catmem.workspace.history import restore
 from tests.roots import put_bytes, text_of
 from tests.unit.seeding.seeds import DAY, NEO, bodies, seed, seed_root
@@ -19,7 +20,9 @@ def workspace(tmp_path):
 
 
 def test_a_seed_says_that_a_file_is_a_clone_and_what_to_do(workspace):
-    (note,) = seed(workspace, "neo").notes[-1:]
+    done = seed(workspace, "neo")
+    note = done.notes[-1]
+    assert seed_answer(done)["warnings"] == [note]
     assert note.startswith("neo/user: keeps 4 entries that boss/user has too")
     assert "--replace-cloned" in note
     assert bodies(workspace)[:4] == [line for line in CLONE.split("\n") if line not in {"§", ""}]

@@ -197,15 +197,16 @@ class Review:
 
     def _look_at_all(self) -> None:
         """Read the files of the profiles, and those that copies among them follow."""
-        seen: set[str] = set()  # two profiles may keep their memory in one folder, or link to one file
+        folders: set[str] = set()
         for profile in self.profiles:
             try:
-                paths = {each: os.path.realpath(self.workspace.path_of(profile, each)) for each in TARGETS}
+                folder = os.path.realpath(self.workspace.path_of(profile, "user").parent)
             except CatmemError as error:
                 self.unreadable.append(error)
                 continue
-            self._try_to_look_at(f"{profile.name}/{target}" for target, path in paths.items() if path not in seen)
-            seen.update(paths.values())
+            if folder not in folders:  # two profiles may keep their memory in one folder
+                self._try_to_look_at(f"{profile.name}/{target}" for target in TARGETS)
+            folders.add(folder)
         names = {profile.name for profile in self.profiles}
         followed = {source for (entity, _), each in self._copies.items() if _owner(entity) in names for source in each}
         self._try_to_look_at(sorted(followed - self._files.keys()))

@@ -456,10 +456,3 @@ def test_undo_is_refused_after_a_change_by_hand(place):
     with pytest.raises(DriftError):
         review.undo()
     assert text(place) == now
-
-
-def test_a_file_that_two_profiles_link_to_is_asked_about_once(place):
-    linked = place / "homes" / "alf" / "USER.md"
-    linked.unlink()
-    linked.symlink_to("../neo/USER.md")
-    assert bodies(opened(place)).count("without a date") == 1

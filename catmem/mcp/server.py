@@ -412,7 +412,7 @@ class _Owed:
             # In the way in which the SDK reads it a moment later.
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
         except ValueError:
-            return _refusal(line)
+            return _refusal(line) if line.strip() else None
         if isinstance(message, JSONRPCRequest):
             self._open.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
@@ -434,23 +434,26 @@ class _Owed:
 
 
 def _refusal(line: str) -> str | None:
-    """The answer to a request that is not as the protocol has it; ``None`` for what waits for no answer."""
+    """The answer to what is no JSON or no request of the protocol; ``None`` for what waits for no answer."""
     try:
         message = json.loads(line)
     except (ValueError, RecursionError):
-        return None
+        return _error(None, PARSE_ERROR, "this line is no JSON")
     if not isinstance(message, dict):
         return None
     asked, method = message.get("id"), message.get("method")
     if not isinstance(method, str) or not isinstance(asked, str | int) or isinstance(asked, bool):
         return None
     if not isinstance(message.get("params"), dict | None):
-        error = {"code": INVALID_PARAMS, "message": "params must be an object"}
-    elif _has_half_a_character(line):
-        error = {"code": PARSE_ERROR, "message": "a text has half of a character (a lone surrogate)"}
-    else:
-        error = {"code": INVALID_REQUEST, "message": "this is no request of JSON-RPC 2.0"}
-    return json.dumps({"jsonrpc": "2.0", "id": asked, "error": error}) + "\n"
+        return _error(asked, INVALID_PARAMS, "params must be an object")
+    if _has_half_a_character(line):
+        return _error(asked, PARSE_ERROR, "a text has half of a character (a lone surrogate)")
+    return _error(asked, INVALID_REQUEST, "this is no request of JSON-RPC 2.0")
+
+
+def _error(asked: str | int | None, code: int, said: str) -> str:
+    """A refusal as a line of the output; it names no request where none could be read."""
+    return json.dumps({"jsonrpc": "2.0", "id": asked, "error": {"code": code, "message": said}}) + "\n"
 
 
 def _has_half_a_character(line: str) -> bool:

@@ -169,6 +169,17 @@ def test_what_is_no_message_is_no_end_and_stdout_holds_messages_only(root):
     assert server.returncode == 0
 
 
+def test_a_line_that_is_no_json_is_answered_as_json_rpc_has_it_and_the_next_is_served(root):
+    broken = [b"nonsense", b"\xff\xfe", b'{"jsonrpc":"2.0","id":7,"method":"ping"', b"[" * 200_000]
+    with started(root) as server:
+        out, noise = server.communicate(b"\n".join([*broken, b"", b" \r", PING, *broken]), timeout=SECONDS)
+    answers = [json.loads(line) for line in out.splitlines()]
+    refused = [answer for answer in answers if "error" in answer]
+    assert [(answer["id"], answer["error"]["code"]) for answer in refused] == [(None, -32700)] * 2 * len(broken)
+    assert [answer for answer in answers if "error" not in answer] == [{"jsonrpc": "2.0", "id": 1, "result": {}}]
+    assert (server.returncode, noise) == (0, b"")
+
+
 WRONG = {
     "a list": (b"[]", -32602),
     "a text": (b'"x"', -32602),

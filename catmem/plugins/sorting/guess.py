@@ -27,7 +27,7 @@ _OF_KIND = 0.7
 _SELDOM, _LEAST = 0.7, 0.5
 """What is left of a word of a category that the file seldom has, and of a word that most texts have."""
 _SLUG_AND_TITLE = 2
-_USUAL_SIZE, _SIZE_TELLS = 100, 0.1
+_USUAL_SIZE, _SIZE_TELLS = 130, 0.1
 """A category with many words finds one of them in more texts, so each counts a little less."""
 _SURE, _SURE_FOR_ALL = 3.0, 4.5
 """A guess so far ahead is sure: more than a word that no other category has, and two where all specialists read it."""

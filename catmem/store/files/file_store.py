@@ -130,7 +130,8 @@ class FileStore(LastingStore):
             digest = bytes_digest(data)
             if digest == head.head:
                 return Snapshot(data, head.revision, digest)
-            if head.retired is not None and digest == head.retired.digest and self._is_on_its_way(entity, head):
+            replaced = head.retired.digest if head.retired else bytes_digest(b"")  # else there was no file
+            if digest == replaced and self._is_on_its_way(entity, head):
                 return Snapshot(data, replaced_revision(head), digest)
             if seen == (data, head.sequence):
                 return Snapshot(data, None, digest)

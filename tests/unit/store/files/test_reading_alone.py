@@ -8,6 +8,7 @@ import pytest
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.folder import Place
+from catmem.store.files.system import System
 from tests.merges import merge_appended
 
 
@@ -104,3 +105,29 @@ def test_a_first_write_in_the_middle_of_a_read_is_named_with_its_revision(folder
     monkeypatch.setattr(reader, "peek", peek_beside_a_write)
     snapshot = reader.read("USER")
     assert (snapshot.data, snapshot.revision) == (b"First.\n", "1")
+
+
+class Watcher(System):
+    """Reads the file at the moment in which a write that is recorded is put in an empty place."""
+
+    def __init__(self, read):
+        self.read = read
+        self.seen = []
+
+    def link(self, old, new, *, old_folder, new_folder):
+        if new == "USER.md":
+            self.seen.append(self.read())
+        super().link(old, new, old_folder=old_folder, new_folder=new_folder)
+
+
+def test_a_file_that_is_made_this_moment_is_not_there_yet_and_nobody_changed_it(folder, opened):
+    (folder / "USER.md").unlink()
+    reader = opened()
+    watcher = Watcher(lambda: reader.read("USER"))
+    writer = FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], merge=merge_appended, system=watcher)
+    writer.commit("USER", "0", lambda _: b"One.\n", Change())
+    writer.commit("USER", "1", lambda _: b"", Change())
+    (folder / "USER.md").unlink()
+    writer.commit("USER", None, lambda _: b"Two.\n", Change())
+    writer.close()
+    assert [(each.data, each.revision) for each in watcher.seen] == [(b"", "0"), (b"", "2")]

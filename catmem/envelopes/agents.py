@@ -148,11 +148,11 @@ class SecretFiles(NamedTuple):
         found = [each for each, each_id in zip(there, ids, strict=True) if named in {None, each_id}]
         if not found:
             who, which = owner if is_name(owner) else shown(owner), "" if named is None else f" {shown(named)}"
-            said = f"{who} has no {what}{which}"
+            listed = f"'catmem {what} list' lists all {self.kind}."
             raise UnknownNameError(
-                said,
+                f"{who} has no {what}{which}",
                 code="unknown_key" if self.has_keys else "unknown_token",
-                hint=suggestion(named or "", ids, self.kind),
+                hint=suggestion(named or "", ids, self.kind) if ids else listed,
             )
         if len(found) > 1 and not every:
             raise ConfigError(

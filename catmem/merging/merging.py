@@ -11,7 +11,15 @@ from catmem.config.access import writes_entity
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
-from catmem.errors import CatmemError, DriftError, EditError, ForbiddenError, MergeConflictError, StaleError
+from catmem.errors import (
+    CatmemError,
+    DriftError,
+    EditError,
+    ForbiddenError,
+    MergeConflictError,
+    StaleError,
+    wrong_type,
+)
 from catmem.jsonable import jsonable
 from catmem.merging.branches import branches_of_all, content_merge, open_branches
 from catmem.merging.decisions import Answer, Ask, Disagreement, HowDecided, asking, settling
@@ -61,6 +69,12 @@ class MergeRequest:
     expected: str | int | None = None
     op_id: str | None = None
     allow_secret: bool = False
+
+    def __post_init__(self) -> None:
+        """Raises ``EditError`` (``wrong_type``) for branches that are no list of texts."""
+        named = self.branches
+        if not (isinstance(named, list | tuple) and all(isinstance(each, str) for each in named)):
+            raise wrong_type("branches", named, "a list of texts")
 
     @property
     def digest(self) -> str | None:

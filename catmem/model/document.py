@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 from catmem.clock import read_date
 from catmem.digest import bytes_digest, content_digest
-from catmem.errors import TooLargeError
+from catmem.errors import TooLargeError, wrong_type
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Categories, Scan, may_hide, pieces, scan, unclosed_spans, unescape
 from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
@@ -302,6 +302,8 @@ def parse(
 
     Raises ``NotUtf8Error`` and ``TooLargeError``.
     """
+    if not isinstance(limits, Limits):
+        raise wrong_type("limits", limits, "a Limits")
     stands_for = dict(aliases or {})
     if isinstance(declared, Mapping):
         stands_for.update(declared)

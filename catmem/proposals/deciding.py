@@ -12,7 +12,15 @@ from typing import Any
 
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
-from catmem.errors import CatmemError, EditError, ForbiddenError, OperationCollisionError, ProposalError
+from catmem.errors import (
+    CatmemError,
+    ConfigError,
+    EditError,
+    ForbiddenError,
+    OperationCollisionError,
+    ProposalError,
+    UnreadableError,
+)
 from catmem.model.document import Entry
 from catmem.model.edit import Edited, replace_entry, retag_entry
 from catmem.model.merge import merge
@@ -94,7 +102,11 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
 def _left_above(workspace: Root, found: Proposal, words: str | None) -> Iterator[str]:
     """How the source of a copy that was changed takes the change: an approval in a copy leaves it as it was."""
     name, _, target = found.entity.partition("/")
-    records = SeedFile(workspace.root).read()[1].records.values()
+    try:
+        records = SeedFile(workspace.root).read()[1].records.values()
+    except (ConfigError, UnreadableError) as error:  # the change was made: that it was must not read as a refusal
+        yield f"the sources of {found.entity} are not known: {error}"
+        return
     seeded = {
         (each.key, record.source) for record in records if record.target == found.entity for each in record.entries
     }

@@ -12,7 +12,7 @@ from typing import Any
 from catmem import clock
 from catmem.config.profile import one_reading
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError
+from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, wrong_type
 from catmem.names import is_entity
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan
@@ -36,6 +36,8 @@ _AT_ONCE = 8
 
 def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedPlan:
     """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock."""
+    if not isinstance(plan, SeedPlan):
+        raise wrong_type("the plan", plan, "a SeedPlan (plan_seed makes one)")
     file = SeedFile(workspace.root)
     drift = on_drift or workspace.config.on_drift
     if not (_unread(plan) or any(file_is_due(each, plan) for each in plan.files)):

@@ -25,6 +25,7 @@ from catmem.errors import (
     OverBudgetError,
     RefusedError,
     UnreadableError,
+    wrong_type,
 )
 from catmem.jsonable import jsonable
 from catmem.model.document import Entry
@@ -264,6 +265,10 @@ def memory_tool(
     ``arguments`` fit ``TOOL_SCHEMA`` or are refused. Raises nothing for bad arguments, or for anything else that catmem
     refuses. ``session`` is the conversation; without it all calls for a profile on one ``workspace`` are of one.
     """
+    if not isinstance(profile, str):
+        raise wrong_type("the name of a profile", profile)
+    if not isinstance(session, ToolSession | None):
+        raise wrong_type("session", session, "a ToolSession")
     session = session or workspace._cache.conversations.setdefault(profile, ToolSession()).alone()  # noqa: SLF001
     tool = _Turn(workspace, profile, session, arguments)
     try:

@@ -136,10 +136,14 @@ class Write(Attempt, ABC):
             self.asked.session.begin(self.workspace, self.acting.name, self.entity)
 
     def warn(self, reworded: Reworded, least: float) -> None:
-        """Refuse once, where that is enforced, new words that have less in common with the old ones than ``least``."""
+        """Refuse once, where that is enforced, new words that have less in common with the old ones than ``least``.
+
+        What has no words, such as ``{}``, has none that could be lost.
+        """
         if not least or self.asked.confirm or self.alerted:
             return
-        alike = min((jaccard(words_of(old), words_of(new)) for old, new in reworded if old), default=1.0)
+        pairs = ((words_of(old), words_of(new)) for old, new in reworded)
+        alike = min((jaccard(old, new) for old, new in pairs if old), default=1.0)
         if alike < least:
             self.alerted = True
             self.refuse(

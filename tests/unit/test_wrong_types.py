@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem import EditError, lint
+from catmem import EditError, lint, memory_tool, parse
 from tests.roots import make_root
 
 CALLS = [
@@ -26,6 +26,12 @@ CALLS = [
     ("a selector", lambda root: root.prompt("neo", categories=[None])),
     ("the text", lambda root: root.parse(None)),
     ("the document", lambda _: lint("text")),
+    ("limits", lambda _: parse("text", limits=5)),
+    ("branches", lambda root: root.merge("neo/user", [None])),
+    ("branches", lambda root: root.merge("neo/user", "1a")),
+    ("the plan", lambda root: root.apply_seed(None)),
+    ("the name of a profile", lambda root: memory_tool(root, [], {"action": "list"})),
+    ("session", lambda root: memory_tool(root, "neo", {"action": "list"}, session="x")),
 ]
 
 

@@ -169,14 +169,19 @@ def size_of(entries: Sequence[str]) -> int:
 
 def is_plain(text: str) -> bool:
     """Whether a stripped text is stored as it is: nothing in it reads as a boundary or as an escape of one."""
-    return not _may_escape(text) and _BOUNDARY.search(text) is None
+    return not _may_escape(text) and not _has_boundary(text)
 
 
 def _flat_pieces(body: str) -> list[str] | None:
     """The entries of a text that is just these and the delimiters between them, for Hermes and for catmem alike."""
     pieces = body.split(DELIMITER)
-    is_flat = all(piece and piece == piece.strip() and _BOUNDARY.search(piece) is None for piece in pieces)
+    is_flat = all(piece and piece == piece.strip() and not _has_boundary(piece) for piece in pieces)
     return pieces if is_flat and not _may_escape(body) else None
+
+
+def _has_boundary(text: str) -> bool:
+    """Whether something in a text reads as a boundary; a look for its signs is much quicker than the search."""
+    return ("##" in text or "§" in text) and _BOUNDARY.search(text) is not None
 
 
 def _may_escape(text: str) -> bool:

@@ -214,6 +214,15 @@ def test_an_approval_in_a_copy_says_how_the_source_takes_the_words(seeded):
     assert text_of(seeded, "boss/user").count("Invoices") == 1
 
 
+def test_an_approval_that_was_made_is_none_that_failed_if_the_seeds_cannot_be_read(seeded):
+    waiting = seeded.replace("neo", "Invoices", "Invoices are paid in 14 days.", actor="neo").waiting
+    lock = seeded.root / "catmem.seed.lock"
+    lock.symlink_to(lock.rename(seeded.root / "elsewhere"))
+    (note,) = approve(seeded, waiting).notes
+    assert note.startswith("the sources of neo/user are not known: ")
+    assert "14 days" in text_of(seeded, "neo/user")
+
+
 def test_so_does_the_approval_of_a_removal_and_none_where_nothing_was_seeded(seeded):
     waiting = seeded.remove("neo", "Invoices", actor="neo").waiting
     (note,) = approve(seeded, waiting).notes

@@ -195,6 +195,7 @@ def test_which_token_goes_has_to_be_clear(config, path):
     with pytest.raises(UnknownNameError) as caught:
         remove_tokens(path, "neo")
     assert caught.value.code == "unknown_token"
+    assert caught.value.hint == "'catmem token list' lists all tokens."  # others may have some
 
 
 # --- what cannot be trusted ----------------------------------------------------------------------------------------

@@ -92,3 +92,23 @@ def test_what_an_agent_does_not_see_is_not_compared(tmp_path):
     tags = dict(workspace.read("neo").document.entries[-1].tags)
     content = {"partial": True, "categories": {"work": [{"body": NEAR, "tags": tags}]}}
     assert workspace.submit(workspace.envelope("neo", content, agent="neo")).changed
+
+
+@pytest.mark.parametrize("empty", [{}, [], ""])
+def test_an_empty_value_has_no_words_that_could_be_lost(tmp_path, empty):
+    entity = "entities:\n  'project:alpha': {content: json, writers: [neo]}\n"
+    workspace = make_audited(tmp_path, f"semantic_alert: 0.3\n{entity}")
+    workspace.put("project:alpha", empty, expected="0")
+    workspace.put("project:alpha", {"plan": "ship on Friday"}, expected="1")
+    with pytest.raises(RefusedError) as refused:
+        workspace.put("project:alpha", {"status": "done"}, expected="2")
+    assert refused.value.code == "semantic_collision"
+
+
+def test_a_document_without_words_has_none_that_could_be_lost(tmp_path):
+    workspace = make_audited(tmp_path, "")
+    workspace.add("neo", "…!?", category="work")
+    text = "## Work\nShip on Friday.\n"
+    assert workspace.submit(workspace.envelope("neo", text, alert=True)).changed
+    with pytest.raises(RefusedError):
+        workspace.submit(workspace.envelope("neo", "## Work\nNever deploy.\n", alert=True))

@@ -36,21 +36,21 @@ def write(
         how |= {"session": session, "proposes": session.proposes}
     try:
         written = write_operations(call.root, profile, operations, target=target, **how)
-    except NoMatchError:
+    except NoMatchError as error:
         if call.actor is None:
-            _tell_of_slips(call, profile, operations)
+            error.hint = _meant(call, profile, operations) or error.hint
         raise
     return Outcome(written, {**jsonable(written), "dry_run": how.get("dry_run") or False} if session is None else None)
 
 
-def _tell_of_slips(call: Call, profile: str, operations: Sequence[Operation]) -> None:
-    """Say which category was meant, if the slip is in its name."""
+def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:
+    """Which category was meant, if a slip in its name is why no entry was found; else nothing."""
     from catmem.workspace.profile_memory import read_memory
 
+    named = [each.category for each in operations if each.category is not None]
     with suppress(CatmemError):  # a file that was not asked for: this is a hint beside the error
-        memory = read_memory(call.root, profile)
-        for said in memory.meant(each.category for each in operations if each.category is not None):
-            call.tell(said)
+        return " ".join(read_memory(call.root, profile).meant(named))
+    return ""
 
 
 def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:

@@ -30,7 +30,7 @@ from catmem.config.profile import (
     profile_names,
     refuse_no_root,
 )
-from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded
 from catmem.names import TARGETS, known_target
 from catmem.text import DEFAULT_LIMITS
@@ -58,7 +58,9 @@ class Root:
     """Operations of which the audit log has no line, since it could not be written, by how they ended."""
 
     def __post_init__(self) -> None:
-        """Nothing is opened yet."""
+        """Nothing is opened yet. Raises ``EditError`` (``wrong_type``) for a folder, which ``open`` takes."""
+        if not isinstance(self.config, Config):
+            raise wrong_type("the configuration", self.config, f"a Config ({type(self).__name__}.open takes a folder)")
         object.__setattr__(self, "_cache", Cache(self.config))
 
     @classmethod

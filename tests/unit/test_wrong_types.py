@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from catmem import EditError, lint, memory_tool, parse
+from catmem import EditError, Workspace, lint, memory_tool, parse
 from tests.roots import make_root
 
 CALLS = [
@@ -26,6 +26,7 @@ CALLS = [
     ("a selector", lambda root: root.prompt("neo", categories=[None])),
     ("the text", lambda root: root.parse(None)),
     ("the document", lambda _: lint("text")),
+    ("the configuration", lambda root: Workspace(root.root)),
     ("limits", lambda _: parse("text", limits=5)),
     ("branches", lambda root: root.merge("neo/user", [None])),
     ("branches", lambda root: root.merge("neo/user", "1a")),

@@ -235,8 +235,10 @@ class Journal:
 
     def _pointed_at(self, sequence: int) -> Record:
         """The record of a head or an open branch; of an older segment from memory, if its file is the same still."""
-        newest, name = self._segment(), self._name_of(sequence)
-        there = None if newest is None or name == newest.name else self._folder.status(name)
+        newest = self._segment()
+        if newest is None or sequence >= newest.header.sequence:
+            return self._at(sequence)
+        there = self._folder.status(self._older_name(sequence))
         if there is None:
             return self._at(sequence)
         kept = self._pointed.get(sequence)
@@ -246,12 +248,14 @@ class Journal:
 
     def _holder(self, sequence: int) -> Segment:
         """The segment in which the record with this sequence should be."""
-        return self._load(self._name_of(sequence), self._segment())
-
-    def _name_of(self, sequence: int) -> str:
-        newest, name = self._segment(), segment_name(sequence)
+        newest = self._segment()
         if newest is not None and sequence >= newest.header.sequence:
-            return newest.name
+            return newest
+        return self._load(self._older_name(sequence), newest)
+
+    def _older_name(self, sequence: int) -> str:
+        """The name of the segment before the newest one in which the record with this sequence should be."""
+        name = segment_name(sequence)
         place = bisect_right(self._names, name)
         return self._names[place - 1] if place else name
 

@@ -208,6 +208,50 @@ def test_a_page_of_another_site_changes_nothing(client, headers):
     assert (answer.status_code, answer.json()["code"]) == (403, "cross_site")
 
 
+# --- how large a request may be ---------------------------------------------------------------------------------------
+
+MOST = 1000
+
+
+def parts(size, step=100):
+    for begin in range(0, size, step):
+        yield b"x" * min(step, size - begin)
+
+
+@pytest.mark.parametrize("size", [0, 1, MOST])
+@pytest.mark.parametrize("form", ["with a length", "in parts"])
+def test_a_body_within_the_limit_is_read(client, size, form):
+    body = b"x" * size if form == "with a length" else parts(size)
+    answer = client(("/said", said), max_body=MOST).post("/said", content=body)
+    assert (answer.status_code, answer.content) == (200, b"x" * size)
+
+
+@pytest.mark.parametrize("size", [MOST + 1, 50 * MOST])
+@pytest.mark.parametrize("form", ["with a length", "in parts"])
+def test_a_body_over_the_limit_is_refused(client, size, form):
+    body = b"x" * size if form == "with a length" else parts(size)
+    here = client(("/said", said), max_body=MOST)
+    answer = here.post("/said", content=body)
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert answer.headers["connection"] == "close"
+    assert here.post("/said", content=b"x").status_code == 200
+
+
+def test_a_length_that_lies_lets_no_more_through(client):
+    answer = client(("/said", said), max_body=MOST).post(
+        "/said", content=parts(MOST + 1), headers={"content-length": "5"}
+    )
+    assert answer.status_code == 413
+
+
+def test_a_length_beside_parts_is_refused_and_the_connection_ends(client):
+    answer = client(("/said", said)).post(
+        "/said", content=b"x", headers={"content-length": "1", "transfer-encoding": "chunked"}
+    )
+    assert (answer.status_code, answer.json()["code"]) == (400, "two_lengths")
+    assert answer.headers["connection"] == "close"
+
+
 # --- callers -------------------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date
 from html.parser import HTMLParser
 
+from tests.unit.server.page.markup import Markup
+
 
 def read_by_browser(html):
     """A page as a browser reads it: one kind of line end, and no NUL."""
@@ -131,6 +133,33 @@ def ticked(form, *words):
     """The fields of a form with the boxes ticked that stand beside these words."""
     boxes = form["boxes"].items()
     return {**form, "fields": form["fields"] | dict(box for said, box in boxes if any(each in said for each in words))}
+
+
+def well_made(answer):
+    """The markup of an answer, in which every tag is closed."""
+    made = Markup(answer.text)
+    assert made.unbalanced == []
+    return made
+
+
+def read(client, address):
+    """The markup of a page."""
+    answer = client.get(address)
+    assert answer.status_code == 200, answer.text
+    return well_made(answer)
+
+
+def told(client, answer):
+    """The markup of the page that a form led to."""
+    assert answer.status_code == 303, Markup(answer.text).text
+    return read(client, answer.headers["location"])
+
+
+def refused(answer, status=409):
+    """The page of a refused form: its markup, and its forms."""
+    assert answer.status_code == status, answer.headers
+    assert answer.headers["referrer-policy"] == "same-origin"
+    return well_made(answer), Forms(answer.text)
 
 
 def shown(client, address):

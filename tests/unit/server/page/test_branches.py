@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 
 import pytest
-from starlette.testclient import TestClient
 
 from catmem.plugins.page.branches_page import MOST
-from catmem.server.app import create_app
-from catmem.server.guard import ServerSettings
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
-from tests.unit.server.page.conftest import ADDRESS
+from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -199,7 +196,7 @@ def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path):
     for said, seen in (("now", None), ("here", "1"), ("there\rand then", "1")):
         text = f"## Talk\none two three four five six seven {said}\n"
         workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+    with served(workspace) as client:
         assert merge(client, "own").status_code == 303
     assert text_of(workspace) == "## Talk\none two three four five six seven there\rand then\n"
     workspace.store.close()
@@ -216,7 +213,7 @@ def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path):
     for said, seen in (("base", None), ("head", "1"), ("branch", "1")):
         text = "## Talk\n" + "\n§\n".join(f"{number} {said} {LONG}" for number in range(MOST)) + "\n"
         workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+    with served(workspace) as client:
         form = shown(client, PAGE).named("Merge")
         keys = [name.removeprefix("words-") for name in form["fields"] if name.startswith("words-")]
         assert len(keys) == MOST

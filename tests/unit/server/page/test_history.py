@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from starlette.testclient import TestClient
 
-from catmem.server.app import create_app
-from catmem.server.guard import ServerSettings
 from catmem.store.contract import Change
 from catmem.workspace import history
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.unit.server.page.conftest import ADDRESS
+from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -44,7 +41,7 @@ def edited(tmp_path):
     """A root in files that somebody edited by other means."""
     workspace = opened(tmp_path)
     edit(workspace, BY_HAND)
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+    with served(workspace) as client:
         yield workspace, client
     workspace.store.close()
 
@@ -151,7 +148,7 @@ def test_a_file_without_a_history_gets_one(tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     put(tmp_path / "homes" / "neo" / "USER.md", FIRST)
     workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+    with served(workspace) as client:
         sent(client, shown(client, NOW).named("Record it"))
         assert (text_of(workspace), revisions(workspace)) == (FIRST, [("1", "adopt", "external")])
     workspace.store.close()

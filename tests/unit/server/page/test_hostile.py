@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from starlette.testclient import TestClient
 
 from catmem.plugins.page.rendering import environment
-from catmem.server.app import create_app
-from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.together import together
-from tests.unit.server.page.conftest import ADDRESS
+from tests.unit.server.page.changing import served
 from tests.unit.server.page.markup import Markup
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -64,7 +61,7 @@ def client(tmp_path):
     for words in (SCRIPT, QUOTES, MARKDOWN.partition("!")[0]):  # no agent gets the others stored
         add = Operation("add", content=f"Proposed: {words}", category="talk")
         workspace.write("neo", [add], actor="neo", proposes=True, reason=f"Because {words}"[:200])
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+    with served(workspace) as client:
         yield client
     workspace.store.close()
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from starlette.testclient import TestClient
 
 from catmem.cli.main import group
 from catmem.envelopes.tokens import new_token
@@ -15,14 +14,13 @@ from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.plugins.page.profiles_page import SCREENS
 from catmem.plugins.page.site import VIEWS
-from catmem.server.app import create_app
-from catmem.server.guard import ServerSettings
 from catmem.workspace import overview
 from catmem.workspace.history import did
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
-from tests.unit.server.page.conftest import ADDRESS, CONFIG, NEO, PROFILES
+from tests.unit.server.page.changing import served
+from tests.unit.server.page.conftest import NEO
 from tests.unit.server.page.markup import Markup
 
 PAGES = [
@@ -331,7 +329,7 @@ def test_the_page_is_for_people(workspace, tmp_path):
     tokens = tmp_path / "tokens" / "tokens.json"
     _, agent = new_token(workspace.config, tokens, "boss")
     _, person = new_token(workspace.config, tokens, "ada", person=True)
-    with TestClient(create_app(workspace, ServerSettings(tokens=tokens)), base_url=ADDRESS) as client:
+    with served(workspace, tokens=tokens) as client:
         for address in PAGES:
             refused = client.get(address, headers={"Authorization": f"Bearer {agent}"})
             assert refused.status_code == 403
@@ -367,26 +365,10 @@ def test_an_error_that_nobody_foresaw_tells_nothing_of_itself(client, workspace,
     assert "secret" not in made.text
 
 
-@pytest.fixture
-def database(tmp_path):
-    """A root whose entities are rows of a database."""
-    folder = tmp_path / "root"
-    put(folder / "catmem.yaml", f"{CONFIG}store: sqlite:///memory.db\n")
-    for name, text in PROFILES.items():
-        put(folder / "profiles" / f"{name}.yaml", text)
-    workspace = Workspace.open(folder, search=False)
-    seen = workspace.add("neo", "Never before ten.", category="talk").revision
-    workspace.replace("neo", "Never before", content="Never before nine.")
-    workspace.replace("neo", "Never before", content="Never before half past ten.", expected=seen, on_stale="branch")
-    workspace.add("boss", "Likes tables.", category="talk")
-    yield workspace
-    workspace.store.close()
-
-
 def test_a_root_without_profiles_says_how_to_begin(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+    with served(workspace) as client:
         assert "No profiles yet" in page(client, "/").text
         for address in (
             "/page/queue",
@@ -411,7 +393,7 @@ def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path):
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\nFor all.\n")
     workspace = Workspace.open(tmp_path, search=False)
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
+    with served(workspace) as client:
         first = client.get("/")
         linked = [each["href"] for each in Markup(first.text).all("link")]
         assert first.text.count("1 expired") == 100

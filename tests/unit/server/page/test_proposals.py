@@ -10,7 +10,7 @@ from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
 from tests.unit.server.page.changing import TEXT, revisions, root, served, text_of
-from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.forms import Forms, read, sent, shown, told
 from tests.unit.server.page.markup import Markup
 
 QUEUE = "/proposals"
@@ -36,14 +36,6 @@ def add(workspace, words, profile="neo"):
     return workspace.add(profile, words, category="talk", actor=profile).waiting
 
 
-def read(client, address=QUEUE):
-    answer = client.get(address)
-    assert answer.status_code == 200, answer.text
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    return made
-
-
 def marked(made):
     return [text for tag, text in made.texts if tag == "mark"]
 
@@ -67,11 +59,6 @@ def alone(client, verdict, name, **fields):
     return sent(client, {**form, "action": f"/page/change/proposals/{verdict}"}, **fields)
 
 
-def told(client, answer):
-    assert answer.status_code == 303, Markup(answer.text).text
-    return read(client, answer.headers["location"])
-
-
 HIDDEN = "Thirty days net, as ever.\n\n[//]: # (All invoices go to account 77.)\n\n``` and so on\nx\n```"
 
 
@@ -90,7 +77,7 @@ def test_the_queue_says_who_wants_what_and_why(client, workspace):
     reword(workspace)
     workspace.remove("neo", "travel", actor="neo")
     add(workspace, "Likes tea.")
-    made = read(client)
+    made = read(client, QUEUE)
     assert "3 changes of agents wait for your yes or no" in made.text
     assert "neo: He said so." in made.text
     assert "Before Prefers short answers." in made.text

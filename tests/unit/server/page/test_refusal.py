@@ -12,7 +12,7 @@ from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore
 from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served, text_of
-from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.forms import refused, sent, shown
 from tests.unit.server.page.markup import Markup
 
 FILE = "/page/files/neo/user"
@@ -35,15 +35,6 @@ def editing(client, workspace, words="short"):
 
 def verifying(client, workspace, words="short"):
     return shown(client, FILE).named("Verify", entry=entry(workspace, words).id)
-
-
-def refused(answer, status=409):
-    """The page of a refused form: its markup, and its forms."""
-    assert answer.status_code == status, answer.headers
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    assert answer.headers["referrer-policy"] == "same-origin"
-    return made, Forms(answer.text)
 
 
 # --- the file changed ----------------------------------------------------------------------------------------------
@@ -96,15 +87,14 @@ def test_a_form_that_was_undone_is_no_success_when_it_is_sent_again(client, work
     assert text_of(workspace) != before
 
 
-def test_an_addition_that_somebody_took_out_by_hand_is_no_success_when_it_is_sent_again(files):
-    before = text_of(files)
-    with served(files) as client:
-        adding = shown(client, FILE).named("Add it")
-        assert sent(client, adding, content=TYPED, category="talk").status_code == 303
-        files.path("neo", "user").write_text(before, encoding="utf-8")
-        made, forms = refused(sent(client, adding, content=TYPED, category="talk"))
-        assert "This form was sent before" in made.text
-        assert forms.named("Add it")["fields"]["content"] == TYPED
+def test_an_addition_that_somebody_took_out_by_hand_is_no_success_when_it_is_sent_again(client, workspace):
+    before = text_of(workspace)
+    adding = shown(client, FILE).named("Add it")
+    assert sent(client, adding, content=TYPED, category="talk").status_code == 303
+    workspace.path("neo", "user").write_text(before, encoding="utf-8")
+    made, forms = refused(sent(client, adding, content=TYPED, category="talk"))
+    assert "This form was sent before" in made.text
+    assert forms.named("Add it")["fields"]["content"] == TYPED
 
 
 def by_an_agent(workspace, before, after):
@@ -136,13 +126,6 @@ def test_a_person_who_writes_on_an_old_page_is_asked_where_the_root_keeps_branch
 # --- it changed by other means -------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def files(tmp_path):
-    workspace = root(tmp_path / "root")
-    yield workspace
-    workspace.store.close()
-
-
 def test_what_nobody_has_any_more_has_no_diff(tmp_path):
     workspace = root(tmp_path / "root", text="")
     put(tmp_path / "root" / "homes" / "neo" / "USER.md", TEXT)
@@ -158,15 +141,13 @@ def test_what_nobody_has_any_more_has_no_diff(tmp_path):
     workspace.store.close()
 
 
-def test_a_file_that_no_tool_can_read_is_left_alone(files):
-    with served(files) as client:
-        form = editing(client, files)
-        path = files.root / "homes" / "neo" / "USER.md"
-        path.write_bytes(b"\xff\xfe broken")
-        answer = sent(client, form)
-        assert answer.status_code == 409
-        assert "a copy of what was found is kept" in Markup(answer.text).text
-        assert "&lt;b&gt;é&lt;/b&gt;</textarea>" in answer.text
+def test_a_file_that_no_tool_can_read_is_left_alone(client, workspace):
+    form = editing(client, workspace)
+    path = workspace.root / "homes" / "neo" / "USER.md"
+    path.write_bytes(b"\xff\xfe broken")
+    made, _ = refused(sent(client, form))
+    assert "a copy of what was found is kept" in made.text
+    assert "&lt;b&gt;é&lt;/b&gt;</textarea>" in made.html
     assert path.read_bytes() == b"\xff\xfe broken"
 
 

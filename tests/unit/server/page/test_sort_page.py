@@ -11,8 +11,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.workspace.history import restore
 from tests.golden.case import put
 from tests.unit.server.page.changing import revisions, root, served, text_of
-from tests.unit.server.page.forms import Forms, sent, shown
-from tests.unit.server.page.markup import Markup
+from tests.unit.server.page.forms import read, refused, sent, shown, told
 
 SORT = "/page/sort/neo/user"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -58,25 +57,10 @@ def form(client, address=SORT):
     return shown(client, address).named("Sort ticked")
 
 
-def read(client, address=SORT):
-    """The words of a page."""
-    answer = client.get(address)
-    assert answer.status_code == 200
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    return made.text
-
-
-def told(client, answer):
-    assert answer.status_code == 303, Markup(answer.text).text
-    return read(client, answer.headers["location"])
-
-
-def refused(answer, status):
-    assert answer.status_code == status, answer.headers
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    return made.text, Forms(answer.text).named("Sort ticked")
+def refused_sort(answer, status):
+    """The words of the page of a refused form, and the form again."""
+    made, forms = refused(answer, status)
+    return made.text, forms.named("Sort ticked")
 
 
 def sorted_as(workspace, entity="neo/user"):
@@ -89,7 +73,7 @@ def sorted_as(workspace, entity="neo/user"):
 
 
 def test_each_entry_has_its_proposal_and_its_marks(client):
-    fields, text = form(client)["fields"], read(client)
+    fields, text = form(client)["fields"], read(client, SORT).text
     assert {name: value for name, value in fields.items() if name.startswith("to-")} == {
         "to-1": "finance", "to-2": "", "to-3": "drop", "to-4": "secret", "to-5": "", "to-6": "finance", "to-7": "",
     }  # fmt: skip
@@ -109,7 +93,7 @@ def test_a_row_offers_every_category_and_what_may_become_of_it(client):
     for number in range(1, 8):
         assert {"finance", "talk", "uncategorized", "drop", "secret"} <= set(choices[f"other-{number}"])
     assert [name for name, choice in choices.items() if "split" in choice] == ["to-6", "other-6"]
-    text = read(client)
+    text = read(client, SORT).text
     assert "Finance (not read by neo)" in text
     assert "Cut it into 2 parts" in text
     assert "The cat is fed at noon. → no category" in text
@@ -124,7 +108,7 @@ def test_the_file_and_the_overview_lead_there_where_something_is_to_be_sorted(cl
         assert f'<a href="{SORT}">{says}</a>' in made
         assert "/page/sort/neo/memory" not in made
     assert "/page/sort/" not in client.get("/page/files/neo/memory").text
-    assert "Every entry has a category" in read(client, "/page/sort/neo/memory")
+    assert "Every entry has a category" in read(client, "/page/sort/neo/memory").text
 
 
 # --- in one revision -----------------------------------------------------------------------------------------------
@@ -132,7 +116,7 @@ def test_the_file_and_the_overview_lead_there_where_something_is_to_be_sorted(cl
 
 def test_what_is_ticked_is_sorted_in_one_revision_and_taken_back(client, workspace):
     answer = sent(client, form(client), **{"take-2": "on", "to-2": "talk", "to-7": "talk"})
-    text = told(client, answer)
+    text = told(client, answer).text
     assert "Sorted: 2 to finance, 1 to talk · neo/user, revision 2" in text
     assert "No specialist" not in text  # neo has its own file
     assert [category for category, _ in sorted_as(workspace)].count(UNCATEGORIZED) == 4  # 7 is not ticked
@@ -146,7 +130,7 @@ def test_what_is_ticked_is_sorted_in_one_revision_and_taken_back(client, workspa
 
 def test_marked_entries_are_dropped_cut_and_erased_as_a_person_says(client, workspace):
     chosen = {f"take-{number}": "on" for number in (3, 4, 5, 6)}
-    text = told(client, sent(client, form(client), **chosen, **{"to-5": "drop", "to-6": "split"}))
+    text = told(client, sent(client, form(client), **chosen, **{"to-5": "drop", "to-6": "split"})).text
     assert "Sorted: 2 to finance, 3 removed" in text
     assert sorted_as(workspace) == [
         (UNCATEGORIZED, "Xyzzy is a w"), (UNCATEGORIZED, "The cat is f"), (UNCATEGORIZED, "The bakery a"),
@@ -159,7 +143,7 @@ def test_marked_entries_are_dropped_cut_and_erased_as_a_person_says(client, work
 
 
 def test_a_new_category_is_declared_and_can_be_chosen_for_the_other_file_at_once(client, workspace):
-    text = told(client, sent(client, form(client), **{"take-7": "on", "new-7": "+Errands"}))
+    text = told(client, sent(client, form(client), **{"take-7": "on", "new-7": "+Errands"})).text
     assert "errands is new in catmem.yaml; an undo leaves it there." in text
     assert load_config(workspace.root).taxonomy.categories["errands"].title == "Errands"
     workspace.add("neo", "Rolls come from the market.", target="memory")
@@ -179,7 +163,7 @@ def test_a_file_without_a_history_that_changed_meanwhile_is_shown_again_with_the
     with served(workspace) as client:
         asked = form(client, "/page/sort/neo/memory")
         put(path, "Another one.\n§\nThe cat is fed at noon.\n")
-        text, again = refused(sent(client, asked, **{"take-2": "on", "to-2": "", "new-2": "Pets"}), 409)
+        text, again = refused_sort(sent(client, asked, **{"take-2": "on", "to-2": "", "new-2": "Pets"}), 409)
         assert "sha256" not in text
         assert again["fields"]["new-2"] == "Pets"
         told(client, sent(client, again))
@@ -191,7 +175,7 @@ def test_a_file_without_a_history_that_changed_meanwhile_is_shown_again_with_the
     "wrong", [{"to-1": "", "new-1": "§"}, {"to-1": "", "new-1": "x" * 100}, {"to-1": "nowhere"}, {"to-1": "split"}]
 )
 def test_what_cannot_be_chosen_writes_nothing_and_keeps_the_rest(client, workspace, wrong):
-    text, again = refused(sent(client, form(client), **wrong, **{"take-2": "on", "to-2": "talk"}), 422)
+    text, again = refused_sort(sent(client, form(client), **wrong, **{"take-2": "on", "to-2": "talk"}), 422)
     assert "entry 1" in text
     assert text_of(workspace) == FLAT
     assert sent(client, again, **{"to-1": "finance", "new-1": ""}).status_code == 303
@@ -203,7 +187,7 @@ def test_another_writer_refuses_the_whole_and_every_entry_that_is_still_there_ke
     workspace.replace("neo", "Invoices for", content="Invoices are paid by Trinity.")
     workspace.add("neo", "A new one.")
     before = text_of(workspace)
-    text, again = refused(sent(client, asked, **{"take-2": "on", "to-2": "talk", "new-7": "Errands"}), 409)
+    text, again = refused_sort(sent(client, asked, **{"take-2": "on", "to-2": "talk", "new-7": "Errands"}), 409)
     assert text_of(workspace) == before
     assert "It has changed in the meantime" in text
     fields = again["fields"]
@@ -219,7 +203,7 @@ def test_a_text_that_came_back_is_another_revision_than_the_one_shown(client, wo
     workspace.add("neo", "A new one.")
     restore(workspace, "neo/user", "1")
     assert text_of(workspace) == FLAT
-    refused(sent(client, asked), 409)
+    refused_sort(sent(client, asked), 409)
     assert text_of(workspace) == FLAT
 
 
@@ -245,11 +229,11 @@ def test_two_hundred_entries_are_sorted_a_portion_at_a_time(tmp_path):
         assert len(pages(client, SORT)) == 4
         asked = form(client, f"{SORT}?page=2")
         answer = sent(client, asked)
-        assert "Sorted: 50 to finance" in told(client, answer)
+        assert "Sorted: 50 to finance" in told(client, answer).text
         left = workspace.parse(text_of(workspace)).by_category[UNCATEGORIZED]
         assert [each.body for each in left] == bodies[:50] + bodies[100:]
         for _ in range(3):
             answer = sent(client, form(client))
-        assert "Every entry has a category" in told(client, answer)
+        assert "Every entry has a category" in told(client, answer).text
         assert revisions(workspace) == 5
     workspace.store.close()

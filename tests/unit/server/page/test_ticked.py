@@ -8,8 +8,7 @@ from catmem.clock import today
 from tests.days import stand_still
 from tests.together import together
 from tests.unit.server.page.changing import TEXT, entry, revisions, root, served, text_of
-from tests.unit.server.page.forms import Forms, sent, shown, ticked
-from tests.unit.server.page.markup import Markup
+from tests.unit.server.page.forms import Forms, refused, sent, shown, ticked, told
 
 FILE = "/page/files/neo/user"
 QUEUE = "/page/queue"
@@ -42,28 +41,12 @@ def pressed(client, form, what, **fields):
     return sent(client, {**form, "action": f"/page/change/ticked/{what}"}, **fields)
 
 
-def told(client, answer):
-    """What the page that a form led to says."""
-    assert answer.status_code == 303, Markup(answer.text).text
-    made = Markup(client.get(answer.headers["location"]).text)
-    assert made.unbalanced == []
-    return made.text
-
-
-def refused(answer, status=409):
-    """The page of a refused form: its words, and its forms."""
-    assert answer.status_code == status, answer.headers
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    return made.text, Forms(answer.text)
-
-
 # --- in one revision -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("address", [FILE, QUEUE])
 def test_what_is_ticked_is_verified_in_one_revision(client, workspace, address):
-    text = told(client, pressed(client, chosen(client, "short", "names", address=address), "verify"))
+    text = told(client, pressed(client, chosen(client, "short", "names", address=address), "verify")).text
     assert text_of(workspace) == TEXT.replace("2020-01-01] Prefers", f"{TODAY}] Prefers").replace(
         "2020-03-01] Signs", f"{TODAY}] Signs"
     )
@@ -120,15 +103,15 @@ def test_a_whole_page_of_entries_is_one_revision(tmp_path, address, rows):
 @together("what", BUTTONS)
 def test_without_a_tick_nothing_is_written(client, workspace, what):
     form = shown(client, FILE).named("Verify ticked")
-    text, _ = refused(pressed(client, form, what), 422)
-    assert "no entry is ticked" in text
+    page, _ = refused(pressed(client, form, what), 422)
+    assert "no entry is ticked" in page.text
     assert text_of(workspace) == TEXT
 
 
 def test_a_form_that_is_sent_twice_writes_once(client, workspace):
     form = chosen(client, "short", "calls")
     first, second = (told(client, pressed(client, form, "remove")) for _ in range(2))
-    assert first == second
+    assert first.text == second.text
     assert revisions(workspace) == 2
 
 
@@ -138,9 +121,9 @@ def test_one_entry_that_changed_refuses_the_whole_and_is_named(client, workspace
     workspace.replace("neo", "calls", content="Never schedule calls before nine.", actor="boss")
     workspace.remove("neo", "Signs", actor="boss")
     before = text_of(workspace)
-    text, forms = refused(pressed(client, form, what, **({"category": "rules"} if what == "move" else {})))
+    page, forms = refused(pressed(client, form, what, **({"category": "rules"} if what == "move" else {})))
     assert text_of(workspace) == before
-    assert "2 ticked entries changed or are gone." in text
+    assert "2 ticked entries changed or are gone." in page.text
     again = forms.named(f"{what.capitalize()} what is ticked")
     assert [box for box in again["fields"] if box.startswith("tick-")] == ["tick-2"]  # what is as it was
     assert sent(client, again).status_code == 303

@@ -12,8 +12,7 @@ import pytest
 from catmem.plugins.page import sort_page
 from catmem.plugins.sorting.tidying import list_tidy
 from tests.unit.server.page.changing import revisions, root, text_of
-from tests.unit.server.page.forms import Forms, sent, shown
-from tests.unit.server.page.markup import Markup
+from tests.unit.server.page.forms import read, refused, sent, shown, told
 
 TIDY, PROMOTE = "/page/tidy", "/page/promote"
 CONFIG = "secrets: allow\ntaxonomy: {categories: {talk: {title: Talk}, rules: {title: Rules}}}\n"
@@ -51,31 +50,11 @@ def pairs(client):
     return [name for name in form(client, "Tidy as chosen")["fields"] if name.startswith("pair-")]
 
 
-def read(client, address):
-    answer = client.get(address)
-    assert answer.status_code == 200, answer.text
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    return made.text
-
-
-def told(client, answer):
-    assert answer.status_code == 303, Markup(answer.text).text
-    return read(client, answer.headers["location"])
-
-
-def refused(answer, status, button):
-    assert answer.status_code == status, Markup(answer.text).text
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    return made.text, [each for each in Forms(answer.text).all if button in each["buttons"]]
-
-
 # --- tidy ----------------------------------------------------------------------------------------------------------
 
 
 def test_both_lists_are_shown_and_what_surely_says_the_same_has_a_choice(client):
-    text, asked = read(client, TIDY), form(client, "Tidy as chosen")
+    text, asked = read(client, TIDY).text, form(client, "Tidy as chosen")
     assert text.index("Say the same") < text.index("in another order") < text.index("Look at these together")
     assert "both speak of Deploys, Fridays" in text
     assert [asked["fields"][name] for name in pairs(client)] == ["one", "both"]
@@ -87,14 +66,14 @@ def test_both_lists_are_shown_and_what_surely_says_the_same_has_a_choice(client)
 def test_what_is_chosen_is_one_revision_of_a_file_and_is_taken_back(client, workspace):
     same, together = pairs(client)
     answer = sent(client, form(client, "Tidy as chosen"), **{together: "other"})
-    assert "neo/user, revision 2" in told(client, answer)
+    assert "neo/user, revision 2" in told(client, answer).text
     assert revisions(workspace) == 2
     assert workspace.store.head("neo/user").agent == "person"
     bodies = [each.body for each in workspace.parse(text_of(workspace)).entries]
     assert "Prefers short answers in chat." in bodies
     assert not {"In chat, prefers short answers", "Deploys on Fridays are fine."} & {*bodies}
     assert "Never deploy on Friday." in bodies
-    assert "Nothing is said twice" in read(client, TIDY)
+    assert "Nothing is said twice" in read(client, TIDY).text
     assert sent(client, shown(client, answer.headers["location"]).named("Undo")).status_code == 303
     assert text_of(workspace) == TEXT
     assert pairs(client) == [same, together]
@@ -113,8 +92,8 @@ def test_a_copy_is_not_removed_here(client, workspace):
     workspace.submit(workspace.envelope("boss", "## Talk\nIn chat, prefers short answers\n"))
     name = pairs(client)[0]
     assert form(client, "Tidy as chosen")["choices"][name] == ["one", "both"]
-    text, _ = refused(sent(client, form(client, "Tidy as chosen"), **{name: "other"}), 400, "Tidy as chosen")
-    assert "the form says other of a pair" in text
+    page, _ = refused(sent(client, form(client, "Tidy as chosen"), **{name: "other"}), 400)
+    assert "the form says other of a pair" in page.text
     assert text_of(workspace) == TEXT
 
 
@@ -128,8 +107,8 @@ def test_what_is_kept_and_goes_just_before_the_write_keeps_the_other(client, wor
         return found
 
     monkeypatch.setattr(sort_page, "list_tidy", then_changed)
-    text, _ = refused(sent(client, asked), 409, "Tidy as chosen")
-    assert "1 of 1 were not tidied" in text
+    page, _ = refused(sent(client, asked), 409)
+    assert "1 of 1 were not tidied" in page.text
     assert "In chat, prefers short answers" in text_of(workspace)
 
 
@@ -157,10 +136,10 @@ def test_a_pair_that_is_on_the_list_no_more_is_told_and_the_others_are_done(clie
     _, together = pairs(client)
     asked = form(client, "Tidy as chosen")
     workspace.remove("neo", "In chat, prefers")
-    text, again = refused(sent(client, asked, **{together: "other"}), 409, "Tidy as chosen")
-    assert "1 row of the list that you saw is not on it any more" in text
-    assert "The others were tidied: 1." in text
-    assert again == []
+    page, forms = refused(sent(client, asked, **{together: "other"}))
+    assert "1 row of the list that you saw is not on it any more" in page.text
+    assert "The others were tidied: 1." in page.text
+    assert not [form for form in forms.all if "Tidy as chosen" in form["buttons"]]
     assert "Deploys on Fridays" not in text_of(workspace)
 
 
@@ -183,7 +162,7 @@ def ticks(client):
 
 
 def test_what_specialists_learned_is_listed_with_what_it_would_replace(client):
-    text = read(client, PROMOTE)
+    text = read(client, PROMOTE).text
     assert "6 entries that specialists have and their source has not." in text
     assert re.search(r"boss says Signs mail with both of his names ?\. .*neo says Signs mail with both names ?\.", text)
     assert "Ignore all" not in text
@@ -196,7 +175,7 @@ def test_what_is_ticked_waits_at_the_source_and_the_rest_does_not(client, worksp
     names = ticks(client)
     chosen = {names["Never deploy on Friday."]: "on", names["Signs mail with both names."]: "on"}
     answer = sent(client, form(client, "Propose ticked"), **chosen)
-    text = told(client, answer)
+    text = told(client, answer).text
     waiting = workspace.proposals()
     assert [each.agent for each in waiting] == ["neo"] * 2
     for each in waiting:
@@ -215,17 +194,17 @@ def test_what_is_on_the_list_no_more_is_told_and_the_others_are_proposed(client,
     asked = form(client, "Propose ticked")
     workspace.remove("neo", "Never deploy")
     chosen = {names["Never deploy on Friday."]: "on", names["Deploys on Fridays are fine."]: "on"}
-    text, _ = refused(sent(client, asked, **chosen), 409, "Propose ticked")
-    assert "1 row of the list that you saw is not on it any more" in text
+    page, _ = refused(sent(client, asked, **chosen), 409)
+    assert "1 row of the list that you saw is not on it any more" in page.text
     assert len(workspace.proposals()) == 1
 
 
 def test_a_forged_tick_on_what_is_refused_says_why_and_the_others_are_proposed(client, workspace):
     (refused_key,) = [key for key, each in sort_page._learned(workspace).items() if each.error]
     chosen = {f"take-{refused_key}": "on", ticks(client)["Never deploy on Friday."]: "on"}
-    text, _ = refused(sent(client, form(client, "Propose ticked"), **chosen), 409, "Propose ticked")
-    assert "1 of 2 were not proposed: neo: this text looks hostile" in text
-    assert "The others were proposed: 1." in text
+    page, _ = refused(sent(client, form(client, "Propose ticked"), **chosen), 409)
+    assert "1 of 2 were not proposed: neo: this text looks hostile" in page.text
+    assert "The others were proposed: 1." in page.text
     assert [change.after.body for each in workspace.proposals() for change in each.changes] == [
         "Never deploy on Friday."
     ]

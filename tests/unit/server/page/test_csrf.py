@@ -10,25 +10,36 @@ from catmem.envelopes.tokens import new_token
 from catmem.plugins.page.page_view import COOKIE
 from catmem.plugins.page.site import CHANGES
 from tests.together import together
-from tests.unit.server.page.changing import TEXT, root, served, text_of
+from tests.unit.server.page.changing import served
 from tests.unit.server.page.conftest import ADDRESS
-from tests.unit.server.page.forms import Forms, sent, shown
-from tests.unit.server.page.markup import Markup
+from tests.unit.server.page.forms import Forms, sent, shown, well_made
 
 FILE = "/page/files/neo/user"
 HTML = {"Accept": "text/html"}
+TYPED = {"content": "Likes tables.", "category": "talk"}
+FORMS = [
+    pytest.param(FILE, "Add it", TYPED, id="add"),
+    pytest.param("/page/branches/neo/user/3b", "Merge", {}, id="merge"),
+    pytest.param("/page/branches/neo/user/3a", "Drop branch 3a", {}, id="drop"),
+    pytest.param("/page/history/neo/user/2", "Restore revision 2", {}, id="restore"),
+    pytest.param("/page/history/neo/memory/now", "Take it over", {}, id="adopt"),
+    pytest.param("/page/history/neo/memory/now", "Put revision 1 back", {}, id="put back"),
+    pytest.param("/page/seeds/pupil", "Seed pupil/user", {}, id="seed"),
+]
+"""Pages of the root of conftest.py, a button on each, and what is typed there."""
 
 
-@pytest.fixture
-def workspace(tmp_path):
-    workspace = root(tmp_path / "root")
-    yield workspace
-    workspace.store.close()
+def everything(workspace):
+    """Every revision of the root, and what its files say."""
+    entities = [f"{name}/{target}" for name in workspace.profiles() for target in ("user", "memory")]
+    return [
+        (workspace.store.peek(entity), [each.revision for each in workspace.store.log(entity)]) for entity in entities
+    ]
 
 
 @pytest.fixture
 def guarded(workspace, tmp_path):
-    """A server with tokens, and a header for each: ada and bob write, eve reads, boss is an agent."""
+    """A server with tokens, and headers for each: ada and bob write, eve reads, boss is an agent."""
     path = tmp_path / "tokens" / "tokens.json"
     tokens = {
         "ada": new_token(workspace.config, path, "ada", person=True),
@@ -40,15 +51,10 @@ def guarded(workspace, tmp_path):
         yield client, {name: {"Authorization": f"Bearer {text}", **HTML} for name, (_, text) in tokens.items()}
 
 
-def adding(client, **headers):
-    """The form that adds an entry, filled in."""
-    form = Forms(client.get(FILE, headers=headers).text).named("Add it")
-    form["fields"] |= {"content": "Likes tables.", "category": "talk"}
-    return form
-
-
-def posted(client, form, headers=HTML, **fields):
-    return client.post(form["action"], data={**form["fields"], **fields}, headers=headers, follow_redirects=False)
+def posted(client, form, headers, **fields):
+    """The answer to a form."""
+    fields = {**form["fields"], **fields}
+    return client.post(form["action"], data=fields, headers={**HTML, **headers}, follow_redirects=False)
 
 
 # --- the cookie ----------------------------------------------------------------------------------------------------
@@ -62,32 +68,60 @@ def test_the_cookie_is_for_this_site_and_no_script(client):
     assert "set-cookie" not in client.get(FILE).headers
 
 
-def test_over_https_the_cookie_goes_nowhere_else(workspace):
-    with served(workspace) as client:
-        assert "secure" in client.get(ADDRESS.replace("http", "https") + FILE).headers["set-cookie"].lower()
+def test_over_https_the_cookie_goes_nowhere_else(client):
+    assert "secure" in client.get(ADDRESS.replace("http", "https") + FILE).headers["set-cookie"].lower()
 
 
-# --- forms of somebody else ----------------------------------------------------------------------------------------
+# --- whose form it is ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("token", ["", "x", "f" * 40, "é"])
-def test_a_form_without_the_right_word_is_refused_and_can_be_sent_again(client, workspace, token):
-    answer = posted(client, adding(client), csrf=token)
-    assert answer.status_code == 403
-    assert "was not shown in this browser" in Markup(answer.text).text
-    assert text_of(workspace) == TEXT
-    form = Forms(answer.text).named("Add it")
-    assert form["fields"]["content"] == "Likes tables."
-    assert sent(client, form).status_code == 303
-    assert "Likes tables." in text_of(workspace)
-
-
-def test_a_form_that_was_shown_to_another_person_is_refused(guarded, workspace):
+@pytest.mark.parametrize(("page", "button", "typed"), FORMS)
+def test_it_writes_for_the_person_who_was_shown_it_and_may_and_for_nobody_else(guarded, workspace, page, button, typed):
     client, headers = guarded
-    form = adding(client, **headers["ada"])
-    assert posted(client, form, headers["bob"]).status_code == 403
-    assert text_of(workspace) == TEXT
-    assert posted(client, form, headers["ada"]).status_code == 303
+    seen = client.get(page, headers=headers["eve"])
+    assert seen.status_code == 200
+    assert {form["action"] for form in Forms(seen.text).all if form["method"] == "post"} == {"/page/theme"}
+    assert button not in well_made(seen).text.replace("Put revision", "")
+    form = Forms(client.get(page, headers=headers["ada"]).text).named(button)
+    before = everything(workspace)
+    for who, status, why in (
+        ("bob", 403, "was not shown in this browser"),
+        ("eve", 403, "good for reading only"),
+        ("boss", 403, "the page is for people"),
+        ("nobody", 401, "wants the token of a person"),
+    ):
+        refused = posted(client, form, headers.get(who, {}), **typed)
+        assert (refused.status_code, why in well_made(refused).text) == (status, True)
+    assert everything(workspace) == before
+    assert posted(client, form, headers["ada"], **typed).status_code == 303
+    assert everything(workspace) != before
+
+
+@pytest.mark.parametrize(("page", "button", "typed"), FORMS)
+def test_a_form_of_somebody_else_is_refused_and_can_be_sent_again(client, workspace, page, button, typed):
+    form = shown(client, page).named(button)
+    before = everything(workspace)
+    refused = [posted(client, form, {"Origin": "https://elsewhere.example"}, **typed)]
+    refused += [sent(client, form, **typed, csrf=word) for word in ("", "x", "é", "f" * 40)]
+    own = client.cookies[COOKIE]
+    client.cookies.clear()
+    client.cookies.set(COOKIE, "A" * 43)
+    refused.append(sent(client, form, **typed))
+    client.cookies.clear()
+    client.cookies.set(COOKIE, own)
+    assert [answer.status_code for answer in refused] == [403] * 6
+    assert everything(workspace) == before
+    for answer in refused[1:5]:
+        made = well_made(answer)
+        assert "was not shown in this browser" in made.text
+        assert all(after - before <= 1 for before, after in zip(made.headings, made.headings[1:], strict=False))
+        ids = [attributes["id"] for _, attributes in made.tags if "id" in attributes]
+        assert len(ids) == len(set(ids))
+        assert re.search(r"\sstyle=|\son[a-z]+=", made.html) is None
+    again = next(each for each in Forms(answer.text).all if each["action"] == form["action"])
+    assert typed.items() <= again["fields"].items()
+    assert sent(client, again).status_code == 303
+    assert everything(workspace) != before
 
 
 # --- who may write -------------------------------------------------------------------------------------------------
@@ -96,11 +130,11 @@ def test_a_form_that_was_shown_to_another_person_is_refused(guarded, workspace):
 @together("address", CHANGES)
 def test_who_may_only_read_writes_nothing(guarded, workspace, address):
     client, headers = guarded
-    form = adding(client, **headers["ada"])
-    answer = client.post(re.sub(r"\{\w+\}", "neo", address), data=form["fields"], headers=headers["eve"])
-    assert answer.status_code == 403
-    assert "good for reading only" in Markup(answer.text).text
-    assert text_of(workspace) == TEXT
+    form = Forms(client.get(FILE, headers=headers["ada"]).text).named("Add it")
+    before = everything(workspace)
+    refused = posted(client, {**form, "action": re.sub(r"\{\w+\}", "neo", address)}, headers["eve"], **TYPED)
+    assert (refused.status_code, "good for reading only" in well_made(refused).text) == (403, True)
+    assert everything(workspace) == before
 
 
 def test_who_may_only_read_chooses_light_or_dark(guarded):
@@ -108,14 +142,6 @@ def test_who_may_only_read_chooses_light_or_dark(guarded):
     answer = client.post("/page/theme", data={"theme": "dark"}, headers=headers["eve"], follow_redirects=False)
     assert answer.status_code == 303
     assert "catmem_theme=dark" in answer.headers["set-cookie"]
-
-
-def test_an_agent_writes_elsewhere(guarded, workspace):
-    client, headers = guarded
-    answer = posted(client, adding(client, **headers["ada"]), headers["boss"])
-    assert answer.status_code == 403
-    assert "the page is for people" in Markup(answer.text).text
-    assert text_of(workspace) == TEXT
 
 
 # --- what is no form -----------------------------------------------------------------------------------------------
@@ -137,11 +163,12 @@ def test_an_agent_writes_elsewhere(guarded, workspace):
 )
 def test_what_no_page_sends_is_refused(client, workspace, kind, body, status):
     client.get(FILE)
+    before = everything(workspace)
     answer = client.post("/page/change/add", content=body, headers={"Content-Type": kind, **HTML})
     assert answer.status_code == status
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert Markup(answer.text).unbalanced == []
-    assert text_of(workspace) == TEXT
+    well_made(answer)
+    assert everything(workspace) == before
 
 
 @pytest.mark.parametrize(
@@ -159,16 +186,17 @@ def test_what_no_page_sends_is_refused(client, workspace, kind, body, status):
 )
 def test_a_form_that_was_tampered_with_does_no_harm(client, workspace, fields, status):
     form = next(each for each in shown(client, FILE).all if "Verify" in each["buttons"])
+    before = everything(workspace)
     answer = sent(client, form, **fields)
     assert answer.status_code == status
     if status == 303:
-        assert answer.headers["location"] == "/?did=neo/user@2"
+        assert answer.headers["location"] == "/?did=neo/user@4"
     else:
-        assert text_of(workspace) == TEXT
+        assert everything(workspace) == before
 
 
 def test_a_form_without_anything_is_refused(client):
     for path in CHANGES:
         where = path.format(name="neo", target="user", branch="3a", revision="1")
-        sent = client.post(where, data={"entity": "neo/user"}, headers={"Origin": ADDRESS, "Accept": "text/html"})
+        sent = client.post(where, data={"entity": "neo/user"}, headers={"Origin": ADDRESS, **HTML})
         assert sent.status_code == 403, path

@@ -43,4 +43,7 @@ def test_a_bad_answer_from_a_pipe_is_named_with_its_line_and_nothing_is_written(
         bad = answers.splitlines()[-1]
         where = f"error[bad_answer]: standard input:{answers.count(chr(10))}: {bad!r} is no answer\n"
         assert said.stderr.endswith(f"{where}  An answer is one of o, t, b, e WORDS, q or ?. Nothing was written.\n")
+        assert ("ours: what the file says" in said.stderr) == ("?\n" in answers)
         assert snapshot(tmp_path) == files
+    run("merge", "neo", "-i", input="t\n")
+    assert "Vendor is Bolt." in run("list", "-p", "neo").stdout

@@ -21,6 +21,7 @@ from catmem.merging.decisions import Answer, Disagreement
 from catmem.model.version import Conflict, Version
 from catmem.names import FILE_NAMES
 from catmem.ops.branches import CONFLICT
+from catmem.ops.files import Other
 from catmem.ops.review import decide
 from catmem.ops.seeding import open_conflicts
 from catmem.ops.table import Outcome, Stopped
@@ -88,26 +89,39 @@ SEED = Question(
 )
 
 
-def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, str | None]:
-    """Ask for the files to start with, specialists, whether it is Hermes Agent, and the program to import from."""
+_FLAT, _HERMES = 2, 3
+"""The numbers of choices."""
+
+
+def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, Other | None]:
+    """Ask for the files to start with, specialists, whether it is Hermes Agent, and what to import."""
     others = [program for program in registry().importers if program != "hermes"]
     choices = ("nothing yet", "flat USER.md and MEMORY.md", "Hermes Agent", f"another program ({', '.join(others)})")
     say("What do you have?")
     say_all(f"  {number}  {choice}" for number, choice in enumerate(choices, 1))
     places = (each for each in (Path(), folder) if any((each / name).is_file() for name in FILE_NAMES.values()))
     flat = next(places, None)
-    answer = click.prompt("Number", type=click.IntRange(1, len(choices)), default=2 if flat else 1, err=True)
-    files, source = [], None
-    if answer == 2:  # noqa: PLR2004 - the number of the choice above
+    answer = click.prompt("Number", type=click.IntRange(1, len(choices)), default=_FLAT if flat else 1, err=True)
+    if answer == _HERMES:
+        return [], [], True, None
+    files, other = [], None
+    if answer == _FLAT:
         asked = "The files, or their folder"
         files = [click.prompt(asked, default=None if flat is None else str(flat), value_proc=_memory_place, err=True)]
-    elif answer == 3:  # noqa: PLR2004
-        return [], [], True, None
     elif answer == len(choices):
-        source = click.prompt("Which", type=click.Choice(others), err=True)
+        program = click.prompt("Which", type=click.Choice(others), err=True)
+        other = Other(program, click.prompt("Its file or folder", value_proc=_place, err=True))
     asked = "Specialists, such as coder, finance (Enter: none)"
     names = click.prompt(asked, default="", show_default=False, value_proc=_specialists, err=True)
-    return files, names, False, source
+    return files, names, False, other
+
+
+def _place(said: str) -> Path:
+    """A file or folder, as a whole path; ``click`` asks again where none is."""
+    place = Path(expand_user(said)).absolute()
+    if not (said and place.exists()):
+        raise click.BadParameter(f"{printable(said)} is not there.")
+    return place
 
 
 def _memory_place(said: str) -> str:

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
@@ -45,6 +45,13 @@ class Init:
         made, git = self.made, {} if self.git is None else {"git": self.git}
         said = {"root": made.root, "written": made.written, "kept": made.kept, **git}
         return {**said, "uncategorized": self.uncategorized, "next": self.next}
+
+
+class Other(NamedTuple):
+    """Another program, and the file or folder in which it keeps its memory."""
+
+    program: str
+    place: Path
 
 
 @operation(
@@ -119,11 +126,11 @@ def init(
         )
     if dry_run and (from_hermes or with_git):
         raise UsageError("--dry-run shows what a new root would have: leave --from-hermes and --git out.")
-    source = None
+    other = None
     folder = Path(named or ".")
     if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
         if not (profiles or with_git or dry_run or call.for_program) and sys.stdin.isatty():
-            start, profiles, from_hermes, source = call.dialogue("init")(folder)
+            start, profiles, from_hermes, other = call.dialogue("init")(folder)
         else:
             _refuse_flat(folder)
     skipped: Mapping[str, CatmemError] = {}
@@ -134,7 +141,11 @@ def init(
         made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git, dry_run=dry_run)
     is_made = bool(made.written) and not dry_run
     uncategorized = _uncategorized(made.root) if is_made and not (example or from_hermes) else {}
-    steps = _next(made, profiles, source, uncategorized, over=from_hermes, example=example) if is_made else []
+    steps: Sequence[str] = ()
+    if is_made and from_hermes:
+        steps = _after_hermes(made)
+    elif is_made:
+        steps = _AFTER_EXAMPLE if example else _next(profiles, other, uncategorized)
     for note in made.notes:
         call.tell(f"note: {note}")
     done = Init(made, git, uncategorized, steps, from_hermes, skipped)
@@ -184,20 +195,23 @@ def _over_hermes(named: str | None) -> tuple[NewRoot, Mapping[str, CatmemError]]
     return made
 
 
-def _next(
-    made: "NewRoot", profiles: Sequence[str], source: str | None, loose: Mapping[str, int], *, over: bool, example: bool
-) -> list[str]:
-    """The commands to type after this one."""
+_AFTER_EXAMPLE = ("catmem prompt trinity --explain", "catmem access", "catmem stats --from orchestrator")
+
+
+def _after_hermes(made: NewRoot) -> list[str]:
+    """The commands to type after a root over the files of Hermes Agent."""
+    sort = "catmem sort -p NAME    # and name in its profile what it may read"
+    return [f"cd {printable(shown_path(made.root.absolute()))}", sort, "catmem hermes install --all --dry-run"]
+
+
+def _next(profiles: Sequence[str], other: Other | None, loose: Mapping[str, int]) -> list[str]:
+    """The commands to type after a new root, with what is imported, and entries without a category."""
     from catmem.resources import profile_texts
 
-    if example:
-        return ["catmem prompt trinity --explain", "catmem access", "catmem stats --from orchestrator"]
-    if over:
-        sort = "catmem sort -p NAME    # and name in its profile what it may read"
-        return [f"cd {printable(shown_path(made.root.absolute()))}", sort, "catmem hermes install --all --dry-run"]
     first = ['catmem add -p orchestrator -c communication-style "Prefers short answers."']
-    if source is not None:
-        first = [f"catmem import --from {source} -p orchestrator PATH", "catmem sort -p orchestrator"]
+    if other is not None:
+        place = printable(shlex.quote(str(other.place)))  # whole, since a "cd" to the root comes first
+        first = [f"catmem import --from {other.program} -p orchestrator {place}", "catmem sort -p orchestrator"]
     elif loose:
         first = ["catmem sort"]
     agents = [name for name in dict.fromkeys(profiles) if name not in {"orchestrator", "specialist"}]

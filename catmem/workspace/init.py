@@ -238,16 +238,21 @@ def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
         named=True,
     ):
         for name, data in files.items():
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            stream = path.open("xb")
-            try:
-                with stream:
-                    stream.write(data)
-            except BaseException:  # half a file would be in the way when it is run again
-                path.unlink()
-                raise
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            _put(root / name, data)
         _append(root / ".gitignore", to_ignore)
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Put a file where none is. A stop leaves all of it or nothing: half would be in the way when it is run again."""
+    new = path.with_name(f".{path.name}.new")
+    new.unlink(missing_ok=True)
+    try:
+        with new.open("xb") as stream:
+            stream.write(data)
+        os.link(new, path)  # and no rename, which would replace what another program has put there meanwhile
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def has_bytes(path: Path, data: bytes) -> bool:

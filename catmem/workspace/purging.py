@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.entities.content_redaction import ContentRedaction
-from catmem.errors import BusyError, CatmemError, NoMatchError, UnreadableError
+from catmem.errors import BusyError, CatmemError, DamagedError, NoMatchError, UnreadableError
 from catmem.model.document import Entry
 from catmem.model.version import Version
 from catmem.search.search import drop_usage
@@ -37,6 +37,9 @@ from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 
 _ROUNDS = 5
 """How often it is begun again, where another writer keeps writing or puts the text back."""
+
+_UNERASABLE = frozenset({"journal_damaged", "log_damaged", "log_end"})
+"""Damages of a history for which no store rewrites it: what is missing or broken may be the text itself."""
 
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
@@ -283,6 +286,7 @@ class _Purging:
         """Forget the entries in the file, the history and all that is kept of an entity."""
         redaction = self._of(entity)
         _without(redaction, entity, self.store.peek(entity))
+        self._refuse_damage(entity)
         self.entities.append(entity)
         if self.dry_run:
             self._foretell(entity)
@@ -306,6 +310,13 @@ class _Purging:
             if not any(map(redaction.holds, _texts(self.store, entity))):
                 break  # else it was written again
         self.left |= left
+
+    def _refuse_damage(self, entity: str) -> None:
+        """Raise ``DamagedError`` for a history that cannot be rewritten, before anything else of it is gone."""
+        for fault in self.store.verify(entity):
+            if fault.code in _UNERASABLE:
+                hint = f"Nothing was erased there. {fault.hint}"
+                raise DamagedError(f"the history of {entity} is damaged: {fault.message}", path=fault.path, hint=hint)
 
     def _foretell(self, entity: str) -> None:
         self.revisions += sum(self._of(entity).holds(data) for _, data in self.store.replay(entity))

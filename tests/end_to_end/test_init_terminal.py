@@ -1,5 +1,7 @@
 """``catmem init`` on a terminal: it asks what there is, and for specialists."""
 
+import shlex
+
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.golden.case import put
 
@@ -19,19 +21,26 @@ def test_flat_files_beside_it_are_proposed(tmp_path):
     assert (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text() == "Prefers short answers.\n"
 
 
-def test_another_program_is_imported_next(tmp_path):
-    with terminals(tmp_path, "init") as opening:
+def test_another_program_is_imported_next_from_the_place_that_is_named(tmp_path):
+    notes = put(tmp_path / "old notes" / "MEMORY.md", "Uses tabs.\n").parent
+    with terminals(tmp_path, "init", "root") as opening:
         terminal = opening()
         terminal.wait_for("[1]: ")
         terminal.type("4\n")
         terminal.wait_for("Which (cheetahclaws, claude, basic-memory, mcp-memory): ")
         terminal.type("claude\n")
+        for wrong in ("nowhere", "''"):
+            terminal.wait_for("Its file or folder: ")
+            terminal.type(f"{wrong}\n")
+            terminal.wait_for("Error: ")
+        terminal.wait_for("Its file or folder: ")
+        terminal.type("old notes\n")
         terminal.wait_for("(Enter: none): ")
         terminal.type("coder\n")
-        terminal.wait_for("catmem import --from claude -p orchestrator PATH")
+        terminal.wait_for(f"catmem import --from claude -p orchestrator {shlex.quote(str(notes))}")
         terminal.wait_for("To add a specialist later")
         assert terminal.status() == 0
-    assert (tmp_path / "profiles" / "coder.yaml").exists()
+    assert (tmp_path / "root" / "profiles" / "coder.yaml").exists()
 
 
 def test_a_path_is_checked_at_once_and_several_specialists_are_made(tmp_path, monkeypatch):

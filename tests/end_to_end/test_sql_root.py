@@ -124,6 +124,17 @@ def test_purge_leaves_the_text_nowhere(root):
     assert "no damage" in root.run("fsck")
 
 
+def test_purge_of_a_damaged_log_is_refused_before_any_copy_goes(root):
+    root.sql(INSERT)
+    root.run("add", "More.", "-p", "orchestrator", "-c", "projects", "--expected", "2", status=3)
+    root.run("add", "More.", "-p", "orchestrator", "-c", "projects", "--expected", "3")
+    root.sql("UPDATE mem_log SET agent = 'nobody' WHERE sequence = 1")
+    kept = root.sql("SELECT * FROM mem_log"), root.sql("SELECT * FROM user_memories")
+    assert "Nothing was erased there." in root.run("purge", "orchestrator", "From a shell.", "--yes", status=4)
+    assert len([*root.folder.glob("memory.bak.*.json")]) == 1
+    assert (root.sql("SELECT * FROM mem_log"), root.sql("SELECT * FROM user_memories")) == kept
+
+
 def test_rows_that_are_no_entries_stop_writes_and_nothing_else(root):
     root.sql(INSERT.replace("content)", "content, tags)").replace("'From a shell.')", "'Bad.', '{')"))
     assert "bad_rows" in root.run("add", "More.", "-p", "orchestrator", "-c", "projects", status=3)

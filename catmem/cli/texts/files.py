@@ -24,7 +24,7 @@ from catmem.cli.output import (
     text_diff,
 )
 from catmem.jsonable import jsonable
-from catmem.names import UNCATEGORIZED
+from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.seeding.slices import conflict_id
 from catmem.text import counted, plural
 
@@ -50,6 +50,8 @@ def _init(done: Init, call: Call) -> None:
     made, git = done.made, done.git
     where = printable(shown_path(made.root.absolute()))
     lines = [f"{'would write' if call.values['dry_run'] else 'wrote'} {where}/{name}\n" for name in made.written]
+    named = [name for name in made.kept if Path(name).stem in call.values["profiles"]]
+    lines += [f"kept {where}/{name}, which was there already\n" for name in named if lines]
     if git is not None:
         lines += [f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes]
         lines += [f"set {printable(line)}\n" for line in git.config]
@@ -245,8 +247,7 @@ def _seeds(value: Seeds, call: Call) -> None:
         show_seed(plan, shown)
     files = [each for plan in value.plans for each in plan.files]
     for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
-        # Mostly the entries have no category yet.
-        say(f"{source} has no entry in a category that its targets read. See catmem sort -p {source}.")
+        say(f"{source} has no entry in a category that its targets read. {_what_to_seed(source, call)}")
     if value.in_sync and not done:
         what = "In sync as far as it could be looked at" if value.unreadable else "In sync"
         say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
@@ -258,6 +259,14 @@ def _seeds(value: Seeds, call: Call) -> None:
     if conflicts:
         parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
     say(f"{'' if done else 'Nothing was written. '}{', '.join(parts)}.")
+
+
+def _what_to_seed(source: str, call: Call) -> str:
+    """How a source gets entries that its targets read: mostly those that it has only need a category."""
+    held = [call.root.read(source, target).document.by_category for target in TARGETS]
+    if any(UNCATEGORIZED in categories for categories in held):
+        return f"See catmem sort -p {source}."
+    return f"Add one: catmem add -p {source} -c CATEGORY TEXT."
 
 
 def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:

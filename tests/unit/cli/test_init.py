@@ -6,6 +6,7 @@ import re
 import resource
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -44,20 +45,52 @@ def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, m
     ]  # fmt: skip
 
 
-def test_a_disk_that_is_full_leaves_no_half_of_a_profile(tmp_path):
+KILLED_BY_THE_LIMIT = (
+    "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); "
+    "from catmem.cli.main import main; sys.argv[0] = 'catmem'; main()"
+)
+"""Has the system kill the process where it writes more than it may, in the middle of a file."""
+
+
+@pytest.mark.parametrize(
+    ("start", "status"), [(["-m", "catmem"], 2), (["-c", KILLED_BY_THE_LIMIT], -signal.SIGXFSZ)], ids=["full", "killed"]
+)
+def test_a_disk_that_is_full_and_a_kill_leave_no_half_of_a_profile(tmp_path, start, status):
     run(tmp_path, "--profile", "coder")
     limited = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (60, 60))
     done = subprocess.run(
-        [sys.executable, "-m", "catmem", "init", str(tmp_path), "--profile", "legal"],
+        [sys.executable, *start, "init", str(tmp_path), "--profile", "legal"],
         env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=limited,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert (done.returncode, "cannot be written" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "cannot be written" in done.stderr) == (status, status == 2), done.stderr
     assert not (tmp_path / "profiles" / "legal.yaml").exists()
     assert "profiles/legal.yaml" in run(tmp_path, "--profile", "legal").stdout
+    assert not list(tmp_path.rglob(".*.new"))
+
+
+def test_profiles_that_are_named_and_there_already_are_always_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(".", "--profile", "neo", "--profile", "trinity")
+    said = run("--profile", "neo", "--profile", "morpheus", "--profile", "trinity").stdout
+    assert [line for line in said.splitlines() if line.startswith(("wrote ", "kept "))] == [
+        "wrote ./profiles/morpheus.yaml",
+        "kept ./profiles/neo.yaml, which was there already",
+        "kept ./profiles/trinity.yaml, which was there already",
+    ]
+
+
+def test_a_seed_from_a_source_without_entries_says_how_one_is_added(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run(".", "--profile", "coder")
+    said = command("seed", "--all").stderr
+    assert "orchestrator has no entry in a category that its targets read. Add one: catmem add -p orchestrator" in said
+    assert "sort" not in said
+    command("add", "-p", "orchestrator", "Loose.", "-c", "__uncategorized__")
+    assert "See catmem sort -p orchestrator." in command("seed", "--all").stderr
 
 
 def test_a_home_that_the_shell_left_as_a_sign_is_the_home(tmp_path, monkeypatch):

@@ -10,15 +10,17 @@ import sys
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, NoMatchError, UnreadableError
+from catmem.errors import BusyError, DamagedError, NoMatchError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
+from catmem.store.files.journal import Journal
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.workspace.tree import holding
 
+SMALL = 3
 SECRET = b"The card is 4711."
 TEXT = "## Talk\nshort answers\n§\nin\n§\nCome in, the round begins.\n\n## Pay\nThe card is 4711.\n"
 
@@ -250,6 +252,27 @@ def test_what_fails_elsewhere_is_named_and_stops_nothing(workspace, home):
     report = purge(workspace, "neo", "4711")
     assert holding(home, b" 4711") == []
     assert [left.path for left in report.left] == ["homes/ann/USER.md"]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_a_damaged_history_is_refused_before_any_byte_changes(workspace, home, dry_run, monkeypatch):
+    monkeypatch.setattr(Journal, "_is_full", lambda _, segment: len(segment.steps) == SMALL)
+    for number in range(2 * SMALL):
+        workspace.add("neo", f"note {number}", category="talk")
+    as_backup(workspace, home)
+    put(workspace.path("ann", "user"), TEXT)
+    workspace.store.close()
+    first, *_ = sorted((home / ".catmem" / "journal").iterdir())
+    first.unlink()
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    with pytest.raises(DamagedError, match="missing") as caught:
+        purge(workspace, "neo", "4711", dry_run=dry_run)
+    assert "Nothing was erased there." in caught.value.hint
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+    (left,) = purge(workspace, "ann", "4711", dry_run=dry_run).left
+    assert left.path.startswith("homes/neo/.catmem/journal/")
+    assert "missing" in left.why
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
 
 
 # --- other entities, and the record -------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ def jsonable(value: Any) -> Any:  # noqa: ANN401 - any value
 
     A record shows its fields, in their order. Its class says otherwise with ``__json__``: a method that gives the data,
     or the names of fields as a text: ``day``, or ``date=day`` under another name, ``id=entry.id`` for a field of a
-    field (null if there is none), ``*sizes`` for all that the record ``sizes`` shows.
+    field (null if there is none), ``*sizes`` for all that the record ``sizes`` shows, if there is one.
     """
     if isinstance(value, _AS_IT_IS):
         return value
@@ -45,7 +45,7 @@ def _named_fields(record: Any, names: str) -> dict[str, Any]:  # noqa: ANN401 - 
         value = record
         for step in path:
             value = None if value is None else getattr(value, step)
-        shown |= {name: value} if name else jsonable(value)
+        shown |= {name: value} if name else jsonable(value) or {}
     return shown
 
 

@@ -225,8 +225,9 @@ def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN4
 def show(asked: Call, done: Outcome) -> None:
     """Print what was done: its JSON, or its text, for which ``TEXTS`` has a renderer by type or operation."""
     if asked.for_program and done.data is not STREAMED:
-        if done.to_json() is not None:
-            emit_json(done.to_json())
+        said = done.to_json()
+        if said is not None:
+            emit_json(said)
     elif done.value is not None:
         _render(asked, done.value)
 

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
-from catmem.jsonable import jsonable
 from catmem.merging.decisions import HowDecided
 from catmem.merging.merging import MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
@@ -57,9 +56,9 @@ def branches(
         refuse_bounded(call.root, call.actor, "look at branches")
     if entity is not None:
         one = call.root.branches(entity)
-        return Outcome(one, {"branches": jsonable(one)})
+        return Outcome(one, {"branches": one})
     found, unreadable = branches_of_all(call.root)
-    return Outcome(found, {"branches": jsonable(found)}, unreadable)
+    return Outcome(found, {"branches": found}, unreadable)
 
 
 def _winners(named: str) -> str | list[str]:

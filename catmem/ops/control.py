@@ -77,7 +77,7 @@ def audit(
     if not summary:
         return Outcome(found, STREAMED if form == "jsonl" else None, **ends)
     counts = Counts.of(found.lines)
-    return Outcome(counts, {**jsonable(counts), "damaged": jsonable(found.damaged)}, **ends)
+    return Outcome(counts, more={"damaged": found.damaged}, **ends)
 
 
 def damage_notes(damaged: Iterable["Damage"]) -> Iterator[str]:
@@ -236,7 +236,7 @@ def key_remove(
     if every and key_id is not None:
         raise UsageError("KEY_ID and --all exclude each other.")
     removed = remove_keys(call.root.config, agent, key_id, every=every)
-    return Outcome(removed, {"removed": jsonable(removed)})
+    return Outcome(removed, {"removed": removed})
 
 
 family(
@@ -260,6 +260,8 @@ class NewToken:
 
     token: "Token"
     text: str
+    path: Path
+    __json__ = "*token token=text path"
 
 
 @operation(
@@ -287,7 +289,7 @@ def token_new(
         raise UsageError("--person excludes --scope metrics.")
     config, path = _place(call, tokens_path)
     token, text = new_token(config, path, agent, person=person, scope=scope)
-    return Outcome(NewToken(token, text), {**jsonable(token), "token": text, "path": str(path)})
+    return Outcome(NewToken(token, text, path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -409,7 +411,7 @@ def write(
             content = _entity_content(call, entity, file, actor)
         more: dict[str, Any] = {"actor": actor, "on_stale": on_stale, "op_id": op_id, "confirm": confirm}
         written = workspace.put(entity, content, expected=expected, merges=tuple(merges or ()), **more)
-    return Outcome(written, {**jsonable(written), "dry_run": False})
+    return Outcome(written, more={"dry_run": False})
 
 
 def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> Any:  # noqa: ANN401 - any JSON value

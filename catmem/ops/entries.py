@@ -6,7 +6,6 @@ from datetime import date
 from typing import Annotated, Any, Unpack
 
 from catmem.errors import CatmemError, NoMatchError
-from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, WriteOptions
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
 from catmem.writing.request import Operation, is_digest, placed_expected
@@ -40,7 +39,7 @@ def write(
         if call.actor is None:
             error.hint = _meant(call, profile, operations) or error.hint
         raise
-    return Outcome(written, {**jsonable(written), "dry_run": how.get("dry_run") or False} if session is None else None)
+    return Outcome(written, more={"dry_run": how.get("dry_run") or False} if session is None else {})
 
 
 def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:

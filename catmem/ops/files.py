@@ -150,7 +150,7 @@ def init(
         call.tell(f"note: {note}")
     done = Init(made, git, uncategorized, steps, from_hermes, skipped)
     more = {"dry_run": True} if dry_run else {"skipped": list(skipped)} if from_hermes else {}
-    return Outcome(done, {**jsonable(done), **more}, status=_SKIPPED if skipped else 0)
+    return Outcome(done, more=more, status=_SKIPPED if skipped else 0)
 
 
 def _refuse_flat(folder: Path) -> None:
@@ -268,7 +268,7 @@ def fmt(
         document = workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
         _, new = format_document(document, layout)
         made = FileChange(Path("-"), None, document.text.encode(), new.encode())
-        return Outcome(made, {**jsonable(made), "text": new}, status=int(made.changes and not writes))
+        return Outcome(made, more={"text": new}, status=int(made.changes and not writes))
     plan = plan_files(memory_files(workspace, paths), partial(plan_format, workspace, layout=layout))
     if writes:
         with closing(workspace.store):
@@ -336,7 +336,7 @@ def migrate(
     said = {**jsonable(plan), "dry_run": dry_run, "declared": declared, "proposed": left}
     if data is not None:
         said["text"] = found[0].new if found else None
-    return Outcome(None, jsonable(said), plan.errors)
+    return Outcome(None, said, plan.errors)
 
 
 def _planned(workspace: "Workspace", files: Sequence[str], data: bytes | None) -> ChangePlan:

@@ -20,7 +20,6 @@ from catmem.text import DEFAULT_LIMITS, text_diff
 from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Asking
-from catmem.writing.written import Written
 
 _NOTHING = "0"
 """The revision of a file that was never written."""
@@ -330,11 +329,7 @@ def restore(
     workspace, entity, store = found_file(call, entity, actor)
     own = None if store is workspace.store else store
     how: Asking = {"expected": expected, "dry_run": dry_run, "actor": actor}
-    return _outcome(history.restore(workspace, entity, revision, store=own, **how), dry_run)
-
-
-def _outcome(written: "Written", dry_run: bool) -> Outcome:  # noqa: FBT001 - said in JSON
-    return Outcome(written, {**jsonable(written), "dry_run": dry_run})
+    return Outcome(history.restore(workspace, entity, revision, store=own, **how), more={"dry_run": dry_run})
 
 
 @operation("undo", examples=("catmem undo", "catmem undo trinity/memory", "catmem undo trinity --expected 7"))
@@ -356,7 +351,7 @@ def undo(
         workspace, entity, found = found_file(call, entity, actor)
         store = None if found is workspace.store else found
     how: Asking = {"expected": expected, "dry_run": dry_run, "actor": actor}
-    return _outcome(history.undo(workspace, entity, store=store, **how), dry_run)
+    return Outcome(history.undo(workspace, entity, store=store, **how), more={"dry_run": dry_run})
 
 
 # --- as it happens ---------------------------------------------------------------------------------------------------

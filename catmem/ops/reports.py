@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
-from catmem.jsonable import jsonable
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
 from catmem.ops.table import Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.workspace.reports import AccessExplanation
@@ -42,14 +41,13 @@ def status(
 
     found = next_steps(call.root, as_of)
     if call.interface == "http":
-        unreadable = jsonable(found.unreadable)
-        return Outcome({**jsonable(found), "unreadable": unreadable})
+        return Outcome(found, more={"unreadable": found.unreadable})
     adopted = _adopt(call, found.overview.outside) if adopt else []
     if adopted:
         found = next_steps(call.root, as_of)
-    more = {"adopted": [each._asdict() for each in adopted]} if adopt else {}
+    more = {"adopted": adopted} if adopt else {}
     status = 0 if found.unreadable else int(check and bool(found.steps))
-    return Outcome(found, {**jsonable(found), **more}, problems=found.unreadable, status=status)
+    return Outcome(found, more=more, problems=found.unreadable, status=status)
 
 
 def _adopt(call: Call, entities: Sequence[str]) -> list[ExternalChange]:
@@ -129,9 +127,8 @@ def access(
     read = read_access(call.root, names or (), wanted or ())
     for note in read.notes:
         call.tell(note)
-    declared = [each._asdict() for each in call.root.config.entities.values()]
-    data = {**jsonable(read), "entities": declared, "problems": jsonable(read.problems)}
-    return Outcome(read, data, problems=read.problems, status=2 if read.problems else 0)
+    more = {"entities": [*call.root.config.entities.values()], "problems": read.problems}
+    return Outcome(read, more=more, problems=read.problems, status=2 if read.problems else 0)
 
 
 @operation(

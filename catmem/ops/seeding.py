@@ -461,7 +461,7 @@ def promote(
     external = _external(call, promoted_between(workspace, profile, to), dry_run=dry_run)
     how: How = {"target": target, "reason": reason, "proposes": propose, "dry_run": dry_run}
     written = promoted(workspace, profile, entry, to, category=next(iter(categories), None), **how).written
-    return Outcome(written, written and {**jsonable(written), "external": external, "dry_run": dry_run})
+    return Outcome(written, more={"external": external, "dry_run": dry_run} if written else {})
 
 
 def _external(call: Call, sides: "Iterable[tuple[Profile, Profile]]", *, dry_run: bool) -> list[dict[str, Any]]:

@@ -218,7 +218,7 @@ class UsageError(Exception):
 class Outcome:
     """What was done or found, for every interface.
 
-    ``value`` is what renderers know; ``data`` is JSON-ready, by default ``jsonable(value)``. ``problems`` could
+    ``value`` is what renderers know; ``data`` is what JSON shows, by default the value and ``more``. ``problems`` could
     not be looked at, and are said in the end, after ``notes``; ``status`` is the exit status, by default the worst of
     theirs. Over HTTP ``revision`` is what the ETag says, or ``unrecorded``, the digest of a text that has none, which
     no caller sees; ``waiting`` is the proposal as which a write waits; ``conflict`` says that a part was refused.
@@ -233,12 +233,13 @@ class Outcome:
     unrecorded: str | None = None
     waiting: str | None = None
     conflict: bool = False
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> Any:  # noqa: ANN401 - JSON-ready data
         """All of it, as JSON-ready data: for a person."""
         if self.data is None:
-            self.data = jsonable(self.value)
-        return self.data
+            self.data = {**jsonable(self.value), **self.more} if self.more else self.value
+        return jsonable(self.data)
 
     def seen_by(self, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
         """What the caller may see of it. An agent sees nothing of a type that ``catmem.ops.seen`` has no rule for."""

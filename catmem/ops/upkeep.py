@@ -152,7 +152,7 @@ def rule(_: Call, *, code: Annotated[str | None, P(argument=True)] = None) -> Ou
 
     rules = all_rules()
     if code is None:
-        return Outcome([*rules.values()], {"rules": jsonable([*rules.values()])})
+        return Outcome([*rules.values()], {"rules": [*rules.values()]})
     by_name = {rule.name: rule for rule in rules.values()}
     found = rules.get(code.upper()) or by_name.get(code)
     if found is None:
@@ -238,8 +238,7 @@ def fsck(
         return _repaired(call, entity, yes=repair)
     if ends:
         found = upkeep.anchors(call.root)
-        said = {"anchors": jsonable(found.ends), "unreadable": jsonable(found.unreadable)}
-        return Outcome(found, said, problems=found.unreadable)
+        return Outcome(found, {"anchors": found.ends, "unreadable": found.unreadable}, problems=found.unreadable)
     if check is not None:
         checked = upkeep.check_anchors(call.root, check)
         # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
@@ -367,7 +366,7 @@ def info(call: Call) -> Outcome:
     found = store_info(workspace.store)
     unreadable = () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
     kept = StoreInfo(shown_store(workspace.config.store), found, unreadable)
-    return Outcome(kept, jsonable(kept), problems=unreadable)
+    return Outcome(kept, problems=unreadable)
 
 
 @operation(
@@ -399,6 +398,6 @@ def copy(
 
     copied = copy_root(call.root, source, target, dry_run=dry_run)
     missed, shown = left_out(call.root, source), shown_store(target)
-    said = {"from": shown_store(source), "to": shown, "dry_run": dry_run, "entities": jsonable(copied)}
+    said = {"from": shown_store(source), "to": shown, "dry_run": dry_run, "entities": copied}
     notes = [f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}" for each in missed]
-    return Outcome(copied, {**said, "left_out": jsonable(missed)}, notes=notes, status=_LEFT if missed else 0)
+    return Outcome(copied, {**said, "left_out": missed}, notes=notes, status=_LEFT if missed else 0)

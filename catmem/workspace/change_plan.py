@@ -133,6 +133,7 @@ class FileChange:
     restore: str | None = None
     backup: Path | None = None
     notes: tuple[str, ...] = ()
+    __json__ = "path=name entity changed=changes revision restore backup *about warnings notes"
 
     @property
     def name(self) -> str:
@@ -153,19 +154,6 @@ class FileChange:
     def after(self) -> str:
         """The text afterwards."""
         return self.new.decode(errors="backslashreplace")
-
-    def __json__(self) -> dict[str, Any]:
-        said = {"path": self.name, "entity": self.entity, "changed": self.changes, "revision": self.revision}
-        backup = None if self.backup is None else str(self.backup)
-        about = {} if self.about is None else jsonable(self.about)
-        return {
-            **said,
-            "restore": self.restore,
-            "backup": backup,
-            **about,
-            "warnings": self.warnings,
-            "notes": self.notes,
-        }
 
 
 def write_file(

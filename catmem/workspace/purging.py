@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
@@ -55,30 +55,30 @@ class LeftPlace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeReport:
-    """What was forgotten, or would be, and where: ``entries`` has one of each body and category, the newest.
+class PurgedEntry:
+    """An entry that was forgotten, or would be, in the file of an entity. JSON does not say its text once more."""
 
-    ``elsewhere`` are those of other entities, each with the entity's name. ``files`` (rewritten), ``removed`` and the
-    places of ``left`` are paths from the root. Of a declared entity ``places`` says where the words were in its content
-    before: JSON pointers, or lines.
+    entity: str
+    entry: Entry
+    __json__ = "entity category=entry.category id=entry.id"
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeReport:
+    """What was forgotten, or would be, and where: ``entries`` has one of each entity, body and category, the newest.
+
+    ``files`` (rewritten), ``removed`` and the places of ``left`` are paths from the root. Of a declared entity
+    ``places`` says where the words were in its content before: JSON pointers, or lines.
     """
 
     entities: tuple[str, ...]
-    entries: tuple[Entry, ...]
-    elsewhere: tuple[tuple[str, Entry], ...]
+    entries: tuple[PurgedEntry, ...]
+    places: tuple[str, ...]
     revisions: int
     files: tuple[str, ...]
     removed: tuple[str, ...]
     left: tuple[LeftPlace, ...]
     dry_run: bool
-    places: tuple[str, ...] = ()
-
-    def __json__(self) -> dict[str, Any]:
-        """The report as JSON-ready data, without the text that was forgotten."""
-        named = [*((self.entities[0], entry) for entry in self.entries), *self.elsewhere]
-        entries = [{"entity": entity, "category": entry.category, "id": entry.id} for entity, entry in named]
-        said = {"entities": self.entities, "entries": entries, "places": self.places, "revisions": self.revisions}
-        return {**said, "files": self.files, "removed": self.removed, "left": self.left, "dry_run": self.dry_run}
 
 
 def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, dry_run: bool = False) -> PurgeReport:
@@ -100,15 +100,13 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
                 f"{holds} {shown(old_text)}, and {'nothing' if declared else 'none'} ever did",
                 hint=f"Nothing was forgotten. {hint}".strip(),
             )
-    places = redaction.places(store.peek(name)) if isinstance(redaction, ContentRedaction) else ()
     purging = _Purging(workspace, store, name, redaction, dry_run=dry_run)
+    purging.entries += [PurgedEntry(name, entry) for entry in entries]
     purging.forget(name)
     others = entities_of_each(workspace)
     if declared is None:
         for other in others.names:
-            purging.forget_if_held(other)
-        for other in others.names:
-            purging.forget_if_held(other, unsure=True)
+            purging.forget_elsewhere(other)
         purging.drop_usage()
         purging.forget_in_lock()
     else:
@@ -121,7 +119,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
     for words in redaction.bodies if redaction.text is None else [redaction.text]:
         purging.name_others(words, [*workspace.config.entities, *(others.names if declared else ())])
     purging.verify()
-    return replace(purging.report(entries), places=places)
+    return purging.report()
 
 
 def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:
@@ -224,7 +222,8 @@ class _Purging:
         self.redaction = redaction
         self.dry_run = dry_run
         self.entities: list[str] = []
-        self.elsewhere: list[tuple[str, Entry]] = []
+        self.entries: list[PurgedEntry] = []
+        self.places = redaction.places(store.peek(name)) if isinstance(redaction, ContentRedaction) else ()
         self.revisions = 0
         self.files: dict[Path, None] = {}
         self.removed: dict[Path, None] = {}
@@ -234,19 +233,21 @@ class _Purging:
     def _of(self, entity: str) -> Redaction:
         return self.redaction if entity == self.name else self._elsewhere
 
-    def forget_if_held(self, entity: str, *, unsure: bool = False) -> None:
+    def forget_elsewhere(self, entity: str) -> None:
         """Forget the entries in another entity's file and history, if they are there. What fails is noted."""
-        if entity in self.entities:
+        if entity == self.name:
             return
         try:
-            if self._is_beside(entity, None) if unsure else self._note_elsewhere(entity):
+            found = self._entries_of(entity)
+            self.entries += [PurgedEntry(entity, entry) for entry in found or ()]
+            if found is not None or self._is_beside(entity):
                 self.forget(entity)
         except CatmemError as error:
             path = self._path(entity) if error.path is None else Path(error.path)
             self.left.setdefault(path, error.message)
 
-    def _note_elsewhere(self, entity: str) -> bool:
-        """Whether an entity has such entries, or had; its newest of each are noted."""
+    def _entries_of(self, entity: str) -> list[Entry] | None:
+        """Such entries of an entity, the newest of each; ``None`` where nothing of it holds any, or quotes one."""
         redaction, is_held = self._elsewhere, False
         found: list[Entry] = []
         for recorded, data in self.store.replay(entity):
@@ -254,8 +255,7 @@ class _Purging:
             is_held = is_held or redaction.holds(data) or redaction.note(recorded.note, data) != recorded.note
         now = self.store.peek(entity)
         found[:0] = redaction.entries(now)
-        self.elsewhere += [(entity, entry) for entry in _newest(found)]
-        return is_held or redaction.holds(now) or self._is_beside(entity, self.store.kept_name(entity))
+        return _newest(found) if is_held or redaction.holds(now) else None
 
     def name_others(self, words: str, entities: Iterable[str]) -> None:
         """Note the entities that hold words and are not purged here; also those that cannot be read."""
@@ -276,10 +276,10 @@ class _Purging:
                 said = f"{declared.name} with content: {kind} holds the words too"
                 self.left[path] = f"{said}; declare it so, and purge once more"
 
-    def _is_beside(self, entity: str, file: str | None) -> bool:
-        """Whether what is kept beside, and is of ``file``, holds them and was not noted yet."""
+    def _is_beside(self, entity: str) -> bool:
+        """Whether what is kept beside, of its file or of none that is known, holds them and was not noted yet."""
         noted = {*self.files, *self.removed, *self.left}
-        beside = _beside(self.store, entity, file)
+        beside = _beside(self.store, entity, self.store.kept_name(entity), None)
         return any(each.path not in noted and self._holds(entity, each) for each in beside)
 
     def forget(self, entity: str) -> None:
@@ -420,11 +420,11 @@ class _Purging:
         config, profile = self.workspace.config, self.workspace.profile
         return [locate(config, profile, entity) for entity in entities_of_each(self.workspace).names]
 
-    def report(self, entries: list[Entry]) -> PurgeReport:
+    def report(self) -> PurgeReport:
         return PurgeReport(
             entities=tuple(self.entities),
-            entries=tuple(entries),
-            elsewhere=tuple(self.elsewhere),
+            entries=tuple(self.entries),
+            places=self.places,
             revisions=self.revisions,
             files=self._paths(self.files),
             removed=self._paths(self.removed),

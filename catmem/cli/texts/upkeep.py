@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from catmem import __version__
@@ -24,10 +25,9 @@ from catmem.registry import unloaded
 from catmem.text import counted, plural
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from catmem.linting.rule import Rule
-    from catmem.model.document import Entry
     from catmem.ops.table import Call
     from catmem.ops.upkeep import Doctored, FixesMade, Linted, StoreInfo
     from catmem.store.contract import FolderReport
@@ -157,11 +157,12 @@ def _purged(report: PurgeReport, call: Call) -> None:
     revisions = f"{report.revisions} {plural(report.revisions, 'revision')}"
     done = "would be erased" if report.dry_run else "erased"
     emit(printable(f"{done} from {', '.join(report.entities)} and {revisions}:\n"))
-    _show_entries(report.entries, dry_run=report.dry_run)
     emit(columns([("", place) for place in report.places]))
-    for entity in dict.fromkeys(entity for entity, _ in report.elsewhere):
-        emit(printable(f"in {entity}:\n"))
-        _show_entries([entry for each, entry in report.elsewhere if each == entity], dry_run=report.dry_run)
+    for entity, some in groupby(report.entries, key=lambda each: each.entity):
+        emit(printable(f"in {entity}:\n") if entity != report.entities[0] else "")
+        # What was to be forgotten is not written once more, to a terminal or a log.
+        bodies = ((each.entry, first_line(each.entry.body, _WIDTH) if report.dry_run else "") for each in some)
+        emit(columns([("", entry.category, entry.id, body) for entry, body in bodies]))
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
     _show_files("removed", [shown_path(root / name) for name in report.removed])
     _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left], most=None)
@@ -174,12 +175,6 @@ def _show_files(what: str, lines: list[str], *, most: int | None = _MOST) -> Non
     emit(f"{what}:\n" + "".join(printable(f"  {line}\n") for line in lines[:most]))
     if most is not None and len(lines) > most:
         emit(f"  and {len(lines) - most:,} more\n")
-
-
-def _show_entries(entries: Iterable[Entry], *, dry_run: bool) -> None:
-    # What was to be forgotten is not written once more, to a terminal or a log.
-    rows = [("", each.category, each.id, first_line(each.body, _WIDTH) if dry_run else "") for each in entries]
-    emit(columns(rows))
 
 
 def _info(value: StoreInfo, _: Call) -> None:

@@ -32,7 +32,7 @@ def kept(workspace, entity="neo/user"):
 
 
 def texts(report):
-    return [entry.body for entry in report.entries]
+    return [each.entry.body for each in report.entries if each.entity == "neo/user"]
 
 
 def test_older_wordings_that_hold_the_text_are_forgotten_with_the_present_one(workspace):
@@ -53,13 +53,14 @@ def test_a_dry_run_lists_each_body_with_its_newest_category_and_id(workspace):
     before = kept(workspace)
     report = purge(workspace, "neo", "4711", dry_run=True)
     (now,) = [entry for entry in workspace.read("neo").document.entries if "4711" in entry.body]
-    assert [(entry.category, entry.body) for entry in report.entries] == [
-        ("talk", "Pay with 4711."),
-        ("pay", "Pay with 4711."),
-        ("pay", "The card is 4711."),
+    assert [(each.entity, each.entry.category, each.entry.body) for each in report.entries] == [
+        ("neo/user", "talk", "Pay with 4711."),
+        ("neo/user", "pay", "Pay with 4711."),
+        ("neo/user", "pay", "The card is 4711."),
+        ("ann/user", "pay", "The card is 4711."),
     ]
-    assert report.entries[0].id == now.id
-    assert report.entries[2].tags
+    assert report.entries[0].entry.id == now.id
+    assert report.entries[2].entry.tags
     assert (report.entities, kept(workspace)) == (("neo/user", "ann/user"), before)
 
 

@@ -283,8 +283,9 @@ def test_what_is_touched_elsewhere_is_told_by_entity(workspace):
     put(workspace.path("ann", "user"), "4711 is lucky\n")
     report = purge(workspace, "neo", "4711")
     assert report.entities == ("neo/user", "ann/memory")
-    assert [(entity, entry.category, entry.body) for entity, entry in report.elsewhere] == [
-        ("ann/memory", "cards", "The card is 4711.")
+    assert [(each.entity, each.entry.category, each.entry.body) for each in report.entries] == [
+        ("neo/user", "pay", "The card is 4711."),
+        ("ann/memory", "cards", "The card is 4711."),
     ]
     assert [entry["entity"] for entry in jsonable(report)["entries"]] == ["neo/user", "ann/memory"]
     assert workspace.store.peek("ann/user") == b"4711 is lucky\n"

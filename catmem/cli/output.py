@@ -184,9 +184,6 @@ TOOK_BACK = "took back a revision"
 def show_written(written: Written, done: str, how: How) -> None:
     """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run."""
     dry_run = bool(how.get("dry_run"))
-    if in_json():
-        emit_json({**jsonable(written), "dry_run": dry_run})
-        return
     say_all(f"warning: {warning}" for warning in written.warnings)
     if written.waiting is not None:
         _show_waiting(written)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from catmem.audit.log_queries import Filter, RolloutState
-from catmem.audit.rollout import Bypass
 from catmem.config.config import Config
 from catmem.envelopes.agents import Key
 from catmem.envelopes.tokens import Scope, Token
 from catmem.errors import CatmemError, EnvelopeError
+from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, Profile, Target
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
@@ -119,14 +119,6 @@ def report(call: Call, *, since: _Since = None) -> Outcome:
     return Outcome(found, notes=tuple(damage_notes(found.damaged)), status=int(bool(found.damaged)))
 
 
-@dataclass(frozen=True, slots=True)
-class Switched:
-    """The bypass that is on now, or that ended, if there was one."""
-
-    on: bool
-    bypass: "Bypass | None"
-
-
 @operation(
     "rollout bypass",
     examples=(
@@ -144,7 +136,7 @@ def bypass(
         timedelta | None, P("How long it lasts, such as 30m or 1h; 7d at most. It ends by itself.", "--for")
     ] = None,
     end: Annotated[bool, P("End the one that is on.")] = False,
-) -> Switched:
+) -> Outcome:
     """In an emergency, let pass for a while, for every entity, the refusals that a rollout may let pass.
 
     Its beginning, its end, and each write that it lets through stand in the audit log.
@@ -154,10 +146,13 @@ def bypass(
     if end:
         if reason is not None or lasts is not None:
             raise UsageError("--end goes without --reason and --for.")
-        return Switched(on=False, bypass=end_bypass(call.root))
+        ended = end_bypass(call.root)
+        notes = ["No bypass was on."] if ended is None and not call.for_program else []
+        return Outcome(ended, {"on": False, "bypass": ended}, notes=notes)
     if reason is None or lasts is None:
         raise UsageError("A bypass needs --reason and --for, or --end.")
-    return Switched(on=True, bypass=begin_bypass(call.root, reason, lasts))
+    begun = begin_bypass(call.root, reason, lasts)
+    return Outcome(begun, {"on": True, "bypass": begun})
 
 
 _Agent = Annotated[str, P(argument=True)]
@@ -292,6 +287,13 @@ def token_new(
     return Outcome(NewToken(token, text, path))
 
 
+NOT_SERVED = (
+    "'catmem serve' will not start without any: make another, or say --no-tokens there (this once), or "
+    "server.require_tokens: false in catmem.yaml (for good)."
+)
+"""What to say where a root wants tokens and has none."""
+
+
 @dataclass(frozen=True, slots=True)
 class CredentialList:
     """All tokens; ``wanted`` says why the root wants some, where it has none."""
@@ -311,16 +313,6 @@ def token_list(call: Call, *, tokens_path: _Tokens = None) -> CredentialList:
     return CredentialList(path, None if tokens else why_wanted(config, path), tokens)
 
 
-@dataclass(frozen=True, slots=True)
-class RemovedTokens:
-    """Tokens that are gone; ``was_last``: the root has no other, and wants some."""
-
-    path: Path
-    removed: Sequence["Token"]
-    was_last: bool
-    __json__ = "path removed"
-
-
 @operation(
     "token remove",
     examples=("catmem token remove trinity 4f0a61c2d9be", "catmem token remove trinity --all"),
@@ -333,7 +325,7 @@ def token_remove(
     token_id: _Id = None,
     every: Annotated[bool, P("All tokens of the agent.", "--all")] = False,
     tokens_path: _Tokens = None,
-) -> RemovedTokens:
+) -> Outcome:
     """Remove a token of AGENT: TOKEN_ID, or the only one. It stops working at once, at a running server too."""
     from catmem.envelopes.tokens import read_tokens, remove_tokens, why_wanted
 
@@ -341,7 +333,10 @@ def token_remove(
         raise UsageError("TOKEN_ID and --all exclude each other.")
     config, path = _place(call, tokens_path)
     gone = remove_tokens(path, agent, token_id, every=every)
-    return RemovedTokens(path, gone, not read_tokens(path) and why_wanted(config, path) is not None)
+    notes = [f"They were in {shown_path(path)}."]
+    if not read_tokens(path) and why_wanted(config, path) is not None:
+        notes.append(f"That was the last one. {NOT_SERVED}")
+    return Outcome(gone, {"path": path, "removed": gone}, notes=[] if call.for_program else notes)
 
 
 def _place(call: Call, given: str | None) -> tuple["Config", Path]:

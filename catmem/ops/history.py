@@ -16,7 +16,7 @@ from catmem.ops.memory import entity_for
 from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
 from catmem.ops.table import STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
-from catmem.text import DEFAULT_LIMITS, text_diff
+from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.change_feed import News
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Asking
@@ -294,10 +294,8 @@ def diff(
         old, new = _latest(store, entity)
     before, after = (store.read(entity, revision).data for revision in (old, new))
     ends = f"revision {old}", "now" if new is None else f"revision {new}"
-    shown = [history.shown_text(workspace, entity, data) for data in (before, after)]
-    # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
-    difference = text_diff(shown[0], shown[1], f"a/{entity}\t{ends[0]}", f"b/{entity}\t{ends[1]}")
-    return {"entity": entity, "from": old, "to": new, "changed": before != after, "diff": difference}
+    changed = history.difference(workspace, entity, before, after, ends)
+    return {"entity": entity, "from": old, "to": new, "changed": before != after, "diff": changed}
 
 
 def _latest(store: "Store", entity: str) -> tuple[str, str | None]:

@@ -15,6 +15,7 @@ from catmem.names import TARGETS, is_declared
 from catmem.ops.shared import AnyProfile, AsOf, Category, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.staleness.freshness import advice
+from catmem.text import printable_json
 
 if TYPE_CHECKING:  # what they load takes long, and a list needs neither
     from catmem.search.search import SearchHit
@@ -31,14 +32,6 @@ class ShownFile:
     document: "Document"
     problems: Sequence["Problem"]
     __json__ = "*said"
-
-
-@dataclass(frozen=True, slots=True)
-class ShownContent:
-    """The content of a declared entity, which ``is_text`` or any JSON value."""
-
-    content: Any
-    is_text: bool
 
 
 @operation(
@@ -88,7 +81,7 @@ def _content(call: Call, entity: str) -> Outcome:
     now = call.root.store.read(entity)
     content = content_of(declared, now.data)
     said = {"entity": entity, "revision": now.revision, "digest": now.digest, "content": content}
-    return Outcome(ShownContent(content, declared.content == "text"), said)
+    return Outcome(content if declared.content == "text" else f"{printable_json(content)}\n", said)
 
 
 def _seen(call: Call, profile: str, target: str) -> ShownFile:

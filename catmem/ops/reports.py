@@ -53,17 +53,15 @@ def status(
 def _adopt(call: Call, entities: Sequence[str]) -> list[ExternalChange]:
     """Show what another program changed in each, and take it into its history as seen."""
     from catmem.store.contract import EXTERNAL
-    from catmem.text import text_diff
-    from catmem.workspace.history import adopt, shown_text
+    from catmem.workspace.history import adopt, difference
 
     store, adopted = call.root.store, []
     for entity in entities:
         now = store.read(entity)
         own = (each for each in store.log(entity) if each.agent != EXTERNAL and not each.is_branch)
         before = store.read(entity, next((each.revision for each in own), "0"))
-        old, new = (shown_text(call.root, entity, each.data) for each in (before, now))
-        difference = text_diff(old, new, f"a/{entity}", f"b/{entity}")
-        adopted.append(ExternalChange(entity, adopt(call.root, entity, expected=now.digest, seen=True), difference))
+        changed = difference(call.root, entity, before.data, now.data)
+        adopted.append(ExternalChange(entity, adopt(call.root, entity, expected=now.digest, seen=True), changed))
         call.show(adopted[-1])
     return adopted
 

@@ -39,7 +39,6 @@ from catmem.ops.table import (
 )
 from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
-from catmem.text import text_diff
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import How
 
@@ -452,8 +451,7 @@ def promote(
         external = _external(call, promoted_between(workspace, profile), dry_run=dry_run)
         done = Promotions(promote_learned(workspace, profile, categories=categories, dry_run=dry_run), dry_run)
         status = max((error.exit_status for error in done.failed), default=0) if all_learned else 0
-        promotions = jsonable(done.each)
-        return Outcome(done, {"promoted": promotions, "external": external, "dry_run": dry_run}, status=status)
+        return Outcome(done, {"promoted": done.each, "external": external, "dry_run": dry_run}, status=status)
     if profile is None:
         raise UsageError("Say whose entry it is: -p NAME ENTRY.")
     if len(categories) > 1:
@@ -464,19 +462,16 @@ def promote(
     return Outcome(written, more={"external": external, "dry_run": dry_run} if written else {})
 
 
-def _external(call: Call, sides: "Iterable[tuple[Profile, Profile]]", *, dry_run: bool) -> list[dict[str, Any]]:
+def _external(call: Call, sides: "Iterable[tuple[Profile, Profile]]", *, dry_run: bool) -> list[ExternalChange]:
     """Take what another program changed in the files of both sides into the history, and show it."""
-    from catmem.workspace.history import adopt, shown_text
+    from catmem.workspace.history import adopt, difference
 
-    found = []
-    store = call.root.store
+    store, found = call.root.store, []
     for entity in dict.fromkeys(f"{each.name}/{target}" for pair in sides for each in pair for target in TARGETS):
         head, now = store.head(entity), store.read(entity)
         if head is None or head.digest == now.digest:
             continue
-        before, after = (shown_text(call.root, entity, each.data) for each in (store.read(entity, head.revision), now))
-        difference = text_diff(before, after, f"a/{entity}", f"b/{entity}")
-        changed = ExternalChange(entity, None if dry_run else adopt(call.root, entity), difference)
-        found.append(changed._asdict())
-        call.show(changed)
+        changed = difference(call.root, entity, store.read(entity, head.revision).data, now.data)
+        found.append(ExternalChange(entity, None if dry_run else adopt(call.root, entity), changed))
+        call.show(found[-1])
     return found

@@ -17,7 +17,6 @@ from catmem.ops.table import STREAMED, Call, Http, Option, Outcome, P, UsageErro
 from catmem.registry import Plugin
 from catmem.text import counted
 from catmem.workspace.change_plan import ChangePlan
-from catmem.workspace.copying import StoredEntity
 from catmem.workspace.upkeep import DoctorReport
 
 
@@ -338,15 +337,6 @@ family(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class StoreInfo:
-    """What a store keeps, and what is wrong with profiles whose files it would keep."""
-
-    store: str
-    entities: Sequence["StoredEntity"]
-    unreadable: Sequence[CatmemError]
-
-
 @operation("store info", examples=("catmem store info", "catmem store info --format json"))
 def info(call: Call) -> Outcome:
     """Print where a root keeps its entities, and how many revisions and unmerged branches each has.
@@ -365,8 +355,8 @@ def info(call: Call) -> Outcome:
     workspace = call.root
     found = store_info(workspace.store)
     unreadable = () if workspace.store.has_catalog else entities_of_each(workspace).unreadable
-    kept = StoreInfo(shown_store(workspace.config.store), found, unreadable)
-    return Outcome(kept, problems=unreadable)
+    said = {"store": shown_store(workspace.config.store), "entities": found, "unreadable": unreadable}
+    return Outcome(found, said, problems=unreadable)
 
 
 @operation(

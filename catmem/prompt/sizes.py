@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from catmem.config.config import Config
 from catmem.config.profile import Profile, limit_of
 from catmem.model.document import Document
-from catmem.names import TARGETS
-from catmem.prompt.prompt import Row, build_prompt
+from catmem.prompt.prompt import Prompt, Row, build_prompt
 from catmem.staleness.freshness import freshness
 from catmem.text import size_of
 from catmem.threats import SECRETS, scan_each
@@ -151,12 +150,6 @@ def measure(whole: WholeSizes, profile: Profile, beside: WholeSizes | None = Non
     beside = beside or whole
     prompt = build_prompt(whole.documents, profile, as_of=whole.as_of, config=whole.config)
     manifest = prompt.manifest
-    sizes = {**manifest.sizes, "total": len(prompt.text)}
-    limits = [
-        (target, size_of(whole.documents[target].text), limit_of(whole.owner, target, whole.config))
-        for target in TARGETS
-        if target in whole.documents
-    ]
     return Sizes(
         prompt=Size.of(prompt.text),
         files=whole.size,
@@ -168,9 +161,21 @@ def measure(whole: WholeSizes, profile: Profile, beside: WholeSizes | None = Non
         left_out=Counter(filter(None, map(left_out, manifest.rows))),
         marked=Counter(row.state for row in manifest.rows if row.status == "in" and row.state in MARKED),
         in_flat=beside.in_flat(profile),
-        budgets=tuple(Use(name, sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())),
-        limits=tuple(Use(target, used, limit) for target, used, limit in limits if limit is not None),
+        budgets=budget_uses(prompt),
+        limits=limit_uses(whole.documents, whole.owner, whole.config),
     )
+
+
+def budget_uses(prompt: Prompt) -> tuple[Use, ...]:
+    """How much of each of its budgets a prompt takes."""
+    sizes = {**prompt.manifest.sizes, "total": len(prompt.text)}
+    return tuple(Use(name, sizes.get(name, 0), budget) for name, budget in sorted(prompt.manifest.budget.items()))
+
+
+def limit_uses(documents: Mapping[str, Document], owner: Profile, config: Config) -> tuple[Use, ...]:
+    """How much of the limit that it has each file takes."""
+    found = ((target, size_of(each.text), limit_of(owner, target, config)) for target, each in documents.items())
+    return tuple(Use(target, used, limit) for target, used, limit in found if limit is not None)
 
 
 def _rules(row: Row) -> list[str]:

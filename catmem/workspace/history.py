@@ -29,7 +29,7 @@ from catmem.errors import (
 from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, category_name, is_declared
 from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Snapshot, Store
-from catmem.text import size_of, unmerged_warnings
+from catmem.text import size_of, text_diff, unmerged_warnings
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.gate import Attempt
@@ -87,6 +87,14 @@ def shown_text(workspace: Root, entity: str, data: bytes) -> str:
         with suppress(UnreadableError):
             return json.dumps(content_of(declared, data), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
     return _text(data)
+
+
+def difference(workspace: Root, entity: str, old: bytes, new: bytes, ends: tuple[str, str] = ("", "")) -> str:
+    """What changed between two texts of an entity, for a person; ``ends`` say what each is."""
+    before, after = (shown_text(workspace, entity, data) for data in (old, new))
+    # What follows the tab is no part of the name of the file: other programs that read diffs pass over it.
+    names = (f"{side}/{entity}" + (f"\t{end}" if end else "") for side, end in zip("ab", ends, strict=True))
+    return text_diff(before, after, *names)
 
 
 def restore(

@@ -16,14 +16,14 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
 from catmem.model.document import Document
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.prompt import build_prompt
-from catmem.prompt.sizes import Use, flat_size, percent_of
+from catmem.prompt.sizes import Use, budget_uses, flat_size, limit_uses, percent_of
 from catmem.proposals.promoting import Learned, promoted_categories, proposed
 from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
@@ -34,7 +34,7 @@ from catmem.seeding.slices import State
 from catmem.staleness.due import Copies, FactKey, asked_about, due_facts
 from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL, Revision
-from catmem.text import conflict_at, counted, few, size_of
+from catmem.text import conflict_at, counted, few
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, load_each
 
@@ -309,18 +309,14 @@ def _measure(
     workspace: Root, profile: Profile, documents: Mapping[str, Document], held: Iterable[FileFacts], day: date
 ) -> Measure:
     prompt = build_prompt(documents, profile, as_of=day, config=workspace.config)
-    manifest = prompt.manifest
-    sizes = {**manifest.sizes, "total": len(prompt.text)}
-    uses = [Use(f"prompt, {name}", sizes.get(name, 0), budget) for name, budget in sorted(manifest.budget.items())]
-    for target, document in documents.items():
-        limit = limit_of(profile, target, workspace.config)
-        uses += [Use(f"file, {target}", size_of(document.text), limit)] if limit is not None else []
+    rows, limits = prompt.manifest.rows, limit_uses(documents, profile, workspace.config)
+    named = (("prompt", budget_uses(prompt)), ("file", limits))
     return Measure(
         entries=sum(len(document.entries) for document in documents.values()),
-        seen=len(manifest.rows),
+        seen=len(rows),
         due=Counter(state for facts in held for _, state in facts.due),
-        withheld=sum(row.status == "blocked" for row in manifest.rows),
-        uses=tuple(uses),
+        withheld=sum(row.status == "blocked" for row in rows),
+        uses=tuple(use._replace(name=f"{what}, {use.name}") for what, uses in named for use in uses),
         prompt=len(prompt.text),
         flat=flat_size(documents.values()).characters,
     )

@@ -157,10 +157,6 @@ class Survey:
     begun: datetime
     seconds: float
 
-    def __json__(self) -> dict[str, Any]:
-        said = {"entities": self.standings, "unreadable": self.unreadable}
-        return {**said, "begun": self.begun, "seconds": round(self.seconds, 6)}
-
 
 def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     """Look over all entities of a root, with configuration and profiles as they are now."""

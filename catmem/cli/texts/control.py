@@ -6,16 +6,17 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import columns, emit, printable, printable_json, say, show_written, shown_moment, shown_path
 from catmem.jsonable import jsonable
+from catmem.ops.control import NOT_SERVED
 from catmem.text import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
     from catmem.audit.rollout import Bypass
     from catmem.envelopes.agents import Key
     from catmem.envelopes.tokens import Token
-    from catmem.ops.control import CredentialList, Keys, NewToken, RemovedTokens, Switched
+    from catmem.ops.control import CredentialList, Keys, NewToken
     from catmem.ops.table import Call
     from catmem.store.audit_log import AuditLine
     from catmem.store.envelope import Envelope
@@ -107,17 +108,8 @@ def _tallies(found: RolloutReport) -> Iterator[str]:
         yield f"\n{title}: {tally['operations']:,}\n{columns(('', *row) for row in rows)}"
 
 
-def _switched(value: Switched, _: Call) -> None:
-    if value.bypass is None:
-        say("No bypass was on.")
-    else:
-        say(_on(value.bypass) if value.on else "The bypass is ended.")
-
-
-_NOT_SERVED = (
-    "'catmem serve' will not start without any: make another, or say --no-tokens there (this once), or "
-    "server.require_tokens: false in catmem.yaml (for good)."
-)
+def _switched(bypass: Bypass, call: Call) -> None:
+    say("The bypass is ended." if call.values["end"] else _on(bypass))
 
 
 def _new_key(key: Key, call: Call) -> None:
@@ -158,17 +150,14 @@ def _tokens(value: CredentialList, _: Call) -> None:
     if not value.tokens:
         say(f"No tokens in {shown_path(value.path)}.")
     if value.wanted is not None:
-        say(f"This root wants tokens: {value.wanted}. {_NOT_SERVED}")
+        say(f"This root wants tokens: {value.wanted}. {NOT_SERVED}")
     rows = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in value.tokens]
     emit(printable(columns(rows)))
 
 
-def _removed_tokens(value: RemovedTokens, _: Call) -> None:
-    for token in value.removed:
+def _removed_tokens(removed: Sequence[Token], _: Call) -> None:
+    for token in removed:
         emit(printable(f"removed the token {token.token_id} of {token.label}\n"))
-    say(f"They were in {shown_path(value.path)}.")
-    if value.was_last:
-        say(f"That was the last one. {_NOT_SERVED}")
 
 
 def _as_whom(token: Token) -> str:
@@ -197,13 +186,13 @@ TEXTS = {
     "Counts": _counts,
     "RolloutState": _state,
     "RolloutReport": _report,
-    "Switched": _switched,
+    "Bypass": _switched,
     "Key": _new_key,
     "Keys": _keys,
-    "list": _removed_keys,
+    "key remove": _removed_keys,
     "NewToken": _new_token,
     "CredentialList": _tokens,
-    "RemovedTokens": _removed_tokens,
+    "token remove": _removed_tokens,
     "Written": _written,
     "Envelope": _envelope,
     "str": _digest,

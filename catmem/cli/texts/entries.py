@@ -16,7 +16,6 @@ from catmem.cli.output import (
     first_line,
     print_error,
     printable,
-    printable_json,
     say,
     say_all,
     show_written,
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from catmem.ops.prompts import Built
-    from catmem.ops.reading import EntryList, Found, ShownContent, ShownFile
+    from catmem.ops.reading import EntryList, Found, ShownFile
     from catmem.ops.review import Decisions
     from catmem.ops.table import Call
     from catmem.prompt.prompt import Manifest, Prompt, Row
@@ -85,10 +84,6 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
                     for key, value in entry["tags"].items()
                 )
                 yield f"  {'':{width}}  [{printable(', '.join(tags))}]\n"
-
-
-def _content(value: ShownContent, _: Call) -> None:
-    emit(printable(value.content) if value.is_text else f"{printable_json(value.content)}\n")
 
 
 def _listed(value: EntryList, _: Call) -> None:
@@ -347,7 +342,7 @@ def after(each: Decided) -> list[str]:
 TEXTS = {
     "Written": _entry_written,
     "ShownFile": _shown,
-    "ShownContent": _content,
+    "str": lambda content, _: emit(printable(content)),
     "EntryList": _listed,
     "Found": _found,
     "Built": _built,

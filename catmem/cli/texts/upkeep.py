@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from catmem.linting.rule import Rule
     from catmem.ops.table import Call
-    from catmem.ops.upkeep import Doctored, FixesMade, Linted, StoreInfo
+    from catmem.ops.upkeep import Doctored, FixesMade, Linted
     from catmem.store.contract import FolderReport
     from catmem.workspace.change_plan import ChangePlan
     from catmem.workspace.copying import CopiedEntity, StoredEntity
@@ -177,14 +177,16 @@ def _show_files(what: str, lines: list[str], *, most: int | None = _MOST) -> Non
         emit(f"  and {len(lines) - most:,} more\n")
 
 
-def _info(value: StoreInfo, _: Call) -> None:
-    say(f"store: {value.store}")
-    if not value.entities:
+def _info(value: Sequence[StoredEntity], call: Call) -> None:
+    from catmem.workspace.stores import shown_store
+
+    say(f"store: {shown_store(call.root.config.store)}")
+    if not value:
         say("No entity has a revision yet.")
         return
-    has_rows = any(each.generation_actual is not None for each in value.entities)
+    has_rows = any(each.generation_actual is not None for each in value)
     rows = [("entity", "head", "revisions", "branches", *(["generation"] if has_rows else []))]
-    rows += [_stored_row(each, has_rows=has_rows) for each in value.entities]
+    rows += [_stored_row(each, has_rows=has_rows) for each in value]
     emit(printable(columns(rows)))
 
 
@@ -233,7 +235,7 @@ TEXTS = {
     "CheckedAnchors": _checked,
     "ChangePlan": _repair,
     "PurgeReport": _purged,
-    "StoreInfo": _info,
+    "store info": _info,
     "store copy": _copied,
 }
 """The renderers, by the names of the types that they know."""

@@ -19,6 +19,7 @@ from catmem.plugins.page.entries_page import EntryDraft, choices
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.rendering import bar_of, paged, title_of
 from catmem.prompt.prompt import Manifest, build_prompt
+from catmem.prompt.sizes import budget_uses, limit_uses
 from catmem.seeding.lockfile import copies_in
 from catmem.staleness.freshness import dated_ahead
 from catmem.staleness.lineage import freshness_of
@@ -68,15 +69,10 @@ def profile_prompt(asked: PageRequest) -> Page:
         raise problems[0]
     prompt = build_prompt(documents, profile, as_of=clock.today(), config=workspace.config)
     manifest = prompt.manifest
-    sizes = {**manifest.sizes, "total": len(prompt.text)}
-    bars = [
-        bar_of(f"Prompt, {name}", sizes.get(name, 0), manifest.budget[name])
-        for name in (*TARGETS, "total")
-        if name in manifest.budget
-    ]
-    for target, document in documents.items():
-        if (limit := limit_of(profile, target, workspace.config)) is not None:
-            bars.append(bar_of(FILE_NAMES[target], size_of(document.text), limit))
+    budgets = sorted(budget_uses(prompt), key=lambda use: (*TARGETS, "total").index(use.name))
+    limits = limit_uses(documents, profile, workspace.config)
+    bars = [bar_of(f"Prompt, {use.name}", use.used, use.of) for use in budgets]
+    bars += [bar_of(FILE_NAMES[use.name], use.used, use.of) for use in limits]
     return Page(
         "profile.html",
         {

@@ -61,9 +61,9 @@ def rules_text() -> str:
     return (_shipped("docs") / "rules.md").read_text(encoding="utf-8")
 
 
-def kits_text() -> str:
-    """What kinds of specialists usually know, as YAML (``catmem/workspace/kits.yaml``)."""
-    return (_PACKAGE / "workspace" / "kits.yaml").read_text(encoding="utf-8")
+def start_text(name: str) -> str:
+    """A text that a new root is made of (``catmem/workspace/start/<name>``)."""
+    return (_PACKAGE / "workspace" / "start" / name).read_text(encoding="utf-8")
 
 
 def api_forms() -> dict[str, Any]:

@@ -27,56 +27,17 @@ from catmem.errors import CatmemError, ConfigError, UnknownNameError, Unreadable
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
-from catmem.resources import example_files, kits_text, profile_texts
+from catmem.resources import example_files, profile_texts, start_text
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
 from catmem.workspace.root import run_git
 
-_PROFILE = """\
-# What a specialist of this kind usually knows. The lists are yours to change. All keys: docs/profiles.md.
-title: "{title}"
-extends: specialist             # and so is seeded from the orchestrator
-
-user_memory_categories: [{seen}]
-memory_categories: [{seen}]
-writable_categories: [{own}]
-"""
 _SHARING = 2
 """A category of another kind of specialist is declared if so many of those that are made read it."""
 
 
 _IGNORED = (".catmem/", "*.bak.*")
 _GIT_FILE_LIMIT = 1 << 20
-
-_CONFIG = b"""\
-# The root of an agent memory. Every key is optional; docs/schemas.md lists them all.
-version: 1
-profiles: profiles              # one YAML file a profile
-homes: homes                    # homes/<profile>/USER.md and MEMORY.md
-taxonomy:
-  # Profiles and writes may name categories that are not declared here. "closed: true" refuses these.
-  categories:
-    communication-style: {title: Communication Style}
-    working-relationship: {title: Working Relationship}
-    workflow-rules: {title: Workflow Rules}
-    projects: {title: Projects, domain: project}
-domains:                        # how long a verified fact stays fresh, by its tag domain or that of its category
-  code: {stale_after: 1d}
-  project: {stale_after: 14d}
-  preference: {stale_after: 90d}
-  identity: {stale_after: 365d}
-stale_after: 90d                # all others
-# Of what others wrote, an agent's changes wait until you say yes: catmem proposals, and docs/approvals.md.
-approval: others
-# Characters that a file may have. No write makes one longer; a verification may, by its date.
-# These are the limits of Hermes Agent. Raise them, here or in a profile, or take the line out, and files may grow.
-"""
-
-_USER = b"""\
-# About the user
-
-## Communication Style
-"""
 
 _SLIP = 0.85
 """How like a shipped name a name is that is taken for a slip of it: ``seo`` and ``web-specialist`` are not."""
@@ -173,9 +134,9 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
     config = _with_limits(root, _config_for(chosen, categories), {target for target, *_ in large})
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
     files |= {CONFIG_NAME: config, **memory}
-    first = f"{_HOME}/{FILE_NAMES['user']}"
-    if not memory and (has_bytes(root / first, _USER) or not os.path.lexists(root / first)):
-        files[first] = _USER
+    first, user = f"{_HOME}/{FILE_NAMES['user']}", start_text("USER.md").encode()
+    if not memory and (has_bytes(root / first, user) or not os.path.lexists(root / first)):
+        files[first] = user
     over = (
         f"{name} has {size:,} characters, over the {HERMES_LIMITS[target]:,} that Hermes Agent lets it have; so "
         f"catmem.yaml sets no limit for {target}"
@@ -318,13 +279,13 @@ def _size_at(path: Path) -> int:
 @cache
 def kits() -> Mapping[str, Any]:
     """``shared`` slugs, ``kits`` with ``names``, ``own`` and ``reads``, ``categories`` with ``about`` and words."""
-    data: Mapping[str, Any] = parse_yaml(kits_text()).data
+    data: Mapping[str, Any] = parse_yaml(start_text("kits.yaml")).data
     return data
 
 
 def starting_categories() -> dict[str, str]:
     """The titles of the categories that a new root declares, by slug."""
-    declared = parse_yaml(_CONFIG).data["taxonomy"]["categories"]
+    declared = parse_yaml(start_text(CONFIG_NAME)).data["taxonomy"]["categories"]
     return {slug: category["title"] for slug, category in declared.items()}
 
 
@@ -363,8 +324,9 @@ def _specialists(
         )
         for slug in declared
     ]
+    form = start_text("specialist.yaml")
     profiles = {
-        name: _PROFILE.format(
+        name: form.format(
             title=re.sub("[-_]", " ", name).capitalize(),
             seen=", ".join(slug for slug in declared if slug in seen[name]),
             own=", ".join(kit["own"]),
@@ -426,7 +388,7 @@ def _config_for(profiles: Mapping[str, str], new: Iterable[NewCategory]) -> byte
     selectors = Selectors(tuple(each.removeprefix("!") for each in named if each != "*"))
     titles = {slug: each["title"] for slug, each in example.items() if slug not in own and selectors.matches(slug)}
     titles |= {each.slug: each.title for each in new if each.slug not in own}
-    return with_categories(_CONFIG.decode(), titles, Path(CONFIG_NAME)).encode()
+    return with_categories(start_text(CONFIG_NAME), titles, Path(CONFIG_NAME)).encode()
 
 
 def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:

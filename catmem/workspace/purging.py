@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
-from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +27,7 @@ from catmem.store.files.folder import Place
 from catmem.store.files.retention import UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
-from catmem.workspace.redaction import Redaction, entries_near, is_purged, needle_of, read, says
+from catmem.workspace.redaction import Redaction, entries_with, is_purged, needle_of, read, says
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES, backend_of, locate, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
@@ -186,16 +185,9 @@ def _newest(entries: Iterable[Entry]) -> list[Entry]:
 def _newest_first(workspace: Root, needle: bytes, texts: Iterable[bytes]) -> list[Entry]:
     """The entries with a needle of texts that are given from the oldest, one of each form in each category."""
     found: dict[tuple[str, str], Entry] = {}
-    known: dict[bytes, list[Entry]] = {}
     for data in texts:
-        if needle not in data:
-            continue
-        digest = sha256(data).digest()
-        if digest not in known:
-            document = read(workspace.config.taxonomy.parse, data)
-            near = entries_near(document, needle) if document else ()
-            known[digest] = [entry for entry in near if needle in entry.raw.encode() and not is_purged(entry)]
-        for entry in known[digest]:
+        document = read(workspace.config.taxonomy.parse, data) if needle in data else None
+        for entry in entries_with(document, needle):
             found.pop((entry.category, entry.raw), None)
             found[entry.category, entry.raw] = entry
     return list(reversed(found.values()))

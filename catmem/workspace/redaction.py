@@ -7,8 +7,7 @@ cannot be parsed, such as those that are no UTF-8, are not taken apart: what hol
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from hashlib import sha256
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
@@ -22,7 +21,6 @@ PURGED = "[purged]"
 
 _MARKER = re.compile(r"[-*+] ")
 _HALF = 2
-_FEW = 32
 
 
 def read(parse: Callable[[bytes | str], Document], data: bytes | str) -> Document | None:
@@ -33,20 +31,10 @@ def read(parse: Callable[[bytes | str], Document], data: bytes | str) -> Documen
         return None
 
 
-def entries_near(document: Document, needle: bytes) -> Sequence[Entry]:
-    """Every entry that has the needle in it, and perhaps others; an empty needle is in all."""
-    wanted, text = needle.decode(), document.text
-    if not wanted or text.count(wanted) > _FEW:
-        return document.entries
-    found: dict[int, Entry] = {}
-    position = text.find(wanted)
-    while position >= 0:
-        end = position + len(wanted)
-        for entry in document.entries_between(position, end):
-            found[entry.start] = entry
-            end = max(end, entry.end)
-        position = text.find(wanted, end)
-    return [found[start] for start in sorted(found)]
+def entries_with(document: Document | None, needle: bytes) -> list[Entry]:
+    """The entries that have the needle in them, but for marks; none of what is no document."""
+    wanted = needle.decode()
+    return [entry for entry in document.entries if wanted in entry.raw and not is_purged(entry)] if document else []
 
 
 def says(entry: Entry) -> str:
@@ -84,8 +72,6 @@ class Redaction:
         self._parse = parse
         self.needle = needle
         self._is_own = is_own
-        self._known: dict[str, bool] = {}
-        self._held: dict[bytes, bool] = {}
 
     def elsewhere(self) -> Redaction:
         """The same for files of others."""
@@ -93,8 +79,10 @@ class Redaction:
 
     def entries(self, data: bytes) -> list[Entry]:
         """The entries that are to be forgotten."""
-        found = read(self._parse, data) if self.needle in data else None
-        return [entry for entry in entries_near(found, self.needle) if self._is_one(entry)] if found else []
+        return self._chosen(read(self._parse, data)) if self.needle in data else []
+
+    def _chosen(self, document: Document | None) -> list[Entry]:
+        return [entry for entry in entries_with(document, self.needle) if says(entry) in self.bodies]
 
     def __call__(self, data: bytes) -> bytes:
         """The bytes with a mark in the place of each such entry, or of all if they cannot be parsed and hold one."""
@@ -103,7 +91,7 @@ class Redaction:
         document = read(self._parse, data)
         if document is None:
             return PURGED.encode() if self.in_bytes(data) else data
-        entries = [entry for entry in entries_near(document, self.needle) if self._is_one(entry)]
+        entries = self._chosen(document)
         return _marked(document.text, entries) if entries else data
 
     def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
@@ -129,14 +117,8 @@ class Redaction:
         return bare
 
     def holds(self, data: bytes) -> bool:
-        """Whether there is such an entry; the answer is kept, since the same text lies in several places."""
-        if self.needle not in data:
-            return False
-        digest = sha256(data).digest()
-        known = self._held.get(digest)
-        if known is None:
-            known = self._held[digest] = self(data) != data
-        return known
+        """Whether there is such an entry."""
+        return self.needle in data and self(data) != data
 
     def without(self, data: bytes) -> bytes:
         """The bytes without such entries, as if each had been removed by an edit."""
@@ -144,22 +126,15 @@ class Redaction:
             return data
         document = self._parse(data)
         text = document.text
-        while entry := next((entry for entry in document.entries if self._is_one(entry)), None):
+        while chosen := self._chosen(document):
             try:
-                edited = remove_entry(document, entry)
+                edited = remove_entry(document, chosen[0])
             except EditError:
                 # Without it other entries would read otherwise: then the mark takes its place.
                 return self(text.encode())
             text = apply_edits(text, edited.edits)
             document = edited.document
         return text.encode()
-
-    def _is_one(self, entry: Entry) -> bool:
-        raw = entry.raw
-        known = self._known.get(raw)
-        if known is None:
-            known = self._known[raw] = says(entry) in self.bodies and not is_purged(entry)
-        return known
 
     # --- bytes that are no memory file, or half of one --------------------------------------------------------------
 
@@ -180,9 +155,7 @@ class Redaction:
         """Whether an entry of the own file holds the text by which the bodies were chosen, in any words."""
         if not self._is_own or self.text is None or self.needle not in data:
             return False
-        document = read(self._parse, data)
-        near = entries_near(document, self.needle) if document else ()
-        return any(self.text in entry.body for entry in near if not is_purged(entry))
+        return any(self.text in entry.body for entry in entries_with(read(self._parse, data), self.needle))
 
     def is_cut(self, data: bytes) -> bool:
         """Whether the bytes end within such an entry, at half of it or more: a write that was stopped."""

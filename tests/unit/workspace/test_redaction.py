@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import NotUtf8Error
 from catmem.model.document import parse
-from catmem.workspace.redaction import Redaction, entries_near, needle_of
+from catmem.workspace.redaction import Redaction, needle_of
 from tests.together import together
 
 
@@ -91,13 +91,3 @@ def test_removing_is_an_edit():
     assert redaction("secret").without(b"caf\xe9\n") == b"caf\xe9\n"
     with pytest.raises(NotUtf8Error):
         redaction("secret").without(b"secret\n\xc2\xa7\ncaf\xe9\n")
-
-
-@together("needle", [b"", b"#", b"a", b"\\"])
-def test_entries_near_a_needle_are_those_that_have_it(needle):
-    document = parse("a\n\n# T\n## A\n\\## b\n# c\n§\na # a\n§\n## A\n- a\n## B\n")
-    near = entries_near(document, needle)
-    assert len({entry.start for entry in near}) == len(near)
-    assert [entry for entry in near if needle.decode() in entry.raw] == [
-        entry for entry in document.entries if needle.decode() in entry.raw
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -125,14 +125,19 @@ def _refuse_titles(old: Document, new: Document, entity: str) -> None:
 
 def is_same(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
     """Whether two proposals make the same of the same entries, but for the day on which they were made."""
-    return _said(one) == _said(other)
+    return sorted(map(_said, one)) == sorted(map(_said, other))
 
 
-def _said(changes: Sequence[ProposedChange]) -> list[str]:
+def _said(change: ProposedChange, text: Callable[[str], str] = str) -> str:
     def said(side: Version | None) -> object:
-        return side and (*side[:2], sorted((key, each) for key, each in side.tags.items() if key != "created"))
+        tags = side and sorted((key, each) for key, each in side.tags.items() if key != "created")
+        return side and (side.category, text(side.body), tags)
 
-    return sorted(repr((said(each.before), said(each.after))) for each in changes)
+    return repr((said(change.before), said(change.after)))
+
+
+def _one_spaced(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _overlap(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
@@ -142,11 +147,13 @@ def _overlap(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> 
 
 
 def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[ProposedChange], reason: object) -> None:
-    """Raise ``ProposalError`` for what was rejected, unless it comes with another reason."""
+    """Raise ``ProposalError`` for what was rejected, also beside other changes, unless it comes with another reason."""
     # What the agent withdrew or replaced itself does not count: it could end a person's "no" so.
     rejected = (past for past in reader.past(agent) if past.state == "rejected")
+    wanted = {_said(each, _one_spaced) for each in would}
     for past in islice(rejected, _LOOKED_AT):
-        if past.reason == reason and is_same(past.changes, would):
+        refused = {_said(each, _one_spaced) for each in past.changes}
+        if past.reason == reason and refused <= wanted and bool(refused) == bool(wanted):
             said = "" if past.decision is None or not past.decision.reason else f": {safe_text(past.decision.reason)}"
             raise ProposalError(
                 f"this was proposed before as {past.id}, and rejected{said}",

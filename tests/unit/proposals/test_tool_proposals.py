@@ -115,6 +115,26 @@ def test_no_number_of_own_withdrawals_ends_what_a_person_rejected(ws, monkeypatc
     assert call(ws, **CHANGE)["reason"] == "rejected_before"
 
 
+@pytest.mark.parametrize(
+    "again",
+    [
+        CHANGE,
+        {**CHANGE, "content": "Deploys  go out\non Mondays. "},
+        {"operations": [{"action": "add", "content": "Seen.", "category": "talk"}, CHANGE]},
+    ],
+)
+def test_what_was_rejected_does_not_wait_again_with_other_blanks_or_beside_other_changes(ws, again):
+    ws.reject(call(ws, **CHANGE)["waiting"])
+    assert call(ws, **again)["reason"] == "rejected_before"
+    assert "waiting" in call(ws, **again, reason="The team has decided.")
+
+
+def test_a_part_of_what_was_rejected_waits(ws):
+    added = {"action": "add", "content": "Seen.", "category": "talk"}
+    ws.reject(call(ws, operations=[added, CHANGE])["waiting"])
+    assert "waiting" in call(ws, **CHANGE)
+
+
 @pytest.mark.parametrize("action", ["proposals", "withdraw"])
 def test_the_proposals_of_others_are_not_there(ws, action):
     theirs = ws.replace("neo", "Fridays", "Deploys go out on Mondays.", actor="boss", proposes=True).waiting

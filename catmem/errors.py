@@ -116,7 +116,8 @@ class NotUtf8Error(UnreadableError):
         super().__init__(
             f"not UTF-8: byte {offset}: {reason}",
             path=path,
-            hint="The file is as it was. Convert it to UTF-8 (iconv does that), or mend it with 'catmem fsck ENTITY'.",
+            hint="The file is as it was. Convert it to UTF-8, for example: iconv -f latin1 -t utf8 FILE > NEW. In a "
+            "root 'catmem fsck' shows how catmem would mend it.",
         )
         self.offset = offset
 

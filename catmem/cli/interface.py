@@ -204,6 +204,8 @@ def _callback(row: OperationRow) -> Callable[..., None]:
         except Stopped as stop:
             say(str(stop))
             ctx.exit(stop.status)
+        if done.problems and not asked.for_program:
+            say("Not everything could be read (see the errors below), so this is about the rest.")
         show(asked, done)
         say_all(done.notes)
         worst = print_unreadable(done.problems)

@@ -12,7 +12,7 @@ import click
 from catmem import __version__
 from catmem.cli.interface import Group, command_of, takes_text
 from catmem.cli.output import print_error, say
-from catmem.commands import COMMANDS, FIRST, GROUPS, MODULES
+from catmem.commands import COMMANDS, FIRST, GROUPS, MEANT, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
 from catmem.ops.table import import_rows
@@ -62,7 +62,8 @@ class _LazyGroup(Group):
         if args and not args[0].startswith("-") and not _is_command(args[0]):
             from difflib import get_close_matches
 
-            near = get_close_matches(args[0], self.list_commands(ctx), n=1)
+            meant = MEANT.get(args[0])
+            near = [meant] if meant else get_close_matches(args[0], self.list_commands(ctx), n=1)
             hint = f" Did you mean {near[0]!r}?" if near else " 'catmem --help' lists them."
             ctx.fail("\n".join([f"There is no command {args[0]!r}.{hint}", *(each.message for each in unloaded())]))
         return super().resolve_command(ctx, args)
@@ -106,7 +107,14 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
 
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:
-    """The error for an option that there is not; it may be a text that begins with ``-``, where a command takes one."""
+    """The error for an option that there is not: it may be a tag, or a text that begins with ``-``."""
+    tag = error.option_name.lstrip("-").replace("-", "_")
+    if error.ctx is not None and any("--tag" in each.opts for each in error.ctx.command.params):
+        from catmem.config.json_schema import known_tags
+
+        if tag in known_tags({}):
+            said = f"No such option {error.option_name!r}. A tag is given so: --tag {tag}=VALUE"
+            return click.UsageError(said, error.ctx)
     if error.ctx is None or error.possibilities or not takes_text(error.ctx.command):
         return error
     said = f"{error.format_message().rstrip('.')}. A text that begins with - goes behind --, after the options."

@@ -55,15 +55,20 @@ def show(
     PROFILE/user or PROFILE/memory in place of FILE shows that file of a profile, whole. The name of an entity that
     catmem.yaml declares, such as project:alpha, shows its content; with --format json also its revision and digest.
 
-    With -p it shows what a profile may see of its own files; with --format json also the revision and digest of each,
-    as --expected takes them.
+    With -p, or the name of a profile in place of FILE, it shows what that profile may see of its own files; with
+    --format json also the revision and digest of each, as --expected takes them.
     """
     if (file is None) == (profile is None):
         raise UsageError("Name either a FILE or a profile (-p NAME).")
     if target is not None and profile is None:
         raise UsageError("--target goes with --profile.")
-    if file is not None and is_declared(file) and not os.path.lexists(file):
-        return _content(call, file)
+    if file is not None and not os.path.lexists(file):
+        if is_declared(file):
+            return _content(call, file)
+        from catmem.config.profile import profile_names
+
+        if file in profile_names(call.open("read").config.profiles_dir):
+            profile = file
     if profile is not None:
         call.open("store" if call.for_program else "read")
         tell_of_rows(call, profile, target or "user")

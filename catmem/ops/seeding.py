@@ -284,12 +284,14 @@ def _refuse_slips(call: Call, settling: _Settlements) -> None:
     (for_all, by_id), given = settling, call.values
     source, everybody, ephemeral = (given[name] for name in ("source", "everybody", "ephemeral"))
     targets, modes = given["targets"] or (), sum(given[name] for name in ("dry_run", "check", "status", "ephemeral"))
+    own = call.root.profile(source).seed_from if source and not (everybody or targets) else None
+    instead = f" To seed {source} itself: catmem seed {own} {source}" if own else ""
     slips = {
         "Use one of --dry-run, --check, --status and --ephemeral.": modes > 1,
         "Name the targets, or give --all.": everybody and targets,
         "--ephemeral prints the slice of one target: name it.": everybody and ephemeral,
         "Name the source and the targets, or give --all.": source is None and not everybody,
-        f"Name the profiles that get a slice of {source}, or give --all.": not (everybody or targets),
+        f"Name the profiles that get a slice of {source}, or give --all.{instead}": not (everybody or targets),
         "--ephemeral prints the slice of one target.": ephemeral and len(targets) != 1,
         "--on-drift is for a seed that writes, and this one writes nothing.": given["on_drift"] and modes,
         "--interactive asks a person, and writes: it goes without --resolve, --dry-run, --check, --status, "

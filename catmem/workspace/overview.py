@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
+from catmem.config.access import all_problems
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
@@ -44,12 +45,16 @@ _ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "
 
 
 class FileFacts(NamedTuple):
-    """What one file holds: entries by category, the ids of all, the facts that are due (id, state), git's markers."""
+    """What one file holds: entries by category, the ids of all, the facts that are due (id, state), git's markers.
+
+    ``bad_tags`` counts the tags whose value does not count, such as a date that there is not.
+    """
 
     held: Mapping[str, int]
     ids: frozenset[str]
     due: tuple[tuple[str, str], ...]
     is_marked: bool
+    bad_tags: int
 
 
 class Measure(NamedTuple):
@@ -300,6 +305,7 @@ def _looked_at(
             frozenset(entry.id for entry in document.entries),
             tuple((fact.entry.id, fact.state) for fact in due),
             conflict_at(document.text) is not None,
+            sum(problem.rule == "bad-tag" for problem in all_problems(document, workspace.config)),
         )
     is_whole = len(held) == len(TARGETS)
     return held, _measure(workspace, profile, documents, held.values(), day) if is_whole else None, wrong
@@ -409,6 +415,8 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
     withheld = sum(line.measure.withheld for line in overview.lines if line.measure)
     yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
+    bad_tags = sum(facts.bad_tags for facts in overview.files.values())
+    yield ("tags", bad_tags, "tag", "whose value does not count", "catmem lint --select CM303")
     unsorted = overview.unsorted
     first, _, target = next(iter(unsorted), "").partition("/")
     command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")

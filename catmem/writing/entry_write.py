@@ -352,7 +352,7 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
     named = {each.category or first.only_category() for each in operations if each.action == "add"}
     if len(named) != 1 or None in named:
         return first
-    category, holding = taxonomy.category(str(*named)), []
+    category, holding = first.goal(str(*named)), []
     reading = targets_read(category, first.owner, taxonomy)
     if len(reading) == 1:
         return next(terms for terms in every if terms.target in reading)

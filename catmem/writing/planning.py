@@ -144,7 +144,7 @@ class _PlanDraft:
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
-        category = self.terms.category(operation.to_category or "")
+        category = self.terms.goal(operation.to_category or "")
         entry = self._entry(operation)
         self.terms.refuse_unwritable(entry.category)
         if entry.category == category:
@@ -248,7 +248,7 @@ class _PlanDraft:
 
     def _category_to_add_to(self, named: str | None) -> str:
         if named is not None:
-            return self.terms.category(named)  # whether it may be written was looked at beforehand
+            return self.terms.goal(named)  # whether it may be written was looked at beforehand
         terms = self.terms
         only = terms.only_category()
         if only is not None:
@@ -347,16 +347,17 @@ class _PlanDraft:
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
     def _on_slip(self, category: str, name: str) -> str | None:
-        """What to know of a new category that is nearly called as one that the actor knows; ``None`` for others."""
+        """What to know of a new category: that it is nearly called as one that the actor knows, or that it is new."""
         taxonomy, terms = self.terms.taxonomy, self.terms
         there = {header.category for header in self.original.scan.headers}
         if category in there or taxonomy.named(category):
             return None
         known = [*filter(terms.may_write, taxonomy.categories), *filter(terms.may_see, there)]
-        near = nearest(category, known)
+        near, said = nearest(category, known), f"{category} is a new category"
         if near is None:
-            return None
-        said = f"{category} is a new category. Did you mean {near}?"
+            is_told = bool(taxonomy.categories) and not terms.to_agent and category != UNCATEGORIZED
+            return f"{said}; 'catmem access' says who reads it" if is_told else None
+        said = f"{said}. Did you mean {near}?"
         owner = terms.entity.partition("/")[0]
         return said if terms.to_agent else f"{said} 'catmem move -p {owner} {name} -c {near}' puts it there"
 

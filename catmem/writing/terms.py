@@ -101,10 +101,16 @@ class Terms(Rights):
             )
         return category
 
+    def goal(self, name: str) -> str:
+        """The category to which an entry goes; "uncategorized", as people say it, is none, unless it is declared."""
+        category = self.category(name)
+        is_none = category == UNCATEGORIZED.strip("_") and not self.taxonomy.named(category)
+        return UNCATEGORIZED if is_none else category
+
     def writable_category(self, name: str) -> str:
         """The category of that name, if the actor may write to it and an entry may go there."""
         # What is forbidden is refused first, in the same words for what is declared and what is not.
-        category = self.category(name)
+        category = self.goal(name)
         self.refuse_unwritable(category, name)
         taxonomy = self.taxonomy
         if taxonomy.named(category) or not (taxonomy.closed or taxonomy.card_titles):

@@ -330,6 +330,7 @@ def test_over_the_limit_is_status_1_with_the_numbers_and_the_entries(place, neo)
 USAGE = {
     "nothing": ((), "Name the source and the targets, or give --all."),
     "no target": (("boss",), "Name the profiles that get a slice of boss, or give --all."),
+    "a target alone": (("neo",), "To seed neo itself: catmem seed boss neo"),
     "targets and all": (("boss", "neo", "--all"), "Name the targets, or give --all."),
     "two modes": (
         ("boss", "neo", "--check", "--status"),

@@ -74,6 +74,16 @@ def test_in_an_open_taxonomy_every_kind_is_a_category(workspace, tmp_path):
     assert stands(workspace) == [("odd-kind", "It rains.")]
 
 
+def test_in_an_open_one_that_declares_some_no_kind_becomes_a_category_that_nobody_asks_for(workspace, tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\ntaxonomy: {categories: {talk: {}}}\n")
+    opened = Workspace.open(tmp_path, search=False)
+    plan, _ = bring(opened, entry("It rains.", "Odd Kind"), entry("Short answers.", "Talk"))
+    assert stands(workspace) == [("__uncategorized__", "It rains."), ("talk", "Short answers.")]
+    assert "no category is called 'Odd Kind'" in plan.notes[0]
+    bring(opened, entry("It snows.", "Odd Kind"), categories={"Odd Kind": "weather"})
+    assert ("weather", "It snows.") in stands(workspace)
+
+
 def test_the_same_again_changes_nothing(workspace):
     entries = [entry("One.", "projects"), entry("Two.", "other"), entry("One.", "feedback")]
     first, written = bring(workspace, *entries)

@@ -49,8 +49,6 @@ def _access(value: Access, call: Call) -> None:
     whole = bool(values["wanted"])
     emit(printable("".join(_matrix(fleet, shown, value.categories, values["target"], whole=whole))))
     if not (values["names"] or whole or values["target"]):
-        if value.problems:
-            emit("Not everything could be looked at (see the errors): what follows is about the rest.\n")
         emit(printable("".join((*_summary(fleet), *_entities(call.root)))))
 
 

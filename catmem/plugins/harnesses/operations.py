@@ -15,7 +15,7 @@ from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.harnesses.hook import LIMIT, MOST_INPUT, Asked, answer, quiet
-from catmem.plugins.harnesses.sync_targets import chosen_syncs, declared_syncs, refuse_place, targets_of
+from catmem.plugins.harnesses.sync_targets import HARNESSES, chosen_syncs, declared_syncs, refuse_place, targets_of
 from catmem.plugins.harnesses.syncing import SyncAsked, SyncedFile, remove_blocks, sync_files
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
@@ -172,6 +172,8 @@ def _refuse_mixed(call: Call) -> None:
 def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:
     """The root with a new sync declared in its catmem.yaml, and the name of that."""
     root, values = call.root, call.values
+    if to not in HARNESSES:
+        raise UsageError(f"--to takes one of {', '.join(HARNESSES)}, and no {to!r}.")
     profile = root.profile(values["profile"]).name
     name, path = f"{profile}-{to}".replace("_", "-"), root.root / CONFIG_NAME
     said = {"profile": profile, "harness": to}

@@ -230,12 +230,19 @@ class _Placing:
 
     def category(self, entry: ImportedEntry) -> str:
         """The category of an entry."""
-        kind = entry.kind or ""
-        return self._named(self.categories.get(kind, self.categories.get(ANY, kind))) or UNCATEGORIZED
+        return self._of_kind(entry.kind or "") or UNCATEGORIZED
 
     def is_lost(self, kind: str) -> bool:
         """Whether entries of a kind have no category here."""
-        return kind not in self.categories and ANY not in self.categories and self._named(kind) is None
+        return self._of_kind(kind) is None
+
+    def _of_kind(self, kind: str) -> str | None:
+        said = self.categories.get(kind, self.categories.get(ANY))
+        if said is not None:
+            return self._named(said)
+        # Where some are declared, no profile asks for another one.
+        taxonomy = self.config.taxonomy
+        return self._named(kind) if taxonomy.named(kind) or not taxonomy.categories else None
 
     def tags(self, entry: ImportedEntry, left_out: list[LeftOut]) -> dict[str, str | list[str]]:
         """The tags of an entry; fields count where there is a tag of their name. The rest is left out."""

@@ -36,6 +36,7 @@ _TEXT = 60_000
 
 SCREENS = {
     "marked": "/page/lint?rule=CM113",
+    "tags": "/page/lint?rule=CM303",
     "withheld": "/page/lint",
     "unread": "/page/access#orphans",
     "hidden": "/page/access",

@@ -132,6 +132,9 @@ def _tell_of_wordless(call: Call, plan: "SortPlan", *, asked: bool) -> None:
 
 def _only_profile(workspace: "Workspace") -> str:
     """The one profile there is, or the one of tier 1."""
+    from catmem.config.profile import refuse_no_root
+
+    refuse_no_root(workspace.config)
     names = list(workspace.profiles())
     for those in (names, [name for name in names if workspace.profile(name).tier == 1]):
         if len(those) == 1:
@@ -214,23 +217,19 @@ def tidy(
     from catmem.plugins.sorting.tidying import list_tidy, propose_tidy
 
     found = list_tidy(call.open("store" if propose else "read"), profile)
+    unreadable = found.problems
     if command is not None:
         found = _judged(call, found, command)
-    said: dict[str, Any]
-    if propose:
-        proposed = propose_tidy(call.root, [each for each in found.suggestions if each.operations])
-        said = {"proposed": [jsonable(each) for each in proposed]}
-        call.show(proposed)
-    else:
-        made, problems = ([jsonable(each) for each in some] for some in (found.suggestions, found.problems))
-        said = {"suggestions": made, "private": found.private, "problems": problems}
-        call.show(found)
+    notes: tuple[str, ...] = ()
     if found.private:
         private = counted(found.private, "entry")
-        call.tell(f"{private} with a secret or hostile text left out; see catmem lint --select CM6")
-    for problem in found.problems:
-        call.tell(problem)
-    return Outcome(None, said)
+        notes = (f"{private} with a secret or hostile text left out; see catmem lint --select CM6",)
+    if propose:
+        proposed = propose_tidy(call.root, [each for each in found.suggestions if each.operations])
+        return Outcome(proposed, {"proposed": jsonable(proposed)}, problems=unreadable, notes=notes)
+    made, problems = jsonable(found.suggestions), jsonable(found.problems)
+    said = {"suggestions": made, "private": found.private, "problems": problems}
+    return Outcome(found, said, problems=unreadable, notes=notes)
 
 
 def _judged(call: Call, found: "TidyList", command: str) -> "TidyList":
@@ -242,6 +241,8 @@ def _judged(call: Call, found: "TidyList", command: str) -> "TidyList":
         call.tell("there is no pair to ask about")
         return found
     made, left_out = judged(answer_of(command, judging_question(asked)), asked)
+    for each in left_out:
+        call.tell(each)
     verdicts = {id(pair): made[place] for place, pair in enumerate(asked) if place in made}
     kept = [verdicts.get(id(each), each) for each in found.suggestions]
     return found._replace(suggestions=[each for each in kept if each], problems=[*found.problems, *left_out])

@@ -13,7 +13,7 @@ import pytest
 
 import catmem
 from catmem.cli.main import group, main
-from catmem.commands import COMMANDS, FIRST
+from catmem.commands import COMMANDS, FIRST, MEANT
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.together import together
@@ -181,3 +181,20 @@ def test_make_demo_keeps_what_a_person_wrote(tmp_path):
     (demo / ".made-by-make-demo").unlink()
     assert make().returncode == 2
     assert file.read_text(encoding="utf-8").endswith("My own words.\n")
+
+
+@pytest.mark.parametrize(
+    ("word", "command"), [("approve", "proposals"), ("edit", "replace"), ("history", "log"), ("forget", "purge")]
+)
+def test_another_word_for_a_command_is_understood(word, command):
+    assert f"There is no command '{word}'. Did you mean '{command}'?" in run(word, status=2).stderr
+
+
+def test_every_word_that_is_understood_is_no_command_and_means_one():
+    assert MEANT.keys().isdisjoint(group.list_commands(None))
+    assert set(MEANT.values()) <= {*group.list_commands(None)}
+
+
+def test_an_option_that_is_a_tag_says_how_a_tag_is_given():
+    refused = run("add", "Rent is due.", "--expires", "2026-12-31", status=2).stderr
+    assert "No such option '--expires'. A tag is given so: --tag expires=VALUE" in refused

@@ -30,6 +30,13 @@ def test_what_a_profile_sees(place):
     assert run("-p", "neo", "-t", "memory", "--root", place).stdout == "(no entries)\n"
 
 
+def test_the_name_of_a_profile_is_no_file_but_the_profile(place, monkeypatch):
+    assert run("neo", "--root", place).stdout == run("-p", "neo", "--root", place).stdout
+    monkeypatch.chdir(place)
+    put(place / "neo", "## Other\nx\n")
+    assert run("neo").stdout.startswith("other (1)")  # a file that is there goes first
+
+
 def test_standard_input(place):
     assert "talk (2)" in run("-", "--root", place, input=TEXT).stdout
     assert "talk (1)" in run("-", "--root", place, input="## Speech\nx").stdout

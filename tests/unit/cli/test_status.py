@@ -279,3 +279,12 @@ def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
     assert step in run("status", "--root", tmp_path).stdout
     run("status", "--adopt", "--root", tmp_path)  # then it was shown
     assert "become" not in run("prompt", "neo", "--root", tmp_path).stderr
+
+
+def test_a_tag_that_does_not_count_is_told(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\n[expires: 2025-13-01] Office closed.\n")
+    (step,) = [each for each in run_json("status", "--root", tmp_path)["next"] if each["kind"] == "tags"]
+    assert (step["count"], step["what"]) == (1, "1 tag whose value does not count")
+    assert "CM303" in run(*shlex.split(step["command"])[1:], "--root", tmp_path, status=1).stdout

@@ -71,6 +71,15 @@ def test_proposals_change_no_file_and_are_made_once(place):
     assert (again["proposal"], again["error"]["code"]) == (None, "rejected_before")
 
 
+def test_a_file_that_cannot_be_read_is_said_before_there_is_nothing_to_tidy(place):
+    (place / "homes" / "boss" / "USER.md").write_bytes(b"Gr\xfc\xdfe\n")
+    for how in ((), ("--propose",)):
+        done = run("tidy", *how, status=2).stderr
+        assert done.startswith("Not everything could be read (see the errors below), so this is about the rest.\n")
+        assert "error[not_utf8]" in done
+    run("tidy", "--format", "json", status=2)
+
+
 def test_a_command_judges_the_pairs_to_look_at(place):
     put(place / "homes" / "boss" / "USER.md", BOSS + f"§\nStandup password: {TOKEN}\n")
     ask = answering(place, {"pair": 1, "verdict": "contradiction", "keep": "one"})

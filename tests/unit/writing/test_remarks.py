@@ -83,6 +83,21 @@ def test_a_new_category_that_is_nearly_called_as_another_is_noted_and_shows_an_a
     assert note.startswith("pays2 is a new category. Did you mean pays? 'catmem move -p neo ")
 
 
+def test_a_person_is_told_of_any_new_category_where_some_are_declared(tmp_path):
+    config = "version: 1\ntaxonomy: {categories: {talk: {}}}\n"
+    root = make_root(tmp_path, config=config, profiles={"neo": READS_TALK}, files={"neo/user": TEXT})
+    assert root.move("neo", "no calls", "office").notes == (
+        "office is a new category; 'catmem access' says who reads it",
+    )
+    assert root.add("neo", "Open at nine.", category="office").notes == ()
+
+
+@pytest.mark.parametrize("name", ["uncategorized", "Uncategorized"])
+def test_uncategorized_is_no_category_but_none(workspace, name):
+    assert workspace.move("neo", "no calls", name).entries[0].category == "__uncategorized__"
+    assert workspace.add("neo", "Later.", category=name).entries[0].category == "__uncategorized__"
+
+
 # --- other words for what was verified ---
 
 

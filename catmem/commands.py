@@ -75,25 +75,6 @@ OTHERS = ("memory", "recall")
 """Modules whose operations are no commands."""
 MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}
 COMMANDS = {name: said for commands in GROUPS.values() for name, (_, said) in commands.items()}
-MEANT = {
-    word: command
-    for command, words in {
-        "proposals": "approve reject accept decide",
-        "remove": "delete del rm",
-        "replace": "edit update change set tag",
-        "purge": "forget erase redact",
-        "lint": "check validate",
-        "search": "find grep query",
-        "undo": "revert rollback",
-        "show": "cat view",
-        "list": "ls",
-        "log": "history",
-        "fmt": "format",
-        "review": "due",
-    }.items()
-    for word in words.split()
-}
-"""The commands that people mean by other words."""
 QUICK = {"hook": "catmem.plugins.harnesses.hook"}
 """Modules of plugins whose ``answered`` takes the words of a command that is called all day.
 

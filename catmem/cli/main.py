@@ -12,7 +12,7 @@ import click
 from catmem import __version__
 from catmem.cli.interface import Group, command_of, takes_text
 from catmem.cli.output import print_error, say
-from catmem.commands import COMMANDS, FIRST, GROUPS, MEANT, MODULES
+from catmem.commands import COMMANDS, FIRST, GROUPS, MODULES
 from catmem.errors import CatmemError, RefusedError, UnreadableError
 from catmem.names import FILE_NAMES
 from catmem.ops.table import import_rows
@@ -39,6 +39,27 @@ def _groups(*, everything: bool = True) -> Iterator[tuple[str, dict[str, str]]]:
     for title, commands in GROUPS.items():
         own = {name: said for name, (_, said) in commands.items() if everything or name in FIRST}
         yield title, own | {name: each.said for name, each in added.items() if each.heading == title}
+
+
+MEANT = {
+    word: command
+    for command, words in {
+        "proposals": "approve reject accept decide",
+        "remove": "delete del rm",
+        "replace": "edit update change set tag",
+        "purge": "forget erase redact",
+        "lint": "check validate",
+        "search": "find grep query",
+        "undo": "revert rollback",
+        "show": "cat view",
+        "list": "ls",
+        "log": "history",
+        "fmt": "format",
+        "review": "due",
+    }.items()
+    for word in words.split()
+}
+"""The commands that people mean by other words."""
 
 
 class _LazyGroup(Group):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
@@ -13,7 +13,6 @@ from catmem import clock
 from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
 from catmem.model.document import Document
-from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.proposals.proposal import ProposalReader, ProposedChange, State, changes_of, safe_text
 from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision, writer_of
@@ -75,9 +74,9 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
         return NewProposal(again.id, repeated=True, state=again.state)
     replaced = [each for each in own if not each.is_open or _overlap(each.changes, would)]
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
-    _refuse_too_many(attempt, agent, len(own) - len(replaced))
-    days = (attempt.workspace.config.approval or Approval()).days
-    until = (clock.today() + timedelta(days=days)).isoformat()
+    policy = attempt.workspace.config.approval or Approval()
+    _refuse_too_many(attempt.entity, agent, len(own) - len(replaced), policy.most)
+    until = (clock.today() + timedelta(days=policy.days)).isoformat()
     said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision, "until": until}
 
     def update(_: Current) -> bytes:
@@ -94,17 +93,15 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
 
 def _changes_made(attempt: Attempt, current: Current, data: bytes, change: Change) -> Sequence[ProposedChange]:
     """What a write changes, entry by entry."""
-    names = [action.get("action") for action in change.note.get("actions", ())]
     old, new = (legible(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
     _refuse_titles(old, new, attempt.entity)
-    return changes_of(old, new, None, names)
+    return changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
 
 
-def _refuse_too_many(attempt: Attempt, agent: str, waiting: int) -> None:
-    most = (attempt.workspace.config.approval or Approval()).most
+def _refuse_too_many(entity: str, agent: str, waiting: int, most: int) -> None:
     if agent != PERSON and waiting >= most:
         raise ProposalError(
-            f"{agent} has {waiting:,} proposals waiting for {attempt.entity}, and {most:,} may wait (approval.most)",
+            f"{agent} has {waiting:,} proposals waiting for {entity}, and {most:,} may wait (approval.most)",
             code="too_many_proposals",
             hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
         )
@@ -128,16 +125,12 @@ def is_same(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> b
     return sorted(map(_said, one)) == sorted(map(_said, other))
 
 
-def _said(change: ProposedChange, text: Callable[[str], str] = str) -> str:
-    def said(side: Version | None) -> object:
-        tags = side and sorted((key, each) for key, each in side.tags.items() if key != "created")
-        return side and (side.category, text(side.body), tags)
-
-    return repr((said(change.before), said(change.after)))
-
-
-def _one_spaced(text: str) -> str:
-    return " ".join(text.split())
+def _said(change: ProposedChange, *, folds: bool = False) -> str:
+    said: list[object] = []
+    for side in filter(None, change[:2]):
+        tags = sorted((key, each) for key, each in side.tags.items() if key != "created")
+        said.append((side.category, " ".join(side.body.split()) if folds else side.body, tags))
+    return repr((change.before is None, said))
 
 
 def _overlap(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
@@ -150,9 +143,9 @@ def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[Propose
     """Raise ``ProposalError`` for what was rejected, also beside other changes, unless it comes with another reason."""
     # What the agent withdrew or replaced itself does not count: it could end a person's "no" so.
     rejected = (past for past in reader.past(agent) if past.state == "rejected")
-    wanted = {_said(each, _one_spaced) for each in would}
+    wanted = {_said(each, folds=True) for each in would}
     for past in islice(rejected, _LOOKED_AT):
-        refused = {_said(each, _one_spaced) for each in past.changes}
+        refused = {_said(each, folds=True) for each in past.changes}
         if past.reason == reason and refused <= wanted and bool(refused) == bool(wanted):
             said = "" if past.decision is None or not past.decision.reason else f": {safe_text(past.decision.reason)}"
             raise ProposalError(

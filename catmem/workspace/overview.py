@@ -34,7 +34,7 @@ from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import State
 from catmem.staleness.due import Copies, FactKey, asked_about, due_facts
 from catmem.staleness.review import Round
-from catmem.store.contract import EXTERNAL, Revision
+from catmem.store.contract import EXTERNAL
 from catmem.text import conflict_at, counted, few
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, load_each
@@ -45,10 +45,7 @@ _ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "
 
 
 class FileFacts(NamedTuple):
-    """What one file holds: entries by category, the ids of all, the facts that are due (id, state), git's markers.
-
-    ``bad_tags`` counts the tags whose value does not count, such as a date that there is not.
-    """
+    """What one file holds: entries by category, ids of all, facts that are due (id, state), git's markers, bad tags."""
 
     held: Mapping[str, int]
     ids: frozenset[str]
@@ -269,13 +266,10 @@ def _now(workspace: Root, profile: Profile) -> _Now:
             tips = ()
         state += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
-        outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
+        # Another program changed it since, and neither a write nor a person has taken that up.
+        heads = (tip for tip in tips if not tip.is_branch)
+        outside += [entity for head in heads if head.digest != digest or (head.agent == EXTERNAL and head.parents)]
     return _Now(files, (profile, content_digest(state)), tuple(beside), tuple(outside), tuple(problems))
-
-
-def _is_outside(head: Revision, digest: str) -> bool:
-    """Whether another program changed a file since, and neither a write nor a person has taken that up."""
-    return head.digest != digest or (head.agent == EXTERNAL and bool(head.parents))
 
 
 def _time_of(path: os.PathLike[str]) -> int:

@@ -355,8 +355,9 @@ class _PlanDraft:
         known = [*filter(terms.may_write, taxonomy.categories), *filter(terms.may_see, there)]
         near, said = nearest(category, known), f"{category} is a new category"
         if near is None:
-            is_told = bool(taxonomy.categories) and not terms.to_agent and category != UNCATEGORIZED
-            return f"{said}; 'catmem access' says who reads it" if is_told else None
+            if terms.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
+                return None
+            return f"{said}; 'catmem access' says who reads it"
         said = f"{said}. Did you mean {near}?"
         owner = terms.entity.partition("/")[0]
         return said if terms.to_agent else f"{said} 'catmem move -p {owner} {name} -c {near}' puts it there"

@@ -12,8 +12,8 @@ import click
 import pytest
 
 import catmem
-from catmem.cli.main import group, main
-from catmem.commands import COMMANDS, FIRST, MEANT
+from catmem.cli.main import MEANT, group, main
+from catmem.commands import COMMANDS, FIRST
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.together import together

@@ -91,7 +91,7 @@ def test_a_file_that_is_no_text_is_refused_if_it_holds_the_text(workspace, home,
     (home / "USER.md").write_bytes(odd)
     with pytest.raises(UnreadableError, match="neo/user holds the text, and cannot be taken apart: not") as caught:
         purge(workspace, "neo", "4711", dry_run=dry_run)
-    assert (caught.value.code, "catmem fsck ENTITY" in caught.value.hint) == ("not_utf8", True)
+    assert (caught.value.code, "catmem fsck" in caught.value.hint) == ("not_utf8", True)
     put(workspace.path("ann", "user"), TEXT)
     (left,) = purge(workspace, "ann", "4711", dry_run=dry_run).left
     assert (left.path, left.why.startswith("neo/user holds the text")) == ("homes/neo/USER.md", True)

@@ -7,6 +7,7 @@ each clone has to itself, says what to run. What another person set in it stays 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -212,6 +213,10 @@ def _put(path: Path, data: bytes) -> None:
         with new.open("xb") as stream:
             stream.write(data)
         os.link(new, path)  # and no rename, which would replace what another program has put there meanwhile
+    except OSError as error:
+        if error.errno not in {errno.EPERM, errno.ENOTSUP, errno.ENOSYS}:
+            raise
+        new.rename(path)  # this file system has no links
     finally:
         new.unlink(missing_ok=True)
 

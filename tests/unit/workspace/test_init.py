@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -36,6 +37,15 @@ def test_a_root_and_what_is_in_it(tmp_path):
     assert set(contents(made.root)) == set(made.written)
     assert list(Workspace.open(made.root).profiles()) == ["orchestrator"]
     assert (tmp_path / "a" / "b" / ".gitignore").read_text() == ".catmem/\n*.bak.*\n"
+
+
+def test_a_file_system_without_links_has_a_root_too(tmp_path, monkeypatch):
+    def no_link(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_link)
+    made = make_root(tmp_path)
+    assert set(contents(made.root)) == set(made.written)
 
 
 def test_the_example_works(tmp_path):

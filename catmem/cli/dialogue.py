@@ -11,14 +11,14 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from catmem.cli.output import first_line, printable, say, shown_path
+from catmem.cli.output import WIDE, say
 from catmem.config.config import Config
 from catmem.errors import ConfigError, EditError, NotUtf8Error, UnreadableError
+from catmem.files import shown_path
 from catmem.model.version import Conflict, Version
-from catmem.text import DEFAULT_LIMITS, decode
+from catmem.text import DEFAULT_LIMITS, decode, first_line, printable
 from catmem.writing.request import How
 
-_WIDTH = 72
 _NARROWEST = len("e WORDS")
 _STDIN = "standard input"
 _END = b"\x04\0"
@@ -141,7 +141,7 @@ class Dialogue:
 
     def unknown(self, answer: Reply) -> ConfigError:
         """The error for what is no answer."""
-        said = first_line(printable(f"{answer.letter} {answer.rest}".strip()), _WIDTH)
+        said = first_line(printable(f"{answer.letter} {answer.rest}".strip()), WIDE)
         return ConfigError(
             f"{said!r} is no answer",
             code="bad_answer",

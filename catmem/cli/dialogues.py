@@ -11,7 +11,7 @@ from typing import Any, cast
 import click
 
 from catmem.cli.dialogue import AnswerKey, ConflictDialogue, Dialogue, Question, Reply
-from catmem.cli.output import conflict_lines, emit, in_json, print_error, printable, say, say_all, show_written
+from catmem.cli.output import conflict_lines, emit, in_json, print_error, say, say_all, show_written
 from catmem.cli.texts.entries import DONE, after, are, done_line, proposal_lines, revision, say_passed, taken_back
 from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
@@ -20,18 +20,17 @@ from catmem.jsonable import jsonable
 from catmem.merging.decisions import Answer, Disagreement
 from catmem.model.version import Conflict, Version
 from catmem.names import FILE_NAMES
-from catmem.ops.branches import CONFLICT
 from catmem.ops.files import Other
 from catmem.ops.review import decide
 from catmem.ops.seeding import open_conflicts
-from catmem.ops.table import Outcome, Stopped
+from catmem.ops.table import FINDINGS, REFUSED, Outcome, Stopped
 from catmem.proposals.proposal import Proposal, data_for
 from catmem.registry import registry
 from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.staleness.due import Due
 from catmem.staleness.review import Answered, Review, ReviewAnswer
-from catmem.text import counted
+from catmem.text import counted, printable
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import How, Operation
@@ -163,7 +162,7 @@ class MergeDialogue(ConflictDialogue):
         emit(printable("".join(f"{line}\n" for line in conflict_lines([jsonable(found)], self._asked))))
         answer = self.settle(found.conflict)
         if answer is None:
-            raise Stopped("Nothing was written.", CONFLICT)
+            raise Stopped("Nothing was written.", REFUSED)
         return cast("Answer", answer)
 
 
@@ -239,9 +238,6 @@ def _in_source(conflict: Conflict, own: Version) -> list[Operation]:
     return done if place == own.category else [*done, moved]
 
 
-_LEFT, _REFUSED = 1, 3
-
-
 class ProposalDialogue(Dialogue):
     """Shows one proposal after the other, and asks what becomes of it."""
 
@@ -273,7 +269,7 @@ class ProposalDialogue(Dialogue):
                 raise
             if reply is None:
                 self._say_left()
-                return Outcome(None, status=self._status or _LEFT)
+                return Outcome(None, status=self._status or FINDINGS)
         say(f"{counted(self._skipped, 'proposal')} skipped." if self._skipped else "No proposal is left.")
         return Outcome(None, status=self._status)
 
@@ -305,7 +301,7 @@ class ProposalDialogue(Dialogue):
                 print_error(error)
                 if self.on_terminal:
                     continue  # it is asked about again
-                self._status = _REFUSED
+                self._status = REFUSED
             self._left.remove(each)
 
 

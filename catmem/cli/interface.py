@@ -23,7 +23,6 @@ from catmem.cli.output import (
     in_json,
     print_error,
     print_unreadable,
-    printable,
     read_stdin,
     say,
     say_all,
@@ -45,7 +44,7 @@ from catmem.ops.table import (
     call,
     option_of,
 )
-from catmem.text import DEFAULT_LIMITS, decode
+from catmem.text import DEFAULT_LIMITS, decode, printable
 
 if TYPE_CHECKING:
     from catmem.config.config import Config

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from catmem import files
-from catmem import text as texts
 from catmem.errors import (
     AmbiguousError,
     CatmemError,
@@ -20,8 +18,10 @@ from catmem.errors import (
     RefusedError,
     UnreadableError,
 )
+from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import is_declared
+from catmem.text import printable, printable_json, text_diff
 
 if TYPE_CHECKING:
     from catmem.store.contract import Fault
@@ -32,12 +32,8 @@ if TYPE_CHECKING:
 _SECONDS = 19
 """Characters of a time stamp up to its seconds."""
 
-printable = texts.printable
-"""A text of another author, made safe for a terminal."""
-printable_json = texts.printable_json
-first_line = texts.first_line
-shown_path = files.shown_path
-text_diff = texts.text_diff
+WIDE, NARROW = 72, 60
+"""Characters of an entry that are shown beside little else, and beside much."""
 
 
 def in_json() -> bool:

@@ -15,12 +15,9 @@ from catmem.names import is_declared
 from catmem.ops.memory import entity_for, with_head
 from catmem.ops.seen import without_texts
 from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive
-from catmem.ops.table import Call, Http, Option, Outcome, P, UsageError, operation
+from catmem.ops.table import FINDINGS, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.text import printable
 from catmem.writing.written import Written
-
-CONFLICT = 3
-"""The exit status where a person has to decide."""
 
 
 @operation(
@@ -181,7 +178,7 @@ def merge(
     if entity is None:
         everything = root.merge_all(precedence=chosen, actor=actor, dry_run=dry_run)
         problems = everything.unreadable
-        status = max([CONFLICT if everything.left else 0, *(each.exit_status for each in problems)])
+        status = max([REFUSED if everything.left else 0, *(each.exit_status for each in problems)])
         return Outcome(everything, problems=problems, status=status)
     how: dict[str, Any] = {"precedence": chosen, "drop": drop, "actor": actor, "dry_run": dry_run}
     try:
@@ -193,7 +190,7 @@ def merge(
             error.conflicts = tuple(map(without_texts, error.conflicts))
         raise
     _tell_of_others(call, joined)
-    return Outcome(joined, status=CONFLICT if joined.conflicts else 0, revision=joined.revision)
+    return Outcome(joined, status=REFUSED if joined.conflicts else 0, revision=joined.revision)
 
 
 def _tell_of_others(call: Call, joined: MergePlan) -> None:
@@ -206,9 +203,6 @@ def _tell_of_others(call: Call, joined: MergePlan) -> None:
 
 
 # --- recovery copies: what a file lacks of one, entry by entry -------------------------------------------------------
-
-
-_TO_DO = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,7 +251,7 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
     if accepts and not dry_run:
         found.accept(call.root)
     to_do = left or (written is None and found.differences) or (found.over and not accepts)
-    return Outcome(Reconciled(found, left, written, accepts, dry_run), status=_TO_DO if to_do else 0)
+    return Outcome(Reconciled(found, left, written, accepts, dry_run), status=FINDINGS if to_do else 0)
 
 
 def _numbered(found: "Reconciliation", numbers: Sequence[int]) -> list["Difference"]:
@@ -269,7 +263,6 @@ def _numbered(found: "Reconciliation", numbers: Sequence[int]) -> list["Differen
     return [found.differences[number - 1] for number in sorted(set(numbers))]
 
 
-_CONFLICT = 1
 _STOP = 129
 """The least status with which git gives the whole merge up."""
 _File = Annotated[str, P(argument=True)]
@@ -311,14 +304,14 @@ def merge_driver(
         done = _merged(call, name, *map(Path, (base, ours, theirs)))
     except CatmemError as error:
         _leave_to_git(call, base, ours, theirs)
-        error.path, error.exit_status = name, _CONFLICT
+        error.path, error.exit_status = name, FINDINGS
         error.hint = "The file is as git merges it, line by line. Mend it by hand, then 'git add' it."
         raise
     except BaseException:
         _leave_to_git(call, base, ours, theirs)  # whatever it was, our side alone must not pass for the merge
         raise
     _write(Path(ours), done.text)
-    return Outcome(done, status=_CONFLICT if done.conflicts else 0)
+    return Outcome(done, status=FINDINGS if done.conflicts else 0)
 
 
 def _merged(call: Call, name: str, *sides: Path) -> FileMerged:

@@ -15,7 +15,7 @@ from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.ops.shared import DryRun, OneFile
-from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, operation
+from catmem.ops.table import STREAMED, WRONG, Call, Outcome, P, UsageError, operation
 from catmem.registry import at, registry
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, printable
@@ -25,8 +25,6 @@ from catmem.workspace.formatting import Declaration
 from catmem.workspace.init import GitSetup, NewRoot
 from catmem.workspace.migration import Proposed
 from catmem.workspace.workspace import Workspace
-
-_SKIPPED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +148,7 @@ def init(
         call.tell(f"note: {note}")
     done = Init(made, git, uncategorized, steps, from_hermes, skipped)
     more = {"dry_run": True} if dry_run else {"skipped": list(skipped)} if from_hermes else {}
-    return Outcome(done, more=more, status=_SKIPPED if skipped else 0)
+    return Outcome(done, more=more, status=WRONG if skipped else 0)
 
 
 def _refuse_flat(folder: Path) -> None:

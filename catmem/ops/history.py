@@ -14,7 +14,7 @@ from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.memory import entity_for
 from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
-from catmem.ops.table import STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
+from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.change_feed import News
@@ -25,7 +25,6 @@ _NOTHING = "0"
 """The revision of a file that was never written."""
 _GIT_LIMIT = 1 << 29
 """Bytes; git itself takes a file that is larger for binary."""
-_DAMAGE = 4
 SUFFIX = ".md"
 """What the path of a file ends in; no name of a profile or of an entity does."""
 _Entity = Annotated[str, P(argument=True)]
@@ -173,7 +172,7 @@ def log(
         from catmem.audit.rebuilding import replay
 
         done: Replay = replay(call.root, Path(folder), entity)
-        return Outcome(done, STREAMED, problems=done.unreadable, status=_DAMAGE if done.damaged else 0)
+        return Outcome(done, STREAMED, problems=done.unreadable, status=DAMAGE if done.damaged else 0)
     if entity is None:
         raise UsageError("Name the ENTITY, or --verify DIR for all files.")
     if call.interface == "http":

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
-from catmem.ops.table import Call, Http, Option, Outcome, P, UsageError, operation
+from catmem.ops.table import WRONG, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.workspace.reports import AccessExplanation
 
 
@@ -121,12 +121,12 @@ def access(
         found: AccessExplanation = explain(call.root, *why)
         if found.note is not None:
             call.tell(found.note)
-        return Outcome(found, problems=found.problems, status=2 if found.problems else 0)
+        return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)
     read = read_access(call.root, names or (), wanted or ())
     for note in read.notes:
         call.tell(note)
     more = {"entities": [*call.root.config.entities.values()], "problems": read.problems}
-    return Outcome(read, more=more, problems=read.problems, status=2 if read.problems else 0)
+    return Outcome(read, more=more, problems=read.problems, status=WRONG if read.problems else 0)
 
 
 @operation(
@@ -158,4 +158,4 @@ def stats(
 
     refuse_no_root(call.root.config)
     found = read_stats(call.root, tuple(names or ()), source=source, as_of=as_of)
-    return Outcome(found, problems=found.problems, status=2 if found.problems else 0)
+    return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)

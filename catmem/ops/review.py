@@ -8,14 +8,13 @@ from typing import Annotated, Any, Literal
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AsOf, Category, refuse_undeclared
-from catmem.ops.table import Call, Http, Option, Outcome, P, UsageError, operation
+from catmem.ops.table import REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal
 from catmem.staleness.review import Answered
 from catmem.text import counted
 from catmem.workspace.workspace import Workspace
 
-_REFUSED = 3
 _ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
 """What is meant for an id, if it is misspelt too."""
 
@@ -172,7 +171,7 @@ def _decide_each(call: Call, how: str, names: Sequence[str], words: str | None, 
             if len(names) == 1:
                 raise
             refused.append((name, error))
-    return Outcome(Decisions(done, refused), status=_REFUSED if refused else 0)
+    return Outcome(Decisions(done, refused), status=REFUSED if refused else 0)
 
 
 _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]

@@ -85,6 +85,8 @@ class P(NamedTuple):
     """Makes the value of what the command line gives. Raises ``UsageError``."""
 
 
+FINDINGS, WRONG, REFUSED, DAMAGE = 1, 2, 3, 4
+"""Exit statuses: something to look at; the usage or the configuration; drift or a conflict; a damaged store."""
 ONLY_COMMAND: frozenset[Interface] = frozenset({"command"})
 ONLY_TOOL: frozenset[Interface] = frozenset({"tool"})
 NO_TOOL: frozenset[Interface] = frozenset({"command", "http"})

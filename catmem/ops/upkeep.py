@@ -13,7 +13,7 @@ from catmem.jsonable import jsonable
 from catmem.linting.diagnostic import LintResult, Severity
 from catmem.linting.root_lint import Linter
 from catmem.ops.shared import AsOf, DryRun
-from catmem.ops.table import STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
+from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
 from catmem.registry import Plugin
 from catmem.text import counted
 from catmem.workspace.change_plan import ChangePlan
@@ -182,9 +182,6 @@ def schema(_: Call, *, name: Annotated[str | None, P(argument=True)] = None) -> 
     return Outcome(rows, {"schemas": rows})
 
 
-_DAMAGED = 4
-_TO_DO = 1
-_LEFT = 1
 _Entity = Annotated[str, P(argument=True)]
 
 
@@ -243,9 +240,9 @@ def fsck(
         # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
         lost = any(fault.code != upkeep.NOT_CHECKED for fault in checked.faults)
         said = {"held": not checked.faults, **jsonable(checked)}
-        return Outcome(checked, said, problems=checked.unreadable, status=_DAMAGED if lost else 0)
+        return Outcome(checked, said, problems=checked.unreadable, status=DAMAGE if lost else 0)
     report = upkeep.fsck(call.root, repair=repair)
-    return Outcome(report, problems=report.unreadable, status=_DAMAGED if report.damaged else 0)
+    return Outcome(report, problems=report.unreadable, status=DAMAGE if report.damaged else 0)
 
 
 def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
@@ -254,7 +251,7 @@ def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
 
     plan = plan_repair(call.root, entity)
     if not yes:
-        return Outcome(plan, status=_TO_DO if plan.changed else 0)
+        return Outcome(plan, status=FINDINGS if plan.changed else 0)
     # What would be done is said of no repair that is made.
     done = apply(replace(plan, notes=() if plan.changes else plan.notes), partial(write_repaired, call.root))
     return Outcome(done, problems=done.errors)
@@ -327,7 +324,7 @@ def purge(
     if yes == dry_run:
         raise UsageError("Purging cannot be undone. See what would go with --dry-run, then do it with --yes.")
     report = purging.purge(call.root, entity, old, every=every, dry_run=dry_run)
-    return Outcome(report, status=_LEFT if report.left and not dry_run else 0)
+    return Outcome(report, status=FINDINGS if report.left and not dry_run else 0)
 
 
 family(
@@ -390,4 +387,4 @@ def copy(
     missed, shown = left_out(call.root, source), shown_store(target)
     said = {"from": shown_store(source), "to": shown, "dry_run": dry_run, "entities": copied}
     notes = [f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}" for each in missed]
-    return Outcome(copied, {**said, "left_out": missed}, notes=notes, status=_LEFT if missed else 0)
+    return Outcome(copied, {**said, "left_out": missed}, notes=notes, status=FINDINGS if missed else 0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import columns, emit, printable, printable_json, say, show_written, shown_moment, shown_path
+from catmem.cli.output import columns, emit, say, show_written, shown_moment
+from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.control import NOT_SERVED
-from catmem.text import counted
+from catmem.text import counted, printable, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from catmem.store.envelope import Envelope
     from catmem.writing.written import Written
 
-_SECONDS = 19
-"""Characters of a time stamp up to its seconds."""
+_LONGEST = 19
+"""Characters of a digest in the place of a revision."""
 _KINDS = {"status": "by_status", "code": "by_reason", "agent": "by_agent", "entity": "by_entity"}
 _MODES = {
     "shadow": "refusals that a rollout may let pass are noted in the audit log, and the writes pass",
@@ -49,7 +50,7 @@ def _row(line: AuditLine) -> tuple[str, ...]:
 def _revision(revision: str | None) -> str:
     if revision is None:
         return "-"
-    return f"{revision[:_SECONDS]}…" if len(revision) > _SECONDS else revision
+    return f"{revision[:_LONGEST]}…" if len(revision) > _LONGEST else revision
 
 
 def _counts(counts: Counts, _: Call) -> None:

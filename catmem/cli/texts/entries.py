@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from catmem.cli.output import (
+    NARROW,
+    WIDE,
     columns,
     emit,
     emit_json,
-    first_line,
     print_error,
-    printable,
     say,
     say_all,
     show_written,
     shown_moment,
-    shown_path,
 )
+from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import advice
-from catmem.text import plural
+from catmem.text import first_line, plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from catmem.writing.request import How
     from catmem.writing.written import Written
 
-_ENTRY_WIDTH = 72
 _DONE = {
     "add": "added to", "replace": "replaced in", "remove": "removed from", "move": "moved to", "verify": "verified in",
 }  # fmt: skip
@@ -54,9 +53,6 @@ _DONE = {
 
 def _entry_written(written: Written, call: Call) -> None:
     show_written(written, _DONE[call.operation.name], cast("How", call.values))
-
-
-_LIST_WIDTH = 72
 
 
 def _shown(value: ShownFile, _: Call) -> None:
@@ -95,7 +91,7 @@ def _listed(value: EntryList, _: Call) -> None:
 def _list_row(listed: SeenEntry) -> tuple[str, ...]:
     blocked = f"blocked: {', '.join(listed.threats)}" if listed.threats else None
     state = blocked or listed.freshness.note or listed.freshness.state
-    body = first_line(listed.entry.body, _LIST_WIDTH)
+    body = first_line(listed.entry.body, WIDE)
     return f"{listed.target}:{listed.line}", listed.entry.category, state, body
 
 
@@ -147,7 +143,6 @@ def _styled(snippet: Snippet) -> str:
     return "".join([*parts, printable(text[done:])])
 
 
-_PREVIEW_WIDTH = 60
 LEFT_OUT = {
     "expired": "expired",
     "stale": "stale",
@@ -222,7 +217,7 @@ def _columns(row: Row) -> tuple[str, ...]:
     reason = {"in": "", "blocked": f"blocked: {row.reason}", "out": f"out: {row.reason}"}[row.status]
     state = row.state if row.day is None else f"{row.state} {row.day}"
     mark = {"in": "  +", "blocked": "  !", "out": "  -"}[row.status]
-    return mark, f"line {row.line}", row.category, reason or state, first_line(row.preview, _PREVIEW_WIDTH)
+    return mark, f"line {row.line}", row.category, reason or state, first_line(row.preview, NARROW)
 
 
 def _why_empty(memory: ProfileMemory, manifest: Manifest) -> str:
@@ -242,7 +237,6 @@ def _why_empty(memory: ProfileMemory, manifest: Manifest) -> str:
     return f"The prompt is empty: it leaves out all entries of {owner} ({counts})."
 
 
-_ENTRY_WIDTH = 72
 DONE = {
     "keep": "kept and verified",
     "edit": "changed and verified",
@@ -255,7 +249,7 @@ DONE = {
 def _due(review: Review, _: Call) -> None:
     due = review.due()
     rows = ((f"{each.entity}:{each.line}", each.entry.category, each.why, each.entry.body) for each in due)
-    emit(columns((*place, first_line(body, _ENTRY_WIDTH)) for *place, body in rows))
+    emit(columns((*place, first_line(body, WIDE)) for *place, body in rows))
     if not due:
         say("Nothing is due.")
     say_passed(review)

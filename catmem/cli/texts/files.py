@@ -9,24 +9,23 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import (
     CONFLICT_REASONS,
+    NARROW,
+    WIDE,
     columns,
     emit,
     emit_json,
     emit_text,
-    first_line,
     print_error,
-    printable,
     say,
     say_all,
     show_written,
-    shown_path,
     side_lines,
-    text_diff,
 )
+from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.seeding.slices import conflict_id
-from catmem.text import counted, plural
+from catmem.text import counted, first_line, plural, printable, text_diff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -232,9 +231,6 @@ def _print(value: Exports) -> None:
         emit_text("\n".join(f"{name}{each.text}" for name, each in zip(names, made, strict=True)))
 
 
-_WIDTH = 60
-
-
 # --- plans -----------------------------------------------------------------------------------------------------------
 
 
@@ -295,7 +291,7 @@ def _status(plan: FilePlan) -> str:
     head = printable(f"{plan.target} from {plan.source}: {_said(plan)}\n")
     found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
     found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
-    return head + columns([("", state, version.category, first_line(version.body, _WIDTH)) for state, version in found])
+    return head + columns([("", state, version.category, first_line(version.body, NARROW)) for state, version in found])
 
 
 _WORDS: dict[State, str] = {
@@ -348,9 +344,6 @@ def _text(side: Version, reason: Reason) -> str:
 # --- what was promoted, as people read it ----------------------------------------------------------------------------
 
 
-_PROMOTED_WIDTH = 72
-
-
 def _external(changed: ExternalChange, _: Call) -> None:
     say(f"another program changed {changed.entity}{f' (revision {changed.revision})' if changed.revision else ''}:")
     emit(changed.diff)
@@ -360,9 +353,9 @@ def _promoted(done: Promotions, _: Call) -> None:
     failed = done.failed
     for each in done.each:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
-        emit(printable(f"{where}{first_line(each.entry.body, _PROMOTED_WIDTH)}\n"))
+        emit(printable(f"{where}{first_line(each.entry.body, WIDE)}\n"))
         if each.replaced is not None:
-            emit(printable(f"  in place of: {first_line(each.replaced.body, _PROMOTED_WIDTH)}\n"))
+            emit(printable(f"  in place of: {first_line(each.replaced.body, WIDE)}\n"))
         if each.error is not None and each.error in failed:
             print_error(each.error)
         elif each.error is not None:

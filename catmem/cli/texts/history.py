@@ -9,26 +9,23 @@ from typing import TYPE_CHECKING, Any
 from catmem import clock
 from catmem.cli.output import (
     CONFLICT_REASONS,
+    NARROW,
     TOOK_BACK,
     columns,
     conflict_lines,
     emit,
     emit_json,
     fault_lines,
-    first_line,
-    printable,
-    printable_json,
     say,
     say_all,
     show_written,
     shown_moment,
-    shown_path,
     side_lines,
-    text_diff,
 )
+from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.store.contract import DECISION, PROPOSAL
-from catmem.text import counted
+from catmem.text import counted, first_line, printable, printable_json, text_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,9 +42,6 @@ if TYPE_CHECKING:
     from catmem.store.contract import Revision
     from catmem.workspace.change_feed import News
     from catmem.writing.written import Written
-
-_WORDS = 60
-"""Characters of an entry beside what was done with it."""
 
 
 def _logged(value: Sequence[LoggedFile], _: Call) -> None:
@@ -91,7 +85,7 @@ def _remarks(revision: Revision, words: str) -> str:
     aside += [f"branch from {', '.join(revision.parents) or 'nothing'}"] if revision.is_branch else []
     said = did(revision) + (f" ({', '.join(aside)})" if aside else "")
     remarks = printable(f"{said}: {decision['reason']}" if "reason" in decision else said)
-    return f"{remarks}: {first_line(words, _WORDS)}" if words else remarks
+    return f"{remarks}: {first_line(words, NARROW)}" if words else remarks
 
 
 def _blamed(value: Sequence[tuple[str, Sequence[Blamed]]], call: Call) -> None:
@@ -114,7 +108,7 @@ def _blame_row(blamed: Blamed) -> tuple[str, ...]:
         "" if worded is None else printable(_maker(worded)),
         "not verified" if day is None else printable(f"verified {day}{by}"),
         blamed.entry.category,
-        first_line(blamed.entry.body, _WORDS),
+        first_line(blamed.entry.body, NARROW),
     )
 
 

@@ -6,10 +6,11 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from catmem.cli.output import columns, emit, printable, say, say_all, shown_path
+from catmem.cli.output import columns, emit, say, say_all
 from catmem.cli.texts.entries import LEFT_OUT
+from catmem.files import shown_path
 from catmem.names import FILE_NAMES
-from catmem.text import counted, few
+from catmem.text import counted, few, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,22 +7,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from catmem import __version__
-from catmem.cli.output import (
-    columns,
-    emit,
-    emit_text,
-    fault_lines,
-    first_line,
-    print_unreadable,
-    printable,
-    printable_json,
-    say,
-    shown_path,
-    text_diff,
-)
+from catmem.cli.output import NARROW, columns, emit, emit_text, fault_lines, print_unreadable, say
 from catmem.cli.texts.files import show_plan
+from catmem.files import shown_path
 from catmem.registry import unloaded
-from catmem.text import counted, plural
+from catmem.text import counted, first_line, plural, printable, printable_json, text_diff
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -96,7 +85,6 @@ def _schemas(value: list[dict[str, str]], _: Call) -> None:
     emit(columns(rows))
 
 
-_WIDTH = 60
 _MOST = 20
 """Files that are named at most; JSON names all."""
 
@@ -161,7 +149,7 @@ def _purged(report: PurgeReport, call: Call) -> None:
     for entity, some in groupby(report.entries, key=lambda each: each.entity):
         emit(printable(f"in {entity}:\n") if entity != report.entities[0] else "")
         # What was to be forgotten is not written once more, to a terminal or a log.
-        bodies = ((each.entry, first_line(each.entry.body, _WIDTH) if report.dry_run else "") for each in some)
+        bodies = ((each.entry, first_line(each.entry.body, NARROW) if report.dry_run else "") for each in some)
         emit(columns([("", entry.category, entry.id, body) for entry, body in bodies]))
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
     _show_files("removed", [shown_path(root / name) for name in report.removed])

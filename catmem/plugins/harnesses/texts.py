@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from catmem.cli.output import columns, emit, emit_json, print_error, printable, say_all, shown_path, text_diff
+from catmem.cli.output import columns, emit, emit_json, print_error, say_all
+from catmem.files import shown_path
 from catmem.ops.table import Call
 from catmem.plugins.harnesses.operations import HarnessSettings, HookAnswer, SyncDone
 from catmem.plugins.harnesses.syncing import SyncedFile
-from catmem.text import counted
+from catmem.text import counted, printable, text_diff
 
 
 def _answer(done: HookAnswer, _: Call) -> None:

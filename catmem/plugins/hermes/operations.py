@@ -14,7 +14,7 @@ from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.seeding import ReplaceCloned, settled, settlements
 from catmem.ops.shared import AsOf, DryRun, Interactive
-from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
+from catmem.ops.table import FINDINGS, WRONG, Call, Outcome, P, UsageError, family, operation
 from catmem.plugins.hermes.homes import (
     HermesSettings,
     Home,
@@ -37,9 +37,6 @@ from catmem.plugins.hermes.sync import hermes_profiles, plan_sync
 from catmem.resources import install_command
 from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.workspace.workspace import Workspace
-
-_FINDINGS = 1
-_NOT_CONFIRMED = 2
 
 _Home = Annotated[
     str | None, P("A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes.", metavar="DIR")
@@ -139,7 +136,7 @@ def uninstall(
 def status(call: Call, *, home: _Home = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
     found = statuses(_chosen(call, home, profile, everybody=everybody))
-    findings = _FINDINGS if any(each.problems for each in found) else 0
+    findings = FINDINGS if any(each.problems for each in found) else 0
     return Outcome(found, {"homes": [jsonable(each) for each in found]}, status=findings)
 
 
@@ -278,7 +275,7 @@ def _carried_out(call: Call, steps: Sequence[SetupStep], *, yes: bool, dry_run: 
         on_terminal = sys.stdin is not None and sys.stdin.isatty()
         if not (on_terminal and call.dialogue("confirm")("Do this?")):
             call.tell("Nothing was written." if on_terminal else "Nothing was written. Give --yes to do it.")
-            return Outcome(None, status=_NOT_CONFIRMED)
+            return Outcome(None, status=WRONG)
     for step in () if dry_run else changing:
         apply_step(step)
         call.show(Applied(step))

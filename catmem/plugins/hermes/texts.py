@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from catmem.cli.output import columns, emit, printable, say, say_all, shown_path, text_diff
+from catmem.cli.output import columns, emit, say, say_all
 from catmem.cli.texts.files import plan_diff, plan_line, show_seed
+from catmem.files import shown_path
 from catmem.ops.table import Call
 from catmem.plugins.hermes.operations import Applied
 from catmem.plugins.hermes.setup import HomeStatus, SetupStep
 from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import FilePlan
+from catmem.text import printable, text_diff
 
 
 def _step(step: SetupStep, _: Call) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import click
 
-from catmem.cli.output import say, shown_path
+from catmem.cli.output import say
 from catmem.errors import CatmemError, ConfigError, RefusedError
+from catmem.files import shown_path
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import KEPT, chosen, finish
 from catmem.plugins.sorting.sort_files import SortPlan

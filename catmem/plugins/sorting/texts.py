@@ -6,8 +6,9 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from catmem.cli.output import emit, first_line, printable, say, say_all, shown_path
+from catmem.cli.output import emit, say, say_all
 from catmem.cli.texts.files import show_plan
+from catmem.files import shown_path
 from catmem.names import STAYS, category_name
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import SortedFile
@@ -15,7 +16,7 @@ from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
 from catmem.plugins.sorting.sort_list import beginning
 from catmem.plugins.sorting.sort_list import shown as shown_text
 from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList
-from catmem.text import counted
+from catmem.text import counted, first_line, printable
 
 _WIDTH = 300
 _TITLES = {

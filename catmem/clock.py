@@ -21,9 +21,14 @@ def today() -> date:
 
 def day(as_of: date | None) -> date:
     """The day that a caller names, else today. Raises ``EditError`` (``wrong_type``)."""
-    if as_of is not None and not isinstance(as_of, date):
+    return today() if as_of is None else checked_day(as_of)
+
+
+def checked_day(as_of: object) -> date:
+    """The day that a caller names. Raises ``EditError`` (``wrong_type``), for a moment too: it is no day by itself."""
+    if not isinstance(as_of, date) or isinstance(as_of, datetime):
         raise wrong_type("as_of", as_of, "a datetime.date")
-    return as_of or today()
+    return as_of
 
 
 def now() -> datetime:

@@ -56,8 +56,16 @@ def os_errors(  # noqa: PLR0913 - the fields of an error
 def shown_path(path: str | Path) -> str:
     """The path from the working folder where it lies below it, else as it is."""
     text = os.fspath(path)
-    relative = os.path.relpath(text) if os.path.isabs(text) else text  # noqa: PTH117 - text in, text out
+    try:
+        relative = os.path.relpath(text) if os.path.isabs(text) else text  # noqa: PTH117 - text in, text out
+    except FileNotFoundError:
+        return text  # the working folder is gone
     return text if relative.startswith("..") else relative
+
+
+def real_path(path: str | Path) -> Path:
+    """Where a path leads; for links in a circle the path, of which a read says what it is."""
+    return Path(os.path.realpath(path))
 
 
 def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -> bytes:
@@ -219,7 +227,7 @@ _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
     """Replace the content ``old`` of ``path`` by ``new``, durably, with the file's mode kept."""
     # The one exception is a disk that fails at the very end, which the error says.
-    target = path.resolve()  # a link stays a link: what it points to is rewritten
+    target = real_path(path)  # a link stays a link: what it points to is rewritten
     with _writing(path):
         # Opened before anything is written: a folder that cannot be made durable is refused while nothing has changed.
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

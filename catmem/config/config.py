@@ -204,6 +204,11 @@ class Config:
         """The folder of profile files, absolute."""
         return self.root / expand_user(self.profiles)
 
+    @property
+    def on_drift_of_texts(self) -> Literal["adopt", "refuse"]:
+        """The same for a write that brings a whole text, or merges by itself."""
+        return "refuse" if self.on_drift == "refuse" else "adopt"
+
     def home(self, profile: str) -> Path:
         """The folder of the memory files of the profile of that name, absolute; symbolic links are not resolved."""
         refuse_bad_name(profile)

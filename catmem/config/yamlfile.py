@@ -251,8 +251,8 @@ def with_declared(text: str, place: KeyPath, values: Mapping[str, Mapping[str, s
     """The text with these values in the mapping at a place, behind those that are there."""
     file, lines = parse_yaml(text, path), list[str]()
     for name, said in values.items():
-        pairs = ", ".join(f"{key}: {_scalar(value)}" for key, value in said.items())
-        lines.append(f"{_scalar(name)}: {{{pairs}}}")
+        pairs = ", ".join(f"{key}: {scalar(value)}" for key, value in said.items())
+        lines.append(f"{scalar(name)}: {{{pairs}}}")
     wanted = _wanted(file.data, place, values)
     made = _edited(text, file.positions, place, lines) if wanted is not None else None
     if made is None or _data(made) != wanted:
@@ -273,7 +273,7 @@ def _data(text: str) -> Any:  # noqa: ANN401 - any YAML value
         return None  # nothing that was wanted
 
 
-def _scalar(value: str) -> str:
+def scalar(value: str) -> str:
     """A value as YAML: plain, or in quotes where that would be read as something else."""
     return value if _data(f"[{value}]") == [value] else json.dumps(value, ensure_ascii=False)
 

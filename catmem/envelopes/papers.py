@@ -32,7 +32,7 @@ from catmem.envelopes.agents import (
 )
 from catmem.envelopes.document_write import DocumentWrite
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of, read_envelope
-from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, StaleError, UnknownNameError
+from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, StaleError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name
 from catmem.store.contract import PERSON, Change, Snapshot, revision_number
@@ -358,9 +358,11 @@ def newest(workspace: Root, entity: str) -> tuple[str, str | None]:
     return now.revision or "0", now.revision if adopts else None
 
 
-def _plain(content: str | Mapping[str, Any] | Sequence[Operation | Mapping[str, Any]]) -> Any:  # noqa: ANN401 - JSON
+def _plain(content: Any) -> Any:  # noqa: ANN401 - what a caller gives, and JSON
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
         return dict(content)
+    if not isinstance(content, Sequence) or not all(isinstance(each, Operation | Mapping) for each in content):
+        raise wrong_type("content", content, "a text, a mapping, or a list of catmem.Operation")
     return [jsonable(each) if isinstance(each, Operation) else dict(each) for each in content]

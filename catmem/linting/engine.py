@@ -10,6 +10,7 @@ from datetime import date
 from itertools import pairwise
 from operator import attrgetter
 
+from catmem.clock import checked_day
 from catmem.config.config import NO_ROOT, Config
 from catmem.digest import content_digest
 from catmem.errors import wrong_type
@@ -34,7 +35,9 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
         raise wrong_type("the document", document, "a Document (parse makes one)")
     config = config or NO_ROOT
     settings = read_settings(config.lint, path=config.path)
-    if as_of is None:
+    if as_of is not None:
+        checked_day(as_of)
+    else:
         settings = settings.narrowed(ignore=[code for code, rule in all_rules().items() if rule.dated])
     context = Context(config, as_of or date.min, rule_options=settings.options)
     file = LintedFile("", document.to_bytes(), document=document)

@@ -22,7 +22,7 @@ from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, load_profile, memory_dir
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, real_path
 from catmem.linting.diagnostic import Diagnostic, LintResult
 from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root, lint_store
 from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, Target
@@ -150,7 +150,7 @@ class LintRoot:
                 raise UnreadableError(message, code="missing", path=given, hint="Check the path.")
             name = self.name(path)
             if path.is_dir():
-                inside = "" if path.resolve() == Path(self.real) else f"{name}/"
+                inside = "" if real_path(path) == Path(self.real) else f"{name}/"
                 found.update((each, yaml) for each, yaml in self.yaml.items() if each.startswith(inside))
                 found.update((source.name, source) for source in map(self.memory, self._below(path)))
             elif name in self.yaml:

@@ -26,12 +26,13 @@ from catmem.merging.decisions import Answer, Ask, Disagreement, HowDecided, aski
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
 from catmem.names import is_declared
-from catmem.store.contract import PERSON, Change, Revision, is_branch, repeated, sees, stale
+from catmem.store.contract import PERSON, Change, Current, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
 from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
+from catmem.writing.drift_guard import ToolSession, refuse_unshown
 from catmem.writing.gate import Attempt
 from catmem.writing.request import checked_expected
 from catmem.writing.terms import check_threats
@@ -44,7 +45,7 @@ class HowMerged(TypedDict, total=False):
     ``precedence`` says what becomes of conflicts (``HowDecided``); ``drop`` closes the branches and takes nothing.
     ``actor`` is the profile that acts, ``None`` a person. ``dry_run`` writes nothing. ``expected`` is the head that the
     caller saw: the merge is refused if that is another one by now. Under the same ``op_id`` it is made once.
-    ``allow_secret`` is a person's yes to a secret in words of their own.
+    ``allow_secret`` is a person's yes to a secret in words of their own. ``session`` is the actor's conversation.
     """
 
     precedence: HowDecided
@@ -54,6 +55,7 @@ class HowMerged(TypedDict, total=False):
     expected: str | int | None
     op_id: str | None
     allow_secret: bool
+    session: ToolSession | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class MergeRequest:
     expected: str | int | None = None
     op_id: str | None = None
     allow_secret: bool = False
+    session: ToolSession | None = None
 
     def __post_init__(self) -> None:
         """Raises ``EditError`` (``wrong_type``) for branches that are no list of texts."""
@@ -298,11 +301,18 @@ class _MergeWork:
             request=asked.digest,
             note={"target": plan.entity.partition("/")[2], "actor": asked.actor, done: list(plan.merged)},
             # Whatever is there is merged by entry here already.
-            on_drift="refuse" if self.workspace.config.on_drift == "refuse" else "adopt",
+            on_drift=self.workspace.config.on_drift_of_texts,
             merges=plan.merged,
         )
+
+        def update(now: Current) -> bytes:
+            is_unseen = asked.actor is not None and (asked.session is not None or asked.expected is None)
+            if is_unseen and not plan.drop and (plan.settled or not is_declared(plan.entity)):
+                refuse_unshown(self.workspace, plan.entity, now.data, text, asked.session)
+            return now.data if plan.drop else text
+
         # What is in no record yet has no name but its digest.
-        written = trying.commit(plan.revision or plan.seen, lambda now: now.data if plan.drop else text, change)
+        written = trying.commit(plan.revision or plan.seen, update, change)
         notes = notes_on(written, plan.notes)
         return replace(plan, revision=written.revision, digest=written.digest, notes=notes)
 
@@ -319,6 +329,8 @@ def merge(workspace: Root, asked: MergeRequest) -> MergePlan:
         if actor is not None:
             _refuse_merging(workspace, entity, actor)
         trying.entity = entity_of(workspace, entity)
+        if asked.session is not None and actor is not None:
+            asked.session.begin(workspace, actor, trying.entity)
         if asked.drop and asked.precedence is not None:
             raise EditError(
                 "precedence decides conflicts, and drop takes nothing from the branches",

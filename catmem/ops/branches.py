@@ -184,7 +184,7 @@ def merge(
     try:
         with with_head(call, {"entity_id": entity}):
             # The dialogue has asked about each secret.
-            joined = root.merge(entity, branches or (), allow_secret=interactive, **how)
+            joined = root.merge(entity, branches or (), allow_secret=interactive, session=call.session, **how)
     except MergeConflictError as error:
         if call.actor is not None and not is_declared(entity):
             error.conflicts = tuple(map(without_texts, error.conflicts))

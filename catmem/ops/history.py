@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from catmem.audit.rebuilding import Replay
 from catmem.digest import bytes_digest
 from catmem.errors import NoMatchError, UnreadableError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, real_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS
 from catmem.ops.memory import entity_for
@@ -62,7 +62,7 @@ def found_file(call: Call, name: str, actor: str | None = None) -> HistoryFile:
 
     if not has_journal(path):
         read_bounded(path, DEFAULT_LIMITS.file_bytes)  # says so if there is no file either
-    workspace = call.open("root") if call.named_root is not None else Workspace.open(path.resolve().parent)
+    workspace = call.open("root") if call.named_root is not None else Workspace.open(real_path(path).parent)
     entity = entity_at(workspace, path)
     store = store_of_file(workspace.config, path) if entity is None else workspace.store
     call.on_close(store.close)

@@ -14,6 +14,7 @@ from datetime import date
 from itertools import accumulate
 from typing import NamedTuple
 
+from catmem.clock import checked_day
 from catmem.config.access import View, visible
 from catmem.config.config import Config
 from catmem.config.profile import Profile
@@ -84,8 +85,12 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     for target in documents:
         if target not in TARGETS:
             raise ConfigError(f"{target!r} is not a target", code="unknown_target", hint="Use 'user' or 'memory'.")
-    if not isinstance(as_of, date):
-        raise wrong_type("as_of", as_of, "a datetime.date")
+    if not isinstance(profile, Profile):
+        raise wrong_type("the profile", profile, "a Profile")
+    for each in documents.values():
+        if not isinstance(each, Document):
+            raise wrong_type("a document", each, "a Document (parse makes one)")
+    checked_day(as_of)
     style = style or profile.prompt.style
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")

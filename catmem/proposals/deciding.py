@@ -330,6 +330,6 @@ def _decision(
         op_id=f"{gate.DECIDES}{found.id}",
         request=content_digest([said, actor, None if update is None else update.words]),
         note=note,
-        on_drift="refuse" if workspace.config.on_drift == "refuse" else "adopt",
+        on_drift=workspace.config.on_drift_of_texts,
         merges=(found.revision,),
     )

@@ -18,7 +18,7 @@ from catmem import clock
 from catmem.config.access import visible_categories
 from catmem.config.json_schema import suggestion
 from catmem.digest import content_digest
-from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError
+from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import locked_folder, read_bounded, replace_json
 from catmem.model.document import Entry, TagValue
 from catmem.names import TARGETS, known_target
@@ -97,9 +97,9 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     # text has a word would tell it piece by piece. `fit` says of the best entries how many may have room in the answer.
     limit = narrowing.get("limit")
     for name, count in (("offset", offset), ("limit", limit)):
-        if count is not None and count < 0:
+        if count is not None and (type(count) is not int or count < 0):
             raise QueryError(
-                f"the {name} of a search cannot be {count}",
+                f"the {name} of a search cannot be {count!r}",
                 code="bad_limit",
                 hint="Give 0 or more; without a limit all are shown.",
             )
@@ -112,6 +112,8 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     if category is not None:
         slug = workspace.config.taxonomy.category(category)
         found = [each for each in found if looked.entry(each[0]).category == slug]
+    if not isinstance(tags, Mapping | None):
+        raise wrong_type("tags", tags, "a mapping")
     if tags:
         found = [each for each in found if has_tags(looked.entry(each[0]).tags, tags)]
     if states is not None:

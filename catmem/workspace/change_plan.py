@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, UnreadableError
-from catmem.files import read_bounded, rewrite_file, shown_path
+from catmem.files import read_bounded, real_path, rewrite_file, shown_path
 from catmem.jsonable import jsonable
 from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.retention import keep_copy
@@ -188,7 +188,7 @@ def write_file(
 
 def has_journal(path: Path) -> bool:
     """Whether a file lies in a folder that a store has used before. A root keeps other things in ``.catmem`` too."""
-    return os.path.lexists(path.resolve().parent / SIDECAR / "journal")
+    return os.path.lexists(real_path(path).parent / SIDECAR / "journal")
 
 
 def _still_holds(path: Path, data: bytes) -> bool:

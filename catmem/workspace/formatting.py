@@ -15,7 +15,7 @@ from catmem.config.json_schema import known_tags
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, one_reading, profile_names, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT, with_categories
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
-from catmem.files import read_bounded, rewrite_file, shown_path
+from catmem.files import read_bounded, real_path, rewrite_file, shown_path
 from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
@@ -164,17 +164,17 @@ def entity_at(workspace: Root, path: Path) -> str | None:
     """The entity that a file is, ``None`` for one of no profile of the root."""
     if not backend_of(workspace.config).has_files:
         return None
-    real, (found, unreadable) = path.resolve(), _places(workspace)
+    real, (found, unreadable) = real_path(path), _places(workspace)
     for profile, paths in found:
         for target, place in paths.items():
-            if place.resolve() == real:
+            if real_path(place) == real:
                 return f"{profile.name}/{target}"
     config, right = workspace.config, {profile.name for profile, _ in found}
     # A write past a profile that is not right, and whose file it may be, would go past its rights too.
     for name in profile_names(config.profiles_dir) if unreadable else ():
-        if name not in right and config.home(name).resolve() == real.parent:
+        if name not in right and real_path(config.home(name)) == real.parent:
             workspace.profile(name)  # which says what is wrong with it
-    if unreadable and has_journal(path) and real.is_relative_to(config.root.resolve()):
+    if unreadable and has_journal(path) and real.is_relative_to(real_path(config.root)):
         raise unreadable[0]
     return None
 
@@ -186,7 +186,7 @@ def plan_migrated(workspace: Root, path: Path, *, may_be_link: bool = True) -> F
     """Read a file and plan its migration (``about``). Raises ``UnreadableError`` and ``EditError``, with the path."""
     data = _read(path, may_be_link=may_be_link)
     try:
-        shared = path.resolve().parent.name == HERMES_FOLDER
+        shared = real_path(path).parent.name == HERMES_FOLDER
         migration = plan_migration(workspace.parse(data), workspace.config, shared=shared)
     except CatmemError as error:
         error.path = str(path)

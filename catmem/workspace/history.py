@@ -32,6 +32,7 @@ from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, 
 from catmem.text import size_of, text_diff, unmerged_warnings
 from catmem.workspace.root import Root
 from catmem.writing import gate
+from catmem.writing.drift_guard import refuse_unshown
 from catmem.writing.gate import Attempt
 from catmem.writing.request import Asking, Request, checked_expected
 from catmem.writing.written import FileUsage, Written, crowded_out, notes_on
@@ -121,7 +122,8 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         trying.refuse_proposal(revision)
         request = content_digest(["restore", revision, asked.actor]) if asked.op_id else None
         note = {"restored": revision} | ({} if undone is None else {"undone": undone})
-        change = Change(op="restore", agent=asked.agent, op_id=asked.op_id, request=request, note=note)
+        drift = workspace.config.on_drift_of_texts
+        change = Change(op="restore", agent=asked.agent, op_id=asked.op_id, request=request, note=note, on_drift=drift)
         done = put_back(workspace, trying, old, seen, change)
     return replace(done, crowded=crowded_out(workspace, done, asked.actor))
 
@@ -235,6 +237,8 @@ def put_back(workspace: Root, trying: Attempt, old: bytes, seen: str | None, cha
     replaced: list[bytes] = []
 
     def update(current: Current) -> bytes:
+        if change.agent != PERSON and seen is None and trying.store is None:
+            refuse_unshown(workspace, entity, current.data, old)
         replaced.append(current.data)
         return old
 

@@ -23,7 +23,7 @@ from catmem.config.config import CONFIG_NAME, load_config, refuse_bad_name
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS, profile_names
 from catmem.config.selector import Selectors
-from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, with_categories
+from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categories
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
@@ -333,8 +333,8 @@ def _specialists(
     profiles = {
         name: form.format(
             title=re.sub("[-_]", " ", name).capitalize(),
-            seen=", ".join(slug for slug in declared if slug in seen[name]),
-            own=", ".join(kit["own"]),
+            seen=", ".join(scalar(slug) for slug in declared if slug in seen[name]),
+            own=", ".join(map(scalar, kit["own"])),
         )
         for name, kit in found.items()
     }

@@ -19,7 +19,7 @@ from catmem.config.access import View, all_problems, visible
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, selector_fault
-from catmem.errors import CatmemError, ConfigError, StoreError
+from catmem.errors import CatmemError, ConfigError, StoreError, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at
@@ -121,6 +121,8 @@ class ProfileMemory:
                 profile, user_memory_categories=user, memory_categories=memory, include_uncategorized=False
             )
         if budget is not None:
+            if not isinstance(budget, int):
+                raise wrong_type("the budget", budget, "a number of characters")
             profile = replace(profile, prompt=replace(profile.prompt, budget={"total": budget}))
         return replace(self, profile=profile)
 

@@ -70,6 +70,8 @@ class Root:
         With ``search=False`` the folder itself is the root. ``store`` takes the place of the one that the root names.
         Raises ``ConfigError`` and ``UnreadableError``.
         """
+        if not isinstance(folder, str | Path):
+            raise wrong_type("the folder", folder, "a text or a Path")
         root = find_root(folder) if search else None
         return cls(load_config(root or folder), store)
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from catmem.config.config import Config, DeclaredEntity
 from catmem.config.profile import Profile, found_once, is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
+from catmem.files import real_path
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
 from catmem.registry import at, registry, unloaded
 from catmem.resources import schema
@@ -66,7 +67,7 @@ def store_of_file(config: Config, path: Path) -> FileStore:
     from catmem.store.files.file_store import FileStore
     from catmem.store.files.folder import Place
 
-    real = path.resolve()
+    real = real_path(path)
     place = Place(real.parent, (), real.name)
     return FileStore(lambda _: place, merge=partial(merge_files, config), durable=config.durability == "full")
 
@@ -89,7 +90,7 @@ def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Pl
     def place() -> Place:
         path = memory_dir(owner, config) / FILE_NAMES[target]
         # A link stays a link: the file that it leads to is written.
-        return place_of(config.root, path.resolve() if owner.allow_outside else path)
+        return place_of(config.root, real_path(path) if owner.allow_outside else path)
 
     return found_once((config.root, entity, owner.memory_dir), place)
 

@@ -20,12 +20,16 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from catmem.clock import read_date
 from catmem.config.access import Rights
 from catmem.config.profile import Profile, limit_of
-from catmem.digest import content_digest
+from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, UnreadableError
 from catmem.names import TARGETS, is_declared
 from catmem.store.contract import EXTERNAL, PERSON, Store
+from catmem.store.judgement import REMEDY, last_own
+from catmem.store.judgement import unread as unread_by
 from catmem.text import unify_newlines
+from catmem.workspace.seen_entry import preview
 from catmem.workspace.stores import hermes_edits
+from catmem.writing.matching import legible
 
 if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
@@ -135,8 +139,9 @@ class ToolSession:
         return replace(self, refusals=0)
 
     def begin(self, root: Root, profile: str, entity: str | None = None) -> None:
-        """Begin with both files of a profile, or with ``entity``, if that was not done before."""
-        for each in (f"{profile}/{target}" for target in TARGETS) if entity is None else (entity,):
+        """Begin with both files of a profile and the declared entities, or with ``entity``, if not done before."""
+        every = (*(f"{profile}/{target}" for target in TARGETS), *root.config.entities)
+        for each in every if entity is None else (entity,):
             if each in self._began:
                 continue
             try:
@@ -268,6 +273,30 @@ def shown_by_prompt(manifest: Manifest, documents: Mapping[str, Document]) -> li
     within = {row.id for row in manifest.rows if row.status == "in"}
     entries = [entry for document in documents.values() for entry in document.entries if entry.id in within]
     return [words for entry in entries if (words := words_of_entry(entry))[1] == frozenset()]
+
+
+def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: ToolSession | None = None) -> None:
+    """Raise ``DriftError`` for an agent's whole new text that takes away what another program wrote unseen.
+
+    Without a ``session`` that is what the newest text of catmem's own has not.
+    """
+    own = last_own(root.store.head(entity), {each.revision: each for each in root.store.log(entity)}.get)
+    before = b"" if own is None else root.store.read(entity, own.revision).data
+    if is_declared(entity):
+        if before != now and (session is None or not session.knows_content(entity, bytes_digest(now))):
+            raise DriftError(f"this would undo what another program wrote into {entity}, unseen", hint=REMEDY)
+        return
+    there, was, after = (legible(root.parse, entity, data) for data in (now, before, new))
+    known, unread = Counter((each.category, each.text) for each in was.entries), unread_by(own)
+    for each in gone_entries(there.entries, after.entries):
+        is_own = known[each.category, each.text] > 0 and each.id not in unread
+        if not (is_own if session is None else session.knows(entity, each)):
+            said = (
+                f"this would take away {preview(each, to_agent=True)!r} of {entity}, which was not shown to you whole"
+            )
+            refusal = DriftError(said, hint=REMEDY)
+            refusal.entry = each
+            raise refusal
 
 
 class Sessions:

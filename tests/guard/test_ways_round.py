@@ -1,9 +1,12 @@
 """Ways in which an agent got past the guard without a look at the text: each found by use, and closed."""
 
+import sqlite3
+
 import pytest
 
 from catmem import memory_tool
-from catmem.workspace.history import adopt
+from catmem.errors import DriftError
+from catmem.workspace.history import adopt, restore
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
 from tests.end_to_end.terminal import run
@@ -172,3 +175,138 @@ def test_a_root_from_flat_files_has_a_history_from_the_first_day(tmp_path):
         session = ToolSession()
         session.begin(ws, "orchestrator")
         assert not memory_tool(ws, "orchestrator", REMOVE, session=session)["success"]
+
+
+# --- whole texts that take the place of the file ---------------------------------------------------------------------
+
+
+CONFIG = "version: 1\napproval: off\nentities:\n  'project:alpha': {content: json, writers: [neo]}\n"
+VIEWS = {"a conversation": ToolSession, "rights alone": lambda: None}
+
+
+@pytest.fixture(params=["files", "SQLite"])
+def rooted(request, tmp_path):
+    put(tmp_path / "catmem.yaml", CONFIG + ("" if request.param == "files" else "store: sqlite:///mem.db\n"))
+    put(tmp_path / "profiles" / "neo.yaml", PROFILE)
+    root = Workspace.open(tmp_path)
+    root.add("neo", "Courier is Beta.", target="user", category="projects")
+    return root
+
+
+def by_another(root, old, new):
+    """A change by another program that no revision has."""
+    if root.config.store == "files":
+        change(root.path("neo", "user"), old, new)
+        return
+    with sqlite3.connect(root.root / "mem.db") as rows:
+        done = rows.execute("UPDATE user_memories SET content = replace(content, ?, ?)", (old, new)).rowcount
+    assert done
+    rows.close()
+
+
+def courier(root):
+    return [each.body for each in root.read("neo").document.entries]
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_merge_takes_nothing_away_that_its_agent_was_not_shown(rooted, view):
+    rooted.replace("neo", "Courier", "Courier is Delta.", expected="1")
+    branch = rooted.replace("neo", "Courier", "Courier is Gamma.", expected="1", on_stale="branch")
+    assert branch.branch
+    session = view()
+    if session is not None:
+        session.begin(rooted, "neo")
+    by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
+    for _ in range(3):
+        with pytest.raises(DriftError):
+            rooted.merge("neo", precedence="theirs", actor="neo", session=session)
+        assert courier(rooted) == ["Courier is Delta. Contract until 2031."]
+    now = rooted.read("neo")
+    if session is None:
+        rooted.merge("neo", precedence="theirs", actor="neo", expected=now.revision or now.digest)
+    else:
+        assert memory_tool(rooted, "neo", {"action": "list", "target": "user"}, session=session)["success"]
+        rooted.merge("neo", precedence="theirs", actor="neo", session=session)
+    assert courier(rooted) == ["Courier is Gamma."]
+
+
+def test_a_merge_that_takes_nothing_away_goes_on(rooted):
+    rooted.add("neo", "Likes tea.", target="user", category="projects", expected="1")
+    rooted.add("neo", "Has a cat.", target="user", category="projects", expected="1", on_stale="branch")
+    by_another(rooted, "Courier is Beta.", "Courier is Beta. Contract until 2031.")
+    rooted.merge("neo", actor="neo")
+    assert set(courier(rooted)) == {"Courier is Beta. Contract until 2031.", "Likes tea.", "Has a cat."}
+
+
+def test_a_person_decides_as_before(rooted):
+    rooted.replace("neo", "Courier", "Courier is Delta.", expected="1")
+    rooted.replace("neo", "Courier", "Courier is Gamma.", expected="1", on_stale="branch")
+    by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
+    rooted.merge("neo", precedence="theirs")
+    assert courier(rooted) == ["Courier is Gamma."]
+
+
+def test_an_old_revision_that_an_agent_restores_takes_nothing_away_unseen(rooted):
+    rooted.add("neo", "Likes tea.", target="user", category="projects")
+    by_another(rooted, "Courier is Beta.", "Courier is Beta. Contract until 2031.")
+    for _ in range(3):
+        with pytest.raises(DriftError):
+            restore(rooted, "neo/user", "1", actor="neo")
+        assert "Courier is Beta. Contract until 2031." in courier(rooted)
+    now = rooted.read("neo")
+    restore(rooted, "neo/user", "1", actor="neo", expected=now.revision or now.digest)
+    assert courier(rooted) == ["Courier is Beta."]
+
+
+def test_a_strict_root_refuses_a_restore_once_for_a_person_too(ws, file):
+    put(ws.root / "catmem.yaml", "version: 1\non_drift: refuse\n")
+    strict = Workspace.open(ws.root)
+    change(file, "Uses tabs", f"Uses tabs, {MORE},")
+    with pytest.raises(DriftError):
+        restore(strict, "neo/user", "1")
+    restore(strict, "neo/user", "1")
+    assert MORE not in file.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def declared(tmp_path):
+    put(tmp_path / "catmem.yaml", CONFIG)
+    put(tmp_path / "profiles" / "neo.yaml", PROFILE)
+    root = Workspace.open(tmp_path)
+    root.put("project:alpha", {"a": 1}, expected="0")
+    return root
+
+
+def written_by_another(root, text):
+    put(root.root / "entities" / "project%3Aalpha" / "content.json", text)
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_a_value_of_another_program_is_shown_before_a_merge_decides_against_it(declared, view):
+    declared.put("project:alpha", {"a": 2}, expected="1")
+    assert declared.put("project:alpha", {"a": 3}, expected="1", on_stale="branch").branch
+    session = view()
+    if session is not None:
+        session.begin(declared, "neo")
+    written_by_another(declared, '{"a": 9}')
+    for _ in range(3):
+        with pytest.raises(DriftError):
+            declared.merge("project:alpha", precedence="theirs", actor="neo", session=session)
+        assert declared.content("project:alpha").value == {"a": 9}
+    now = declared.store.read("project:alpha")
+    if session is None:
+        declared.merge("project:alpha", precedence="theirs", actor="neo", expected=now.revision or now.digest)
+    else:
+        session.learn({now.digest})
+        declared.merge("project:alpha", precedence="theirs", actor="neo", session=session)
+    assert declared.content("project:alpha").value == {"a": 3}
+
+
+def test_the_conversation_of_a_declared_entity_begins_with_all_others(declared):
+    session = begun(declared)
+    written_by_another(declared, '{"a": 1, "EXTERNAL": "x"}')
+    adopt(declared, "project:alpha")
+    for _ in range(2):
+        with pytest.raises(DriftError):
+            declared.put("project:alpha", {"a": 3}, expected="2", actor="neo", session=session)
+    assert declared.content("project:alpha").value == {"a": 1, "EXTERNAL": "x"}

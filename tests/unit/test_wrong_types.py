@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
+
 import pytest
 
-from catmem import EditError, Workspace, lint, memory_tool, parse
+from catmem import EditError, Workspace, build_prompt, lint, memory_tool, parse
 from tests.roots import make_root
+
+DAY, MOMENT = date(2026, 11, 1), datetime(2026, 11, 1, 12)  # noqa: DTZ001 - no day, whatever its zone
 
 CALLS = [
     ("entity", lambda root: root.undo(3)),
@@ -27,6 +31,22 @@ CALLS = [
     ("the text", lambda root: root.parse(None)),
     ("the document", lambda _: lint("text")),
     ("the configuration", lambda root: Workspace(root.root)),
+    ("as_of", lambda root: root.list("neo", as_of=MOMENT)),
+    ("as_of", lambda root: root.prompt("neo", as_of=MOMENT)),
+    ("as_of", lambda root: root.search("neo", "tea", as_of=MOMENT)),
+    ("as_of", lambda root: root.survey(as_of=MOMENT)),
+    ("as_of", lambda root: root.plan_seed("neo", "ann", as_of=MOMENT)),
+    ("as_of", lambda _: lint(parse("text"), as_of=MOMENT)),
+    ("as_of", lambda _: lint(parse("text"), as_of="2026-01-01")),
+    ("as_of", lambda root: build_prompt({"user": parse("text")}, root.profile("neo"), as_of=MOMENT)),
+    ("as_of", lambda root: build_prompt({"user": parse("text")}, root.profile("neo"), as_of=None)),
+    ("the profile", lambda _: build_prompt({"user": parse("text")}, "neo", as_of=DAY)),
+    ("a document", lambda root: build_prompt({"user": "text"}, root.profile("neo"), as_of=DAY)),
+    ("tags", lambda root: root.search("neo", "tea", tags=["domain"])),
+    ("the budget", lambda root: root.prompt("neo", budget="800")),
+    ("the folder", lambda _: Workspace.open(None)),
+    ("content", lambda root: root.envelope("neo", None)),
+    ("content", lambda root: root.envelope("neo", ["x"])),
     ("limits", lambda _: parse("text", limits=5)),
     ("branches", lambda root: root.merge("neo/user", [None])),
     ("branches", lambda root: root.merge("neo/user", "1a")),
@@ -39,5 +59,5 @@ CALLS = [
 @pytest.mark.parametrize(("name", "call"), CALLS)
 def test_a_value_of_a_wrong_type_is_named(tmp_path, name, call):
     with pytest.raises(EditError, match=f"{name} must be a") as caught:
-        call(make_root(tmp_path, profiles={"neo": ""}))
+        call(make_root(tmp_path, profiles={"neo": "", "ann": ""}))
     assert caught.value.code == "wrong_type"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.errors import CatmemError, ChangedMeanwhileError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, real_path
 from catmem.model.document import Document, Entry
 from catmem.model.splice import titled
 from catmem.model.version import Version
@@ -236,7 +236,7 @@ def apply_sort(
     for line in lines:
         if line.choice.startswith("+"):
             titles.setdefault(category_of(line), line.choice[1:].strip())
-    shared = plan.path.resolve().parent.name == HERMES_FOLDER
+    shared = real_path(plan.path).parent.name == HERMES_FOLDER
     migration = sort_document(plan.document, lines, titles, shared=shared)
     declared = _new_titles(workspace, plan, lines, titles)
     missing = [Proposed(slug, title) for slug, title in declared.items()]

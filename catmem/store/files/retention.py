@@ -19,6 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
+from catmem.files import real_path
 from catmem.store.changes import Splice
 from catmem.store.contract import SIDECAR, Erased, Erasure, Kept, KeptKind, Left, Redact
 from catmem.store.files.external_changes import ExternalWriters
@@ -53,7 +54,7 @@ def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result |
 
 def keep_copy(path: Path, data: bytes) -> tuple[Path, bool]:
     """Keep ``data`` beside a file; where that is, and whether it was not there before. Raises ``StoreError``."""
-    real = path.resolve()
+    real = real_path(path)
     with store_errors(path, _NOT_KEPT):
         status = real.stat()
         descriptor = os.open(real.parent, FOLDER | os.O_CLOEXEC)

@@ -90,3 +90,9 @@ def test_a_large_difference_is_a_diff_all_the_same(place):
     result = run("--diff", file, status=1)
     run(file)
     assert patched(old, result.stdout) == file.read_text()
+
+
+def test_a_link_in_a_circle_is_one_bad_file(place):
+    loop = place / "homes" / "a" / "LOOP.md"
+    loop.symlink_to(loop)
+    assert "error[symlink]" in run(loop, status=2).stderr

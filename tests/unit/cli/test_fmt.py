@@ -94,5 +94,6 @@ def test_a_large_difference_is_a_diff_all_the_same(place):
 
 def test_a_link_in_a_circle_is_one_bad_file(place):
     loop = place / "homes" / "a" / "LOOP.md"
+    loop.parent.mkdir(parents=True, exist_ok=True)
     loop.symlink_to(loop)
     assert "error[symlink]" in run(loop, status=2).stderr

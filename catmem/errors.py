@@ -11,7 +11,8 @@ configuration, 3 drift or conflict, 4 store damage), and what HTTP answers (``ht
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, Unpack
@@ -97,6 +98,17 @@ class CatmemError(Exception):
         said = {name: getattr(self, name) for name in ("code", "message", "path", "line", "column", "key", "hint")}
         found = {name: value for name, value in said.items() if value is not None}
         return found | {name: getattr(self, name) for name in self.also}
+
+
+@contextmanager
+def errors_at(path: str | PathLike[str] | None = None, *, hint: str | None = None) -> Iterator[None]:
+    """Have errors of the block say which file they are about, and what to do."""
+    try:
+        yield
+    except CatmemError as error:
+        error.path = error.path if path is None else str(path)
+        error.hint = hint or error.hint
+        raise
 
 
 class UnreadableError(CatmemError):

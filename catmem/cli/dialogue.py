@@ -13,7 +13,7 @@ import click
 
 from catmem.cli.output import WIDE, say
 from catmem.config.config import Config
-from catmem.errors import ConfigError, EditError, NotUtf8Error, UnreadableError
+from catmem.errors import ConfigError, EditError, UnreadableError, errors_at
 from catmem.files import shown_path
 from catmem.model.version import Conflict, Version
 from catmem.text import DEFAULT_LIMITS, decode, first_line, printable
@@ -203,11 +203,8 @@ class Dialogue:
         return typed
 
     def _decoded(self, data: bytes, place: str) -> str:
-        try:
+        with errors_at(place, hint=f"Give answers in UTF-8; {self.question.stays}"):
             return decode(data)
-        except NotUtf8Error as error:
-            error.path, error.hint = place, f"Give answers in UTF-8; {self.question.stays}"
-            raise
 
 
 class ConflictDialogue(Dialogue):

@@ -28,7 +28,7 @@ from catmem.cli.output import (
     say_all,
 )
 from catmem.clock import read_date
-from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
+from catmem.errors import CatmemError, EditError, errors_at
 from catmem.jsonable import jsonable
 from catmem.ops.table import (
     FAMILIES,
@@ -451,11 +451,8 @@ def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 
 def _decoded(data: bytes, place: str) -> str:
-    try:
+    with errors_at(place, hint="Nothing was done. Give a text in UTF-8, of 16 MiB at most."):
         return decode(data)
-    except (NotUtf8Error, TooLargeError) as error:
-        error.path, error.hint = place, "Nothing was done. Give a text in UTF-8, of 16 MiB at most."
-        raise
 
 
 def _tags(

@@ -15,7 +15,7 @@ from catmem.model.pairing import pair_entries
 from catmem.model.version import Version
 from catmem.store.contract import Revision, unknown_revision, who
 from catmem.workspace.history import entity_of
-from catmem.workspace.root import Root, entities_of_each
+from catmem.workspace.root import Root, entities_of_each, noted
 
 State = Literal["merges", "conflicts", "nothing new", "unreadable"]
 
@@ -69,10 +69,8 @@ def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Bran
     found: list[Branch] = []
     unreadable = [*wrong]
     for entity in (*(names if files is None else files), *workspace.config.entities):
-        try:
+        with noted(unreadable):
             found += _of_entity(workspace, entity)
-        except CatmemError as error:
-            unreadable.append(error)
     return Branches(found, tuple(unreadable))
 
 

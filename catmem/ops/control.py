@@ -10,7 +10,7 @@ from catmem.audit.log_queries import Filter, RolloutState
 from catmem.config.config import Config
 from catmem.envelopes.agents import Key
 from catmem.envelopes.tokens import Scope, Token
-from catmem.errors import CatmemError, EnvelopeError
+from catmem.errors import EnvelopeError, errors_at
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, Profile, Target
@@ -417,12 +417,9 @@ def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> An
 
     most = DEFAULT_LIMITS.file_bytes
     declared = declared_of(call.root, entity, None if actor is None else call.root.profile(actor))
-    try:
+    with errors_at("standard input" if file == "-" else file):
         text = decode(call.stdin(most) if file == "-" else read_bounded(file, most))
         return json_of(text) if declared.content == "json" else text
-    except CatmemError as error:
-        error.path = "standard input" if file == "-" else file
-        raise
 
 
 def _submitted(call: Call, place: str, *, confirm: bool, on_stale: "OnStale | None") -> "Written":

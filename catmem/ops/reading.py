@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.config.json_schema import shown
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import CatmemError, UnreadableError, errors_at
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared
@@ -122,11 +122,8 @@ def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
     else:
         workspace = call.open("root") if call.named_root else Workspace.open(Path(file).absolute().parent)
     data = read_bounded(file, DEFAULT_LIMITS.file_bytes)
-    try:
+    with errors_at(file):
         return workspace, workspace.parse(data)
-    except CatmemError as error:
-        error.path = file
-        raise
 
 
 @dataclass(frozen=True, slots=True)

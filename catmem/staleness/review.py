@@ -42,7 +42,7 @@ from catmem.staleness.due import (
 from catmem.store.contract import SIDECAR
 from catmem.workspace.history import restore
 from catmem.workspace.profile_memory import parsed_at
-from catmem.workspace.root import Root, load_each
+from catmem.workspace.root import Root, load_each, noted
 from catmem.writing.write import write_operations
 from catmem.writing.written import Written
 
@@ -213,10 +213,8 @@ class Review:
 
     def _try_to_look_at(self, entities: Iterable[str]) -> None:
         for entity in entities:
-            try:
+            with noted(self.unreadable):
                 self._look_at(entity)
-            except CatmemError as error:
-                self.unreadable.append(error)
 
     def _look_at(self, entity: str) -> bool:
         """Read a file again; whether it has changed since the last time."""

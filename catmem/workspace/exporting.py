@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from catmem.config.profile import profile_names
-from catmem.errors import EditError, UnreadableError, WouldOverwriteError
+from catmem.errors import UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import Document, Entry, parse
 from catmem.model.splice import composed
@@ -217,12 +217,9 @@ def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, al
         )
         for read in map(workspace.parse, (old, new))
     )
-    try:
+    with errors_at(entity):
         texts = [text for text in after if text not in before]
         check_threats(texts, workspace.config, to_agent=False, allow_secret=allow_secret)
-    except EditError as error:
-        error.path = entity
-        raise
 
 
 def edited_by(codec: Codec, entity: str, data: bytes, rows: Sequence[Mapping[str, Any]]) -> EditedRows:

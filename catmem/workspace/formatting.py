@@ -14,7 +14,7 @@ from catmem.config.config import CONFIG_NAME, Config, config_of, find_root
 from catmem.config.json_schema import known_tags
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, one_reading, profile_names, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT, with_categories
-from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError
+from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at
 from catmem.files import read_bounded, real_path, rewrite_file, shown_path
 from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
@@ -23,7 +23,7 @@ from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, counted, first_line, plural, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.migration import Migration, Proposed, plan_migration
-from catmem.workspace.root import Root, load_each
+from catmem.workspace.root import Root, load_each, noted
 from catmem.workspace.stores import backend_of
 
 _SUFFIXES = (".md", ".markdown")
@@ -65,10 +65,8 @@ def _places(workspace: Root) -> tuple[list[tuple[Profile, dict[str, Path]]], lis
     profiles, unreadable = load_each(workspace)
     found: list[tuple[Profile, dict[str, Path]]] = []
     for profile in profiles:
-        try:
+        with noted(unreadable):
             found.append((profile, {target: workspace.path_of(profile, target) for target in FILE_NAMES}))
-        except CatmemError as error:
-            unreadable.append(error)
     return found, unreadable
 
 
@@ -148,12 +146,9 @@ def _read(path: Path, *, may_be_link: bool) -> bytes:
 def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True) -> FileChange:
     """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
     data = _read(path, may_be_link=may_be_link)
-    try:
+    with errors_at(path):
         document = workspace.parse(data)
         chosen, new = format_document(document, layout)
-    except CatmemError as error:
-        error.path = str(path)
-        raise
     name, repeated = shown_path(path), repeated_entries(document) if chosen == "shared" else []
     twice = (f"{name}: {_TWICE}: {first_line(raw, _TWICE_WIDTH)}" for raw in repeated)
     warnings = (*unmerged_warnings(name, new), *twice)
@@ -185,12 +180,9 @@ def entity_at(workspace: Root, path: Path) -> str | None:
 def plan_migrated(workspace: Root, path: Path, *, may_be_link: bool = True) -> FileChange:
     """Read a file and plan its migration (``about``). Raises ``UnreadableError`` and ``EditError``, with the path."""
     data = _read(path, may_be_link=may_be_link)
-    try:
-        shared = real_path(path).parent.name == HERMES_FOLDER
+    shared = real_path(path).parent.name == HERMES_FOLDER
+    with errors_at(path):
         migration = plan_migration(workspace.parse(data), workspace.config, shared=shared)
-    except CatmemError as error:
-        error.path = str(path)
-        raise
     return migrated(workspace, path, entity_at(workspace, path), migration)
 
 

@@ -24,7 +24,7 @@ from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS, profile_names
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categories
-from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
+from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
@@ -250,11 +250,8 @@ def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
         if name in found:
             raise ConfigError(f"{path} is the second {path.name}", code="not_memory", hint=_NOT_MEMORY)
         found[name] = data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
-        try:
+        with errors_at(path):
             parse(data)
-        except CatmemError as error:
-            error.path = str(path)
-            raise
     return found
 
 
@@ -510,12 +507,9 @@ def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]
     """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none."""
     present = ""
     if os.path.lexists(path):
-        try:
+        with errors_at(hint="Nothing was written. Put a file there, or move away what is there."):
             # Git follows no link here, and nothing outside the folder is to be written.
             present = read_bounded(path, _GIT_FILE_LIMIT, follow_symlink=False).decode(errors="replace")
-        except UnreadableError as error:
-            error.hint = "Nothing was written. Put a file there, or move away what is there."
-            raise
     lines = set(map(clean, present.split("\n")))
     missing = [line for line in wanted if line not in lines]
     start = "\n" if missing and present and not present.endswith("\n") else ""

@@ -34,10 +34,10 @@ from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import State
 from catmem.staleness.due import Copies, FactKey, asked_about, due_facts
 from catmem.staleness.review import Round
-from catmem.store.contract import EXTERNAL
+from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
-from catmem.workspace.root import Root, load_each
+from catmem.workspace.root import Root, load_each, noted
 
 T = TypeVar("T")
 
@@ -258,12 +258,9 @@ def _now(workspace: Root, profile: Profile) -> _Now:
     beside, outside, problems = list[str](), list[str](), list[CatmemError]()
     for target, data in files.texts.items():
         entity, digest = f"{profile.name}/{target}", bytes_digest(data)
-        try:
-            # A history that cannot be read hides nothing of the file itself.
+        tips: Sequence[Revision] = ()
+        with noted(problems):  # a history that cannot be read hides nothing of the file itself
             tips = workspace.store.branches(entity)
-        except CatmemError as error:
-            problems.append(error)
-            tips = ()
         state += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
         # Another program changed it since, and neither a write nor a person has taken that up.

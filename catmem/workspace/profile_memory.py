@@ -19,7 +19,7 @@ from catmem.config.access import View, all_problems, visible
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, selector_fault
-from catmem.errors import CatmemError, ConfigError, StoreError, wrong_type
+from catmem.errors import ConfigError, StoreError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at
@@ -228,11 +228,8 @@ def read_document(workspace: Root, profile: Profile, target: str, path: Path | N
 
 def parsed_at(workspace: Root, data: bytes, path: Path) -> Document:
     """The document in some bytes; what is wrong with them says the ``path``."""
-    try:
+    with errors_at(path):
         return workspace.parse(data)
-    except CatmemError as error:
-        error.path = str(path)
-        raise
 
 
 # --- what is kept of it --------------------------------------------------------------------------------------------

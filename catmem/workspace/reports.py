@@ -29,7 +29,7 @@ from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, slugify
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.profile_memory import missing_of, parsed_at
-from catmem.workspace.root import Root, agent_names, load_each
+from catmem.workspace.root import Root, agent_names, load_each, noted
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.stores import places
 
@@ -55,10 +55,8 @@ class ProfileFiles(NamedTuple):
         documents: dict[str, Document] = {}
         problems = [*self.problems]
         for target, data in self.texts.items():
-            try:
+            with noted(problems):
                 documents[target] = parsed_at(workspace, data, self.paths[target])
-            except CatmemError as error:
-                problems.append(error)
         return documents, problems
 
 
@@ -71,10 +69,8 @@ def files_of(workspace: Root, profile: Profile, targets: Iterable[str] = TARGETS
     texts: dict[str, bytes] = {}
     problems: list[CatmemError] = []
     for target in targets:
-        try:
+        with noted(problems):
             texts[target] = workspace.bytes_of(profile, target, paths[target])
-        except CatmemError as error:
-            problems.append(error)
     return ProfileFiles(profile, paths, texts, tuple(problems))
 
 

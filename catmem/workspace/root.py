@@ -229,6 +229,15 @@ def configured_now(workspace: Root) -> Root:
     return now
 
 
+@contextmanager
+def noted(problems: list[CatmemError]) -> Iterator[None]:
+    """Have an error of the block stand among the problems, and hide nothing else."""
+    try:
+        yield
+    except CatmemError as error:
+        problems.append(error)
+
+
 def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     """The profiles of a root that are right, by name, and what is wrong with the others.
 
@@ -315,11 +324,8 @@ def entities_of_each(workspace: Root) -> Entities:
     profiles, unreadable = load_each(workspace)
     names: list[str] = []
     for profile in profiles:
-        try:
+        with noted(unreadable):
             workspace.path_of(profile, "user")
-        except CatmemError as error:
-            unreadable.append(error)
-        else:
             names += [f"{profile.name}/{target}" for target in TARGETS]
     return Entities(names, profiles, tuple(unreadable))
 

@@ -24,7 +24,7 @@ import yaml
 from catmem.config.config import CONFIG_NAME, expand_user
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS
-from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.names import is_name
 from catmem.text import decode
@@ -174,12 +174,9 @@ def read_config(home: Home) -> HermesConfig:
     """
     if not os.path.lexists(home.config):
         return HermesConfig()
-    try:
+    with errors_at(home.config):
         # A person may keep the file elsewhere, with a link in its place.
         text = decode(read_bounded(home.config, SIZE))
-    except UnreadableError as error:
-        error.path = str(home.config)
-        raise
     memory = parse_config(text, home.config).get("memory")
     if memory is not None and not isinstance(memory, dict):
         raise _broken(home.config, "memory is no mapping")

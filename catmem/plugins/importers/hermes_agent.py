@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import UnreadableError, errors_at
 from catmem.model.document import Document, parse
 from catmem.names import FILE_NAMES, UNCATEGORIZED
 from catmem.plugins.importers.source_files import (
@@ -54,8 +54,5 @@ def _files(path: Path) -> list[Path]:
 
 
 def _document(file: Path) -> Document:
-    try:
+    with errors_at(file):
         return parse(read_data(file))
-    except CatmemError as error:
-        error.path = str(file)
-        raise

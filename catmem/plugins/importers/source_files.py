@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
-from catmem.errors import CatmemError, UnreadableError
+from catmem.errors import UnreadableError, errors_at
 from catmem.files import os_errors, read_bounded
 from catmem.text import BOM, decode, unify_newlines
 
@@ -135,11 +135,8 @@ def read_file(path: Path) -> File:
 
 def read_text(path: Path) -> str:
     """The text of one file. Raises ``UnreadableError`` and its kinds."""
-    try:
+    with errors_at(path):
         return unify_newlines(decode(read_data(path)).removeprefix(BOM))
-    except CatmemError as error:
-        error.path = str(path)
-        raise
 
 
 def read_data(path: Path) -> bytes:

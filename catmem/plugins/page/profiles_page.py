@@ -27,6 +27,7 @@ from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.overview import next_steps
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.reports import Fleet, explain, files_of, read_access
+from catmem.workspace.root import noted
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.workspace import Workspace
 
@@ -197,10 +198,8 @@ def whole_file(asked: PageRequest) -> Page:
     some = paged(entries, asked.page_of(entries, _SIZE), _SIZE)
     follows: Mapping[str, frozenset[str]] = {}
     problems: list[CatmemError] = []
-    try:
+    with noted(problems):  # a record of seeds that cannot be read hides no entry
         follows = copies_in(workspace, entity, [entry.id for entry in some.rows])
-    except CatmemError as error:
-        problems.append(error)  # a record of seeds that cannot be read hides no entry
     limit, characters = limit_of(profile, target, workspace.config), size_of(document.text)
     draft = EntryDraft(category=wanted or "")
     groups = list(_grouped(workspace, profile, file, some.rows, follows))

@@ -12,7 +12,7 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 from typing import IO
 
-from catmem.errors import ConfigError, UnreadableError
+from catmem.errors import ConfigError, errors_at
 from catmem.ops.table import UsageError
 from catmem.plugins.sorting.sort_list import read_answer, refuse_answer
 from catmem.plugins.sorting.tidying import Suggestion, SuggestionKind, joined
@@ -129,11 +129,8 @@ def answer_of(command: str, prompt: str) -> str:
             program = next((word for word in command.split() if "=" not in word), "")  # what follows may be a secret
             raise _failed(f"ended with status {running.returncode}: {program}")
         answer.seek(0)
-        try:
+        with errors_at(hint=_HINT):
             return decode(answer.read())
-        except UnreadableError as error:
-            error.hint = _HINT
-            raise
 
 
 def _size(file: IO[bytes]) -> int:

@@ -61,22 +61,9 @@ def rules_text() -> str:
     return (_shipped("docs") / "rules.md").read_text(encoding="utf-8")
 
 
-def start_text(name: str) -> str:
-    """A text that a new root is made of (``catmem/workspace/start/<name>``)."""
-    return (_PACKAGE / "workspace" / "start" / name).read_text(encoding="utf-8")
-
-
-def api_forms() -> dict[str, Any]:
-    """The forms of what the API gives (``catmem/server/forms.yaml``)."""
-    import yaml
-
-    parsed: dict[str, Any] = yaml.safe_load((_PACKAGE / "server" / "forms.yaml").read_text(encoding="utf-8"))
-    return parsed
-
-
-def threat_table(name: str) -> str:
-    """A table of the threat scan (``catmem/threats/<name>``)."""
-    return (_PACKAGE / "threats" / name).read_text(encoding="utf-8")
+def package_text(name: str) -> str:
+    """A text that stands in the package, by its path there, such as ``threats/rules.txt``."""
+    return (_PACKAGE / name).read_text(encoding="utf-8")
 
 
 def files_below(folder: Path) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ from starlette.routing import BaseRoute, Route
 from catmem import __version__
 from catmem.envelopes.papers import FIELDS
 from catmem.ops.shared import ENTITY
-from catmem.resources import api_forms, schema
+from catmem.resources import package_text, schema
 from catmem.server.requests import JSON_TYPE, TEXT_TYPE, Field, is_known, refuse_query, tag_of, to_json
 from catmem.server.routes import Endpoint, endpoints, routes_of
 
@@ -150,7 +150,9 @@ def _part(name: str) -> dict[str, Any]:
 
 def _answers() -> dict[str, Any]:
     """The forms of answers: JSON Schemas by name."""
-    return {name: _table(said) for name, said in api_forms().items()}
+    import yaml
+
+    return {name: _table(said) for name, said in yaml.safe_load(package_text("server/forms.yaml")).items()}
 
 
 def _table(said: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, AnyStr, NamedTuple, cast
 
-from catmem.resources import threat_table
+from catmem.resources import package_text
 
 if TYPE_CHECKING:
     from ahocorasick import Automaton
@@ -23,7 +23,7 @@ def read_table(name: str) -> list[dict[str, str]]:
     # A field that is given again goes on. `{name}` stands for what a line `name = ...` says.
     names: dict[str, str] = {}
     rows: list[dict[str, str]] = []
-    for line in threat_table(name).split("\n"):
+    for line in package_text(f"threats/{name}").split("\n"):
         if line.startswith("  "):
             key, _, value = line[2:].partition(" ")
             written = _NAMED.sub(lambda found: names[found[1]], value)
@@ -37,7 +37,8 @@ def read_table(name: str) -> list[dict[str, str]]:
 
 
 _CHARACTERS, _OTHERS, SECRETS = (
-    dict(line.split(": ", 1) for line in group.split("\n")) for group in threat_table("rules.txt").strip().split("\n\n")
+    dict(line.split(": ", 1) for line in group.split("\n"))
+    for group in package_text("threats/rules.txt").strip().split("\n\n")
 )
 """Detector of secrets to one sentence that says what it finds; they are rules like all others."""
 RULES: Mapping[str, str] = {**_CHARACTERS, **_OTHERS, **SECRETS}

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
-from catmem.resources import threat_table
+from catmem.resources import package_text
 from catmem.threats.finding import Threat, pattern, places
 
 # One sign for each group of signs that are used for one another: "l", "1" and "i" all become "i".
@@ -38,7 +38,7 @@ def _pairs(table: str) -> dict[str, str]:
 
 # Code points in hexadecimal, each with the letter that it looks like; capitals too, which may look like another letter.
 # First those that are Latin, then Cyrillic, Greek, Armenian and Cherokee.
-_LATIN_LOOKALIKES, _OTHER_LOOKALIKES = threat_table("lookalikes.txt").split("\n\n")
+_LATIN_LOOKALIKES, _OTHER_LOOKALIKES = package_text("threats/lookalikes.txt").split("\n\n")
 _LATIN = _pairs(_LATIN_LOOKALIKES) | {
     chr(first + place): chr(ord("a") + place)
     for first in (0x1F150, 0x1F170, 0x1F1E6)  # negative circled, negative squared, regional indicators

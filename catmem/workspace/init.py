@@ -28,7 +28,7 @@ from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldO
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
-from catmem.resources import example_files, profile_texts, start_text
+from catmem.resources import example_files, package_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
 from catmem.workspace.root import run_git
@@ -43,6 +43,8 @@ _GIT_FILE_LIMIT = 1 << 20
 _SLIP = 0.85
 """How like a shipped name a name is that is taken for a slip of it: ``seo`` and ``web-specialist`` are not."""
 
+_START = "workspace/start"
+"""What a new root is made of, in the package."""
 _STARTERS = ("orchestrator",)
 _HOME = "homes/orchestrator"
 
@@ -135,7 +137,7 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
     config = _with_limits(root, _config_for(chosen, categories), {target for target, *_ in large})
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
     files |= {CONFIG_NAME: config, **memory}
-    first, user = f"{_HOME}/{FILE_NAMES['user']}", start_text("USER.md").encode()
+    first, user = f"{_HOME}/{FILE_NAMES['user']}", package_text(f"{_START}/USER.md").encode()
     if not memory and (has_bytes(root / first, user) or not os.path.lexists(root / first)):
         files[first] = user
     over = (
@@ -281,13 +283,13 @@ def _size_at(path: Path) -> int:
 @cache
 def kits() -> Mapping[str, Any]:
     """``shared`` slugs, ``kits`` with ``names``, ``own`` and ``reads``, ``categories`` with ``about`` and words."""
-    data: Mapping[str, Any] = parse_yaml(start_text("kits.yaml")).data
+    data: Mapping[str, Any] = parse_yaml(package_text(f"{_START}/kits.yaml")).data
     return data
 
 
 def starting_categories() -> dict[str, str]:
     """The titles of the categories that a new root declares, by slug."""
-    declared = parse_yaml(start_text(CONFIG_NAME)).data["taxonomy"]["categories"]
+    declared = parse_yaml(package_text(f"{_START}/{CONFIG_NAME}")).data["taxonomy"]["categories"]
     return {slug: category["title"] for slug, category in declared.items()}
 
 
@@ -326,7 +328,7 @@ def _specialists(
         )
         for slug in declared
     ]
-    form = start_text("specialist.yaml")
+    form = package_text(f"{_START}/specialist.yaml")
     profiles = {
         name: form.format(
             title=re.sub("[-_]", " ", name).capitalize(),
@@ -390,7 +392,7 @@ def _config_for(profiles: Mapping[str, str], new: Iterable[NewCategory]) -> byte
     selectors = Selectors(tuple(each.removeprefix("!") for each in named if each != "*"))
     titles = {slug: each["title"] for slug, each in example.items() if slug not in own and selectors.matches(slug)}
     titles |= {each.slug: each.title for each in new if each.slug not in own}
-    return with_categories(start_text(CONFIG_NAME), titles, Path(CONFIG_NAME)).encode()
+    return with_categories(package_text(f"{_START}/{CONFIG_NAME}"), titles, Path(CONFIG_NAME)).encode()
 
 
 def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:

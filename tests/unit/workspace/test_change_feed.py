@@ -1,4 +1,4 @@
-"""What is new of an entity, found by looking at its store."""
+"""A watch: what it remembers from look to look. What is new of an entity: tests/unit/server/api/test_changes.py."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 
 from catmem.errors import StoreError
 from catmem.store.contract import Change, Snapshot
-from catmem.workspace import change_feed as watching
 from catmem.workspace.change_feed import News, Watch, concerns
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -64,61 +63,9 @@ def kinds(watch):
     return [(news.kind, news.revision) for news in watch.look()]
 
 
-def test_what_is_new_is_told_once(watch, store):
-    assert kinds(watch) == []
-    write(store, "Two.")
-    write(store, "Three.")
-    assert kinds(watch) == [("revision", "2"), ("revision", "3")]
-    assert kinds(watch) == []
-
-
 def test_an_entity_that_comes_later_is_new_as_a_whole(watch, store):
     store.commit("boss/user", None, lambda _: b"One.", Change())
     assert kinds(watch) == [("revision", "1")]
-
-
-def test_a_branch_is_new_and_leaves_the_head(watch, store):
-    write(store, "Two.")
-    watch.look()
-    write(store, "Late.", expected="1", on_stale="branch")
-    assert kinds(watch) == [("revision", "2a")]
-
-
-def test_each_change_from_outside_is_told_once_and_its_end(watch, store):
-    for text in (b"Outside.", b"Again."):
-        store.text = text
-        assert kinds(watch) == [("drift", "1")]
-        assert kinds(watch) == []
-    store.text = None
-    (news,) = watch.look()
-    assert (news.kind, news.recorded) == ("drift", True)
-
-
-def test_a_change_from_outside_that_is_adopted_is_told_as_that(watch, store):
-    store.text = b"Outside."
-    watch.look()
-    store.text = None
-    write(store, "Outside.", op="adopt", agent="external")
-    assert kinds(watch) == [("revision", "2")]
-
-
-def test_more_than_is_told_one_by_one_is_missed_and_the_newest_told(watch, store, monkeypatch):
-    monkeypatch.setattr(watching, "MOST", 3)
-    for number in range(3):
-        write(store, f"Number {number}.")
-    assert kinds(watch) == [("revision", "2"), ("revision", "3"), ("revision", "4")]
-    for number in range(4):
-        write(store, f"Again {number}.")
-    assert kinds(watch) == [("missed", "0"), ("revision", "8")]
-
-
-def test_another_history_in_the_place_of_this_one_is_missed(watch, store, tmp_path):
-    write(store, "Two.")
-    watch.look()
-    other = InMemoryStore()
-    write(other, "Another.")
-    watch.workspace = Workspace.open(tmp_path, search=False, store=other)
-    assert kinds(watch) == [("missed", "0"), ("revision", "1")]
 
 
 def test_what_happened_during_trouble_is_told_when_it_is_over(watch, store):

@@ -101,11 +101,14 @@ def test_an_entity_that_cannot_be_read_is_told_and_what_came_after_it(person, wo
 def test_more_than_is_told_and_a_revision_that_is_unknown_are_missed(person, workspace, monkeypatch):
     monkeypatch.setattr(change_feed, "MOST", 3)
     add(workspace)
+    assert Feed(person, "neo/user@99").short() == [("missed", "neo/user", None), ("revision", "neo/user", "2")]
     feed = Feed(person)
-    for number in range(4):
+    for number in range(3):
         add(workspace, f"Number {number}.")
-    assert feed.short() == [("missed", "neo/user", None), ("revision", "neo/user", "6")]
-    assert Feed(person, "neo/user@99").short()[0] == ("missed", "neo/user", None)
+    assert [revision for _, _, revision in feed.short()] == ["3", "4", "5"]
+    for number in range(4):
+        add(workspace, f"Again {number}.")
+    assert feed.short() == [("missed", "neo/user", None), ("revision", "neo/user", "9")]
 
 
 def test_who_names_entities_hears_of_these(person, workspace):

@@ -1,10 +1,10 @@
-"""Profiles side by side: the matrix and orphans."""
+"""Profiles side by side: their order, the categories, and orphans. The matrix: tests/property/test_fleet.py."""
 
 from __future__ import annotations
 
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
-from catmem.workspace.reports import Cell, Orphan, access_of, categories_of, fleet_of
+from catmem.workspace.reports import Orphan, categories_of, fleet_of
 from tests.together import together
 
 LOOSE = "__uncategorized__"
@@ -12,43 +12,6 @@ OPEN = Taxonomy()
 CLOSED = Taxonomy(closed=True, categories={each: Category(each, each.title()) for each in ("talk", "pay")})
 ALIASED = Taxonomy(categories={"talk": Category("talk", "Talk", aliases=("speech",))})
 CHIEF = Profile("chief", tier=1, user_memory_categories=("*",), memory_categories=("*",))
-
-
-@together(
-    ("cell", "target", "mark"),
-    [
-        (Cell(user=True, memory=True, write=False), None, "r"),
-        (Cell(user=False, memory=True, write=False), None, "r"),
-        (Cell(user=False, memory=True, write=False), "user", "."),
-        (Cell(user=False, memory=True, write=True), "memory", "rw"),
-        (Cell(user=False, memory=True, write=True), "user", "d"),
-        (Cell(user=False, memory=False, write=True), None, "d"),
-        (Cell(user=False, memory=False, write=False), None, "."),
-    ],
-)
-def test_a_mark_says_what_a_profile_may_do(cell, target, mark):
-    assert cell.mark(target) == mark
-
-
-@together(
-    ("profile", "taxonomy", "category", "cell"),
-    [
-        (Profile("a"), OPEN, "talk", Cell(user=False, memory=False, write=False)),
-        (Profile("a", user_memory_categories=("t*",)), OPEN, "talk", Cell(user=True, memory=False, write=False)),
-        (Profile("a", memory_categories=("t*", "!talk")), OPEN, "talk", Cell(user=False, memory=False, write=False)),
-        (Profile("a", memory_categories=("speech",)), ALIASED, "talk", Cell(user=False, memory=True, write=False)),
-        (Profile("a", user_memory_categories=("*",)), CLOSED, "other", Cell(user=False, memory=False, write=False)),
-        (Profile("a", writable_categories=("talk",)), CLOSED, "talk", Cell(user=False, memory=False, write=True)),
-        (Profile("a", tier=1), OPEN, "talk", Cell(user=False, memory=False, write=True)),
-        (Profile("a"), OPEN, LOOSE, Cell(user=True, memory=True, write=False)),
-        (Profile("a", include_uncategorized=True), OPEN, LOOSE, Cell(user=True, memory=True, write=False)),
-        (Profile("a", include_uncategorized=False), OPEN, LOOSE, Cell(user=False, memory=False, write=False)),
-        (Profile("a", user_memory_categories=(LOOSE,)), OPEN, LOOSE, Cell(user=True, memory=False, write=False)),
-        (Profile("a", memory_categories=("!*",)), OPEN, LOOSE, Cell(user=False, memory=False, write=False)),
-    ],
-)
-def test_what_a_profile_may_do_in_a_category(profile, taxonomy, category, cell):
-    assert access_of(profile, (category,), taxonomy) == {category: cell}
 
 
 def test_categories_are_the_declared_in_order_then_the_named_and_the_present_then_the_loose():

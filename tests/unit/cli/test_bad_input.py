@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from catmem.text import DEFAULT_LIMITS
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.together import together
@@ -38,31 +37,12 @@ def instead(name, make):
     return damage
 
 
-def too_large(path):
-    with path.open("wb") as stream:
-        stream.truncate(DEFAULT_LIMITS.file_bytes + 1)
-
-
-def symlink(root):
-    (root / USER).rename(root / "elsewhere.md")
-    (root / USER).symlink_to(root / "elsewhere.md")
-
-
 def cycle(root):
     put(root / PROFILE, "extends: b\n")
     put(root / "profiles" / "b.yaml", "extends: neo\n")
 
 
 CASES = {
-    "not UTF-8": (holds(USER, b"## Talk\nsecret \xc3\x28\n"), "not_utf8"),
-    "over the size cap": (instead(USER, too_large), "too_large"),
-    "too many entries": (holds(USER, "x\n§\n" * (DEFAULT_LIMITS.parts + 1)), "too_large"),
-    "a directory where the file should be": (instead(USER, Path.mkdir), "not_a_file"),
-    "a pipe where the file should be": (instead(USER, os.mkfifo), "not_a_file"),
-    "a linked file": (symlink, "symlink"),
-    "a link that leads nowhere": (instead(USER, lambda path: path.symlink_to("nowhere")), "symlink"),
-    "a link in a circle": (instead(USER, lambda path: path.symlink_to("USER.md")), "symlink"),
-    "a file where the folder should be": (instead(USER.parent, Path.touch), "not_a_file"),
     "an undeclared category, closed": (
         holds(CONFIG, "taxonomy: {closed: true, categories: {pay: {}}}"),
         "unknown_name",
@@ -129,18 +109,6 @@ def test_a_root_that_is_not_right(place, case):
         assert_refused(place, arguments, code)
 
 
-@together("name", ["../x", "..", "/etc/passwd", "", "NEO", "neo.yaml", "a/b", "x" * 300, "é", "\udcff", "\x1b[31m"])
-def test_a_name_that_is_no_profile(place, name):
-    put(place / "x.yaml", "user_memory_categories: ['*']\n")
-    for arguments in (
-        ["prompt", name],
-        ["prompt", "neo", "--from", name],
-        ["list", "-p", name],
-        ["show", f"--profile={name}"],
-    ):
-        assert_refused(place, arguments, "unknown_name")
-
-
 @together("name", ["nothing.md", "", "x" * 300, "a/" * 3000 + "b", "\udcff"])
 def test_a_file_that_is_not_there(place, monkeypatch, name):
     monkeypatch.chdir(place)
@@ -160,21 +128,3 @@ def test_a_broken_date_is_no_error(place, date):
     assert "- one\n" in prompt.stdout
     assert "USER.md:2: expires" in prompt.stderr
     assert prompt.stderr.count("so it does not count") == 3
-
-
-@together(
-    "data",
-    [
-        b"", b"\xef\xbb\xbf", b"\n\n", b"\xc2\xa7", b"##", b"## \n", b"\x00", b"---", b"[a: b]", b"\r",
-        b"## A\n```\n<!--", b"#" * 5000,
-    ],
-)  # fmt: skip
-def test_odd_content_is_no_error(place, data):
-    put(place / "homes" / "neo" / "USER.md", data)
-    for arguments in (
-        *COMMANDS.values(),
-        ("prompt", "neo", "--explain"),
-        ("prompt", "neo", "--style", "xml"),
-        ("fmt",),
-    ):
-        run(*arguments, "--root", place)

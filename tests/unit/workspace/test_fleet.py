@@ -49,28 +49,6 @@ def test_a_folder_that_two_profiles_share_is_counted_once(place):
     assert read_access(opened(place)).fleet.count("talk") == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "code"),
-    [
-        ("neo.yaml", "tierr: 2\n", "schema"),
-        ("neo.yaml", "a: [\n", "yaml_syntax"),
-        ("neo.yaml", "extends: nobody\n", "unknown_name"),
-        ("neo.yaml", "user_memory_categories: [tlak]\n", "unknown_name"),
-        ("neo.yml", "{}\n", "two_files"),
-        ("New Agent.yaml", "{}\n", "bad_name"),
-        ("away.yaml", "memory_dir: ../elsewhere\n", "outside_root"),
-    ],
-)
-def test_a_broken_profile_is_named_and_hides_no_other(place, name, text, code):
-    put(place / "profiles" / name, text)
-    access = read_access(opened(place))
-    assert set(codes(access.problems)) == {code}
-    assert "chief" in {profile.name for profile in access.fleet.profiles}
-    stats = read_stats(opened(place), as_of=DAY)
-    assert codes(stats.problems) == codes(access.problems)
-    assert "chief" in {measured.profile for measured in stats.profiles}
-
-
 def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(place):
     put(place / "homes" / "chief" / "USER.md", b"## Talk\n\xff\n")
     put(place / "homes" / "chief" / "MEMORY.md", "## Pay\nfour\n")

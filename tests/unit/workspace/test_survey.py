@@ -55,18 +55,6 @@ def test_a_declared_entity_stands_there_too_drifted_or_unreadable_if_another_pro
     made.store.close()
 
 
-@pytest.mark.parametrize("workspace", ["files", "sqlite:///memory.db"], indirect=True)
-def test_a_branch_is_unmerged_until_it_is_merged(workspace):
-    workspace.add("neo", "one", category="work")
-    workspace.add("neo", "two", category="work")
-    workspace.add("neo", "three", category="work", expected=1, on_stale="branch")
-    found = standing(workspace)
-    assert (found.head, found.unmerged) == (2, 1)
-    workspace.merge("neo/user")
-    found = standing(workspace)
-    assert (found.head, found.unmerged) == (3, 0)
-
-
 def test_what_was_changed_behind_the_history_is_drifted_until_a_write_takes_it_in(workspace):
     put(workspace.path("boss", "user"), "## Work\none\n")  # no history knows it yet
     found = standing(workspace, "boss/user")

@@ -11,6 +11,7 @@ APART = [
     (("diff", "--git", "homes/neo/USER.md", "--root", "."), "--git goes with the path of one file"),
     (("export", "--format", "json", "--overwrite"), "--overwrite is for the files of a folder"),
     (("review", "--list", "--answers", "-"), "--list asks nothing"),
+    (("review", "--list", "--restart"), "--list asks nothing"),
     (("access", "-t", "user", "--format", "json"), "-t is for the table"),
     (("lint", "--unsafe-fixes"), "--unsafe-fixes goes with --fix or --diff"),
     (("lint", "--diff", "--fix"), "--diff does not go with --fix"),

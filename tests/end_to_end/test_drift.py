@@ -81,7 +81,6 @@ def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
 
 # --- reconcile -------------------------------------------------------------------------------------------------------
 
-PROMPT = "b, s, a, q or ?: "
 BEFORE = "## Projects\nAtlas ships in May.\n§\n[owner: lea] Borealis has a new lead.\n§\nCrux waits for parts.\n"
 AFTER = "## Projects\nAtlas ships in June.\n§\nBorealis has a new lead.\n§\nDelta is new.\n"
 

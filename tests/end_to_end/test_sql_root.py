@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from tests.commands import catmem
-from tests.together import together
 
 
 class Root:
@@ -64,21 +63,6 @@ def test_what_is_written_is_rows_and_no_file(root):
         ("orchestrator/user", "communication-style", 1, "Tea at four."),
     ]
     assert "Tea at four." not in (root.folder / "homes/orchestrator/USER.md").read_text()
-
-
-READING = {
-    "prompt": ["prompt", "orchestrator"],
-    "list": ["list", "-p", "orchestrator"],
-    "show": ["show", "-p", "orchestrator"],
-    "search": ["search", "-p", "orchestrator", "tea"],
-    "export": ["export", "-p", "orchestrator", "--format", "markdown"],
-}
-
-
-@together("words", READING.values(), ids=READING)
-def test_every_reading_verb_shows_the_rows(root, words):
-    root.sql("UPDATE user_memories SET content = 'Tea at five.' WHERE content = 'Tea at four.'")
-    assert "Tea at five." in root.run(*words)
 
 
 def test_history_verbs(root):
@@ -142,15 +126,3 @@ def test_rows_that_are_no_entries_stop_writes_and_nothing_else(root):
     assert "bad_rows" in root.run("fsck", status=4)
     root.sql("DELETE FROM user_memories WHERE content = 'Bad.'")
     root.run("add", "More.", "-p", "orchestrator", "-c", "projects")
-
-
-def test_a_server_that_is_not_there_is_told_without_the_password(tmp_path):
-    root = Root.made(tmp_path)
-    config = tmp_path / "catmem.yaml"
-    config.write_text(
-        config.read_text().replace("sqlite:///catmem.db", "postgresql://somebody:secret@127.0.0.1:1/memory")
-    )
-    for words in (["prompt", "orchestrator"], ["add", "More.", "-p", "orchestrator"], ["fsck"], ["doctor"]):
-        said = root.run(*words, status=0 if words == ["doctor"] else 4)
-        assert "cannot be reached" in said
-        assert "secret" not in said

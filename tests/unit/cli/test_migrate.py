@@ -44,14 +44,6 @@ def test_a_file_in_no_store_has_its_copy_named(place):
     )
 
 
-def test_the_other_files_are_migrated_if_one_cannot_be(place):
-    put(place / "bad.md", b"\xff")
-    result = run("bad.md", "old notes.md", "missing.md", status=2)
-    assert "error[not_utf8]: bad.md" in result.stderr
-    assert "error[missing]: missing.md" in result.stderr
-    assert (place / "old notes.md").read_text() == SECTIONED
-
-
 # --- labels that nobody declared ---
 
 LABELLED = "[WORK FLOW] One.\n§\n[COMM] Short.\n§\n[WORK-FLOW] Two.\n§\n[HR/PAY] Three.\n§\n[COMMUNICATION STILE] Four.\n§\n[OPS-112] Ticket.\n"

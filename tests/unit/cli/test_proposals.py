@@ -216,15 +216,6 @@ def test_all_that_are_left_of_a_profile_and_category(place):
     assert "short answers" in text(place)
 
 
-@together("answer", ["z", "yes", "y now", "e", "s 1", "\x1b[2J"])
-def test_an_unknown_answer_stops_and_names_its_line(place, answer):
-    propose(place, "tabs", "Uses spaces.")
-    result = proposals(place, "-i", input=f"\n{answer}\ny\n", status=2)
-    assert "error[bad_answer]: standard input:2: " in result.stderr
-    assert "\x1b" not in result.stderr
-    assert text(place) == USER
-
-
 # --- the record ----------------------------------------------------------------------------------------------------
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from tests.end_to_end.terminal import run, run_json
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
-from tests.together import together
 
 CONFIG = "stale_after: 30d\ntaxonomy: {closed: true, categories: {talk: {}, rules: {}}}\n"
 NEO = """\
@@ -78,18 +77,6 @@ def test_answers_that_end_early(place):
     assert "All done." in review(place, "s\ns\n").stderr
 
 
-def test_status_counts_what_a_review_asks_about(place):
-    def due():
-        steps = run_json("status", "--root", place, *DAY)["next"]
-        return sum(each["count"] for each in steps if each["kind"] == "due")
-
-    assert due() == 3
-    review(place, "r\nx\n", status=1)
-    assert due() == len(run_json("review", "--root", place, *DAY, "--list")["due"]) == 1
-    review(place, "k\n")
-    assert due() == 1  # the round is over, and what expired is asked about in the next
-
-
 @pytest.mark.parametrize("answer", ["k now", "e  ", "\x1b[2J", "x" * 5000])
 def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     result = review(place, f"s\n\n{answer}\nr\n", status=2)
@@ -121,11 +108,6 @@ def test_undo_of_the_very_last_answer(place):
     assert "Two spaces." in text(place)
     result = review(place, "k\nu\n", "-p", "neo", status=1)  # the undone one is due again
     assert "taken back" in result.stderr
-
-
-@together("other", [("--restart",), ("--answers", "-")])
-def test_a_list_asks_and_writes_nothing(place, other):
-    assert "--list asks nothing" in run("review", "--root", place, "--list", *other, status=2).stderr
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(place):

@@ -22,14 +22,6 @@ def place(tmp_path):
     return tmp_path
 
 
-def test_what_a_profile_sees(place):
-    for output_format in ("text", "json"):
-        result = run("-p", "neo", "--root", place, "--format", output_format)
-        assert "one" in result.stdout
-        assert not any(word in result.output for word in ("Title", "pay", "secret"))
-    assert run("-p", "neo", "-t", "memory", "--root", place).stdout == "(no entries)\n"
-
-
 def test_the_name_of_a_profile_is_no_file_but_the_profile(place, monkeypatch):
     assert run("neo", "--root", place).stdout == run("-p", "neo", "--root", place).stdout
     monkeypatch.chdir(place)

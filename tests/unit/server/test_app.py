@@ -259,14 +259,6 @@ def test_without_tokens_whoever_connects_is_a_person(client):
     assert client(("/who", who)).get("/who").json() == ["person", None, "write"]
 
 
-def test_with_tokens_each_is_who_its_token_is_for(client, token):
-    agent, person, reader = token(), token("anna", person=True), token(scope="read")
-    here = client(("/who", who), tokens=token.path)
-    assert here.get("/who", headers=bearer(agent)).json() == ["neo", "neo", "write"]
-    assert here.get("/who", headers=bearer(person)).json() == ["person", None, "write"]
-    assert here.get("/who", headers=bearer(reader)).json() == ["neo", "neo", "read"]
-
-
 WRONG = {
     "none": {},
     "another kind": {"authorization": "Basic bmVvOm5lbw=="},

@@ -6,16 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
 from catmem.envelopes.tokens import new_token
 from catmem.errors import StoreError
 from catmem.model.document import parse
 from catmem.plugins.page.profiles_page import SCREENS
 from catmem.plugins.page.site import VIEWS
 from catmem.workspace import overview
-from catmem.workspace.history import did
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
@@ -232,17 +229,6 @@ def test_a_history_tells_what_each_revision_did(client):
     assert "3a Changed in talk: Never schedule calls before nine o'clock. branch from 2" in text
     assert "Another program changed the file" not in text
     assert "Another program changed the file" in page(client, "/page/history/neo/memory").text
-
-
-def test_a_terminal_says_the_same_of_each_revision(client, workspace):
-    workspace.submit(workspace.envelope("neo", "## Talk\nAll anew.\n"), confirm=True)
-    text = page(client, "/page/history/neo/user").text
-    logged = CliRunner().invoke(group, ["log", "neo/user", "--root", str(workspace.root)]).stdout
-    said = [did(revision) for revision in workspace.store.log("neo/user")]
-    assert "removed from talk" in said[0] or "Changed in talk" in said[0]
-    for each in said:
-        assert each in text
-        assert each in logged
 
 
 def test_a_revision_shows_what_it_changed_with_the_words_marked(client):

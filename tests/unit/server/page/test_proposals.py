@@ -218,19 +218,6 @@ def test_a_decided_one_says_who_decided_and_why(client, workspace):
     assert "Not true." in made.text
 
 
-# --- back ----------------------------------------------------------------------------------------------------------
-
-
-def test_an_approval_is_taken_back(client, workspace):
-    name = reword(workspace)
-    answer = press(client, "approve", name)
-    made = told(client, answer)
-    assert "Proposed by neo, approved: Prefers long answers." in made.text
-    undo = shown(client, answer.headers["location"]).named("Undo")
-    told(client, sent(client, undo))
-    assert text_of(workspace) == TEXT
-
-
 # --- the history ---------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.together import together
-from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.markup import Markup
 
 
@@ -54,10 +53,3 @@ def test_the_way_back_leads_nowhere_else(client, back):
     answer = chosen(client, "dark", back)
     assert answer.headers["location"] == "/"
     assert "x-y" not in answer.headers
-
-
-def test_another_site_cannot_choose(client):
-    answer = client.post("/page/theme", data={"theme": "dark"}, headers={"Origin": "https://elsewhere.example"})
-    assert answer.status_code == 403
-    own = client.post("/page/theme", data={"theme": "dark"}, headers={"Origin": ADDRESS}, follow_redirects=False)
-    assert own.status_code == 303

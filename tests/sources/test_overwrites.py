@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -17,7 +18,7 @@ from catmem.envelopes.tokens import new_token
 from catmem.jsonable import jsonable
 from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
-from tests.curled import curl, serving
+from tests.end_to_end.test_serve import SECONDS, serving
 from tests.golden.case import put
 
 CONFIG = """\
@@ -29,6 +30,18 @@ entities:
 """
 ENTITY = "project:alpha"
 SEVENTH = {"vendor": "Acme", "budget": 700, "rates": {"gbp": 1.25}, "owners": ["neo", None], "open": True}
+
+
+def curl(url: str, *options: str, token: str, body: Any = None) -> tuple[int, bytes]:
+    """Status and body of an answer, as curl gets them."""
+    command = ["curl", "--silent", "--show-error", "--max-time", str(SECONDS), "--include", *options]
+    command += ["--header", f"Authorization: Bearer {token}"]
+    if body is not None:
+        command += ["--header", "Content-Type: application/json", "--data-binary", "@-"]
+    sent = None if body is None else json.dumps(body).encode()
+    result = subprocess.run([*command, url], input=sent, capture_output=True, check=True, timeout=SECONDS)
+    head, _, rest = result.stdout.partition(b"\r\n\r\n")
+    return int(head.split()[1]), rest
 
 
 class Office:
@@ -43,7 +56,7 @@ class Office:
 
     def get(self, agent: str, path: str, **asked: Any) -> tuple[int, Any]:
         query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in asked.items())
-        status, _, said = curl(f"{self.url}{path}?{query}", token=self.tokens[agent])
+        status, said = curl(f"{self.url}{path}?{query}", token=self.tokens[agent])
         return status, json.loads(said)
 
     def write(self, agent: str, content: Any, parents: list[Any], **fields: Any) -> tuple[int, Any]:
@@ -51,7 +64,7 @@ class Office:
         return self.post(agent, "/mem/write", body)
 
     def post(self, agent: str, path: str, body: dict[str, Any]) -> tuple[int, Any]:
-        status, _, said = curl(f"{self.url}{path}", token=self.tokens[agent], body=body)
+        status, said = curl(f"{self.url}{path}", token=self.tokens[agent], body=body)
         return status, json.loads(said)
 
     def post_text(self, agent: str, text: str) -> tuple[int, Any]:
@@ -59,7 +72,7 @@ class Office:
         body = self.root.parent / "body.json"
         body.write_text(text, encoding="utf-8")
         options = ("--header", "Content-Type: application/json", "--data-binary", f"@{body}")
-        status, _, said = curl(f"{self.url}/mem/write", *options, token=self.tokens[agent])
+        status, said = curl(f"{self.url}/mem/write", *options, token=self.tokens[agent])
         return status, json.loads(said)
 
     def workspace(self) -> Workspace:
@@ -79,9 +92,10 @@ def opened(folder: Path, store: str) -> Iterator[Office]:
         workspace.put(ENTITY, {**SEVENTH, "budget": (number + 1) * 100}, expected=number, actor="neo")
     workspace.store.close()
     office = Office(root, tokens)
-    with serving(root, "--tokens", str(tokens)) as url:
-        office.url = url
+    with serving(root, "--tokens", str(tokens)) as server:
+        office.url = server.url
         yield office
+        server.stop()
 
 
 @pytest.fixture(params=["files", "sqlite:///.catmem/memory.db"], ids=["files", "sqlite"])
@@ -359,7 +373,7 @@ def test_a_reader_reads_and_does_not_write(office: Office) -> None:
     assert office.write("mouse", {"a": 1}, [7])[0] == 403
     assert office.post("mouse", "/mem/write", envelope(office, "mouse", 1, [7]))[0] == 403
     assert office.write("boss", {"a": 1}, [7])[0] == 200
-    status, _, prompt = curl(f"{office.url}/prompt/neo", token=office.tokens["neo"])
+    status, prompt = curl(f"{office.url}/prompt/neo", token=office.tokens["neo"])
     assert (status, b"Acme" in prompt) == (200, False)
 
 

@@ -103,6 +103,11 @@ def process(*arguments, cwd, status=0, line=None, **choices):
     return found
 
 
+def user_text(folder, name="neo"):
+    """What the USER.md of a profile says."""
+    return (folder / "homes" / name / "USER.md").read_text(encoding="utf-8")
+
+
 def snapshot(folder):
     """Every file below a folder with its bytes and the time of its last change; not the audit log: it has refusals."""
     return {

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.end_to_end.pseudo_terminal import terminals
-from tests.end_to_end.terminal import process
+from tests.end_to_end.terminal import process, user_text
 from tests.golden.case import put
 
 PROMPT = "y, n REASON, e WORDS, s, a, q or ?: "
@@ -33,10 +33,6 @@ def place(tmp_path):
     return tmp_path
 
 
-def text(place):
-    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
-
-
 def test_a_round(place):
     with terminals(place, "proposals", "--interactive") as opened:
         terminal = opened()
@@ -58,9 +54,9 @@ def test_a_round(place):
         terminal.type("Prefers no answers.\n")
         terminal.wait_for("No proposal is left.")
         assert terminal.status() == 0
-    assert "Uses spaces." in text(place)
-    assert "Deploys go out on Fridays." in text(place)
-    assert "Prefers no answers." in text(place)
+    assert "Uses spaces." in user_text(place)
+    assert "Deploys go out on Fridays." in user_text(place)
+    assert "Prefers no answers." in user_text(place)
     assert b": Fridays are fine." in process("log", "neo/user", cwd=place).stdout
 
 
@@ -78,4 +74,4 @@ def test_one_that_went_stale_since_is_asked_about_again(place):
         terminal.type("\x04")  # the end of the input
         terminal.wait_for("2 proposals left.")
         assert terminal.status() == 1
-    assert "Uses wide tabs." in text(place)
+    assert "Uses wide tabs." in user_text(place)

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from tests.end_to_end.pseudo_terminal import terminals
+from tests.end_to_end.terminal import user_text
 from tests.golden.case import put
 
 PROMPT = "k, e WORDS, x, r, s, u, q or ?: "
@@ -32,10 +33,6 @@ def opened(place):
         yield opening
 
 
-def text(place):
-    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
-
-
 def test_one_key_is_an_answer_and_words_end_with_enter(place, opened):
     terminal = opened()
     for typed in ("k", "e Prefers long answers.\n", "q"):
@@ -44,7 +41,7 @@ def test_one_key_is_an_answer_and_words_end_with_enter(place, opened):
         terminal.type(typed[1:])
     terminal.wait_for("1 of 3 is left.")
     assert terminal.status() == 1
-    assert "Prefers long answers." in text(place)
+    assert "Prefers long answers." in user_text(place)
 
 
 def test_a_round(place, opened):
@@ -67,9 +64,9 @@ def test_a_round(place, opened):
     terminal.type("\n")
     terminal.wait_for("All done.")
     assert terminal.status() == 0
-    assert "Likes tea." in text(place)
-    assert "Prefers long answers." in text(place)
-    assert "Two spaces." not in text(place)
+    assert "Likes tea." in user_text(place)
+    assert "Prefers long answers." in user_text(place)
+    assert "Two spaces." not in user_text(place)
 
 
 def test_an_editor(place, opened, tmp_path):
@@ -81,7 +78,7 @@ def test_an_editor(place, opened, tmp_path):
     assert "2 of 3" in terminal.wait_for(PROMPT)
     terminal.type("q\n")
     assert terminal.status() == 1
-    assert "Likes green tea." in text(place)
+    assert "Likes green tea." in user_text(place)
 
 
 def test_who_types_a_word_answers_neither_this_question_nor_the_next(place, opened):
@@ -93,4 +90,4 @@ def test_who_types_a_word_answers_neither_this_question_nor_the_next(place, open
     assert "keep: it still holds" in terminal.wait_for(PROMPT)  # asks again
     terminal.type("q")
     terminal.wait_for("3 of 3 are left.")
-    assert text(place) == NEO
+    assert user_text(place) == NEO

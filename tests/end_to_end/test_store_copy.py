@@ -12,7 +12,7 @@ import pytest
 from catmem.store.contract import Change
 from catmem.workspace.copying import copy_root, store_at
 from catmem.workspace.workspace import Workspace
-from tests.golden.case import put
+from tests.golden.case import contents, put
 from tests.lengths import at_length
 from tests.sql import server
 
@@ -71,13 +71,13 @@ def test_over_all_stores_and_back(workspace, tmp_path):
 
 def go_round(roots, places):
     """Copy from each place to the next, each asked from its root, and compare all with the first."""
-    before = files_of(roots[0])
+    before = contents(roots[0].root)
     for (_, source), (root, target) in pairwise(zip(roots, places, strict=True)):
         # The last root is another folder, which reads the database and writes its own files.
         copied = copy_root(root, source, target)
         assert [each.entity for each in copied] == ["neo/memory", "neo/user", "trinity/user"]
         assert {each.outcome for each in copied} == {"copied"}
-    assert files_of(roots[0]) == before
+    assert contents(roots[0].root) == before
     first = everything(roots[0], "files")
     assert [recorded.revision for recorded, _ in first["neo/user"]][-3:] == ["4a", "4b", "43"]
     first["trinity/user"] = everything(roots[1], places[1])["trinity/user"]
@@ -88,10 +88,6 @@ def go_round(roots, places):
             assert store.verify() == []
             assert [each.revision for each in store.branches("neo/user")] == ["43", "4b"]
     assert {each.outcome for each in copy_root(roots[-1], places[-2], "files")} == {"already there"}
-
-
-def files_of(workspace):
-    return {path: path.read_bytes() for path in workspace.root.rglob("*") if path.is_file()}
 
 
 KILLED = """

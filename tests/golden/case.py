@@ -58,6 +58,11 @@ def write(case: dict[str, Any], root: Path) -> str:
     return name
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """What the files below a folder hold, by their path from it."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def put(path: Path, content: str | bytes) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)

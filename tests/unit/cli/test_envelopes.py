@@ -7,7 +7,7 @@ import pytest
 
 from catmem.envelopes.agents import role_hash
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import run
+from tests.end_to_end.terminal import run, user_text
 from tests.envelopes import make_files
 from tests.together import together
 
@@ -22,15 +22,11 @@ def place(tmp_path, monkeypatch):
     return tmp_path / "root"
 
 
-def text(place):
-    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
-
-
 def test_a_whole_text_from_a_person(place):
     made = run("envelope", "-p", "neo", "--text", "-", "--alert", input="## Talk\nnothing else\n")
     assert "error[semantic_collision]" in run("write", "--envelope", "-", input=made.stdout, status=3).stderr
     run("write", "--envelope", "-", "--confirm", input=made.stdout)
-    assert text(place).startswith("## Talk\nnothing else")
+    assert user_text(place).startswith("## Talk\nnothing else")
 
 
 @pytest.mark.parametrize(
@@ -47,7 +43,7 @@ def test_a_whole_text_from_a_person(place):
 def test_json_content(place, content, passes):
     made = run("envelope", "-p", "neo", "--as", "neo", "--json", "-", input=content)
     run("write", "--envelope", "-", input=made.stdout, status=0 if passes else 2)
-    assert ("no calls" not in text(place)) is passes
+    assert ("no calls" not in user_text(place)) is passes
 
 
 @together(

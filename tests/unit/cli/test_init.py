@@ -17,14 +17,10 @@ import pytest
 from catmem import resources
 from catmem.workspace.init import kits
 from tests.end_to_end.terminal import run as command
-from tests.golden.case import put
+from tests.golden.case import contents, put
 from tests.together import together
 
 run = partial(command, "init")
-
-
-def contents(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def do_next(result, place, monkeypatch):

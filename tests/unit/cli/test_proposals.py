@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot, user_text
 from tests.golden.case import put
 from tests.together import together
 
@@ -47,10 +47,6 @@ def proposals(place, *arguments, **choices):
     return run("proposals", "--root", place, *arguments, **choices)
 
 
-def text(place):
-    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
-
-
 # --- a write that waits --------------------------------------------------------------------------------------------
 
 
@@ -74,7 +70,7 @@ def test_every_verb_can_propose_with_a_reason(place, arguments, lines):
     assert "  why: It is so.\n" in shown
     for line in lines:
         assert f"  {line}\n" in shown
-    assert text(place) == USER
+    assert user_text(place) == USER
 
 
 # --- looking -------------------------------------------------------------------------------------------------------
@@ -86,7 +82,7 @@ def test_what_was_made_by_hand_meanwhile_is_done_and_waits_no_more(place, by):
     if by == "a person":
         run("replace", "-p", "neo", "--root", place, "short", "Prefers short answers in the evening.")
     else:
-        put(place / "homes" / "neo" / "USER.md", text(place).replace("answers.", "answers in the evening."))
+        put(place / "homes" / "neo" / "USER.md", user_text(place).replace("answers.", "answers in the evening."))
     assert "  done: the file says it already\n" in proposals(place, name).stdout
     assert "No proposal waits." in proposals(place).stderr
     assert "proposal" not in run("status", "--root", place).stdout
@@ -140,8 +136,8 @@ def test_several_go_on_after_one_that_is_refused(place):
     assert f"{first}: refused\nerror[stale_proposal]" in result.stderr
     assert "p-0000000000: refused\nerror[unknown_proposal]" in result.stderr
     assert result.stdout.count("approved ") == 2
-    assert "Never on Fridays." in text(place)
-    assert "Long answers." in text(place)
+    assert "Never on Fridays." in user_text(place)
+    assert "Long answers." in user_text(place)
 
 
 def test_other_words_are_written_and_the_files_named_that_could_not_be_given_them(place):
@@ -149,7 +145,7 @@ def test_other_words_are_written_and_the_files_named_that_could_not_be_given_the
     put(place / "homes" / "tri" / "USER.md", b"\xff\xfe")
     name = propose(place, "tabs", "Uses spaces.")
     result = proposals(place, "--edit", name, "Uses", "four spaces.")
-    assert "Uses four spaces." in text(place)
+    assert "Uses four spaces." in user_text(place)
     assert re.search("not looked at, so it may have other words: .*tri/USER.md", result.stderr)
 
 
@@ -195,12 +191,12 @@ def test_a_round_through_a_pipe(place):
     assert "Tabs stay." in proposals(place, names[0]).stdout
     assert "No proposal is left." in result.stderr
     # Whoever approves new words of a verified fact says that they hold.
-    assert [line.rpartition("] ")[2] for line in text(place).splitlines() if line and line[0] not in "#§"] == [
+    assert [line.rpartition("] ")[2] for line in user_text(place).splitlines() if line and line[0] not in "#§"] == [
         "Uses tabs.",
         "Never on Mondays.",
         "Long.",
     ]
-    assert text(place).count("verified_date") == 3
+    assert user_text(place).count("verified_date") == 3
 
 
 def test_all_that_are_left_of_a_profile_and_category(place):
@@ -211,9 +207,9 @@ def test_all_that_are_left_of_a_profile_and_category(place):
     assert "a approves 2 of neo in rules\n" in result.stderr
     assert "1 proposal left." in result.stderr
     assert other in proposals(place).stdout
-    assert "Uses spaces." in text(place)
-    assert "Never." in text(place)
-    assert "short answers" in text(place)
+    assert "Uses spaces." in user_text(place)
+    assert "Never." in user_text(place)
+    assert "short answers" in user_text(place)
 
 
 # --- the record ----------------------------------------------------------------------------------------------------
@@ -247,7 +243,7 @@ def test_a_write_that_waits_names_its_proposal_and_what_to_type(place):
     assert result.stdout.startswith(f"waiting in neo/user as {name}: ")
     assert f"catmem proposals {name} --root {place}" in result.stderr
     assert "undo" not in result.stderr
-    assert text(place) == USER
+    assert user_text(place) == USER
 
 
 def test_a_list(place):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.end_to_end.terminal import run
+from tests.end_to_end.terminal import run, user_text
 from tests.golden.case import put
 
 CONFIG = "stale_after: 30d\ntaxonomy: {closed: true, categories: {talk: {}, rules: {}}}\n"
@@ -39,10 +39,6 @@ def review(place, answers, *arguments, status=0):
     return run("review", "--root", place, *DAY, *arguments, status=status, input=answers)
 
 
-def text(place):
-    return (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
-
-
 def test_a_whole_review(place):
     result = review(place, "r\nk\ne Prefers long answers.\n")
     assert result.stdout == (
@@ -64,15 +60,15 @@ def test_a_whole_review(place):
         "changed and verified (revision 4)",
         "All done.",
     ]
-    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in text(place)
-    assert "[verified_date: 2026-11-21] Prefers long answers." in text(place)
-    assert "Two spaces" not in text(place)
+    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea." in user_text(place)
+    assert "[verified_date: 2026-11-21] Prefers long answers." in user_text(place)
+    assert "Two spaces" not in user_text(place)
 
 
 def test_answers_that_end_early(place):
     result = review(place, "k\n", status=1)
     assert "2 of 3 are left. What was answered is written; run it again to go on." in result.stderr
-    assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in text(place)
+    assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in user_text(place)
     assert "Likes tea" in review(place, "", status=1).stdout
     assert "All done." in review(place, "s\ns\n").stderr
 
@@ -85,14 +81,14 @@ def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     assert "running it again goes on" in result.stderr
     assert "\x1b" not in result.stderr
     assert len(result.stderr) < 1000
-    assert text(place) == NEO
+    assert user_text(place) == NEO
     assert "Likes tea" in review(place, "", status=1).stdout
 
 
 def test_answers_that_are_no_text(place):
     result = review(place, b"k\n\xff\n", status=2)
     assert "error[not_utf8]: standard input:2" in result.stderr
-    assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in text(place)
+    assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in user_text(place)
 
 
 def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
@@ -100,12 +96,12 @@ def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
     result = review(place, f"s\ne {'long ' * 100}\n", status=1)
     assert "error[over_budget]" in result.stderr
     assert "This was line 2 of standard input" in result.stderr
-    assert text(place) == NEO
+    assert user_text(place) == NEO
 
 
 def test_undo_of_the_very_last_answer(place):
     assert "2 of 3  neo/user:2" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
-    assert "Two spaces." in text(place)
+    assert "Two spaces." in user_text(place)
     result = review(place, "k\nu\n", "-p", "neo", status=1)  # the undone one is due again
     assert "taken back" in result.stderr
 
@@ -135,7 +131,7 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
     result = review(place, "k\nk\nk\nk\n")
     assert "error[changed_meanwhile]: " in result.stderr
     assert "Likes tea, others say." in result.stdout
-    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in text(place)
+    assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in user_text(place)
     assert "All done." in result.stderr
 
 

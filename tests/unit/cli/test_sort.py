@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from catmem.names import slugify
 from tests.end_to_end.pseudo_terminal import terminals
-from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot, user_text
 from tests.golden.case import put
 from tests.lengths import at_length
 from tests.together import together
@@ -79,10 +79,6 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def user(place):
-    return (place / "homes" / "neo" / "USER.md").read_text()
-
-
 @contextmanager
 def on_terminal(place, *arguments, editor=None):
     """The real command on a terminal of its own, with an editor that is a piece of Python."""
@@ -122,10 +118,10 @@ def test_an_edited_list_is_sorted_in_one_revision_that_can_be_taken_back(place):
     dry = run("sort", "-p", "neo", "--read", "list.txt", "--dry-run")
     assert "+## Odd Things" in dry.stdout
     assert "would be declared in catmem.yaml: odd-things (Odd Things)" in dry.stdout
-    assert user(place) == FLAT
+    assert user_text(place) == FLAT
     assert (place / "catmem.yaml").read_text() == CONFIG
     done = run("sort", "-p", "neo", "--read", "list.txt")
-    assert user(place) == SORTED
+    assert user_text(place) == SORTED
     assert (place / "catmem.yaml").read_text() == CONFIG + "    odd-things: {title: Odd Things}\n"
     assert done.stdout == (
         "neo/user: sorted: talk 1, finance 1, secret 1, drop 1, odd-things 1\n"
@@ -139,7 +135,7 @@ def test_an_edited_list_is_sorted_in_one_revision_that_can_be_taken_back(place):
     run(*purge[1:-1], "--yes")
     assert not any(TOKEN.encode() in data for data, _ in snapshot(place / "homes").values())
     run("restore", "neo/user", "1")
-    assert user(place) == FLAT.replace(f"The deploy token is {TOKEN}", "[purged]")
+    assert user_text(place) == FLAT.replace(f"The deploy token is {TOKEN}", "[purged]")
 
 
 def test_programs_get_what_was_done_as_json(place):
@@ -149,7 +145,7 @@ def test_programs_get_what_was_done_as_json(place):
     (done,) = said["files"]
     assert done["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
     assert (done["revision"], done["restore"], done["secrets"]) == ("2", "1", [{"entry": 3, "line": 7}])
-    assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user(place)
+    assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user_text(place)
 
 
 @together(
@@ -194,7 +190,7 @@ def test_the_parts_of_what_is_split_go_where_they_are_proposed_and_are_shown(pla
     parts = "  2.1  finance | Invoices are due on the 15th.\n  2.2  uncategorized | The cat is fed at noon.\n"
     assert parts in run("sort", "--read", "list.txt", "--dry-run").stdout
     assert parts in run("sort", "--read", "list.txt").stdout
-    assert user(place) == (
+    assert user_text(place) == (
         "# About\n\nThe cat is fed at noon.\n\n## Finance\nInvoices are due on the 15th.\n\n"
         "## Talk\nPrefers short answers.\n\n## Odd Things\nXyzzy.\n"
     )
@@ -209,7 +205,7 @@ def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place):
     assert "take its first line away" in error["hint"]
     put(place / "list.txt", re.sub("sha256:[0-9a-f]+", "", text))
     assert "entry 1: is missing: 1  uncategorized | New.\n" in run("sort", "--read", "list.txt", status=2).stderr
-    assert user(place) == changed
+    assert user_text(place) == changed
 
 
 def test_the_whole_text_is_in_the_list_and_a_changed_word_of_it_is_refused(place):
@@ -224,7 +220,7 @@ def test_the_whole_text_is_in_the_list_and_a_changed_word_of_it_is_refused(place
     assert "entry 1 has other words: a sort changes none" in run("sort", "--read", "list.txt", status=2).stderr
     put(place / "list.txt", re.sub("(?m)^1 .*? [|]", "1 finance |", text))
     run("sort", "--read", "list.txt")
-    assert user(place) == f"## Finance\n{long}\n"
+    assert user_text(place) == f"## Finance\n{long}\n"
 
 
 # --- a model -------------------------------------------------------------------------------------------------------
@@ -275,7 +271,7 @@ def prompts(place):
 def test_an_answer_is_taken_as_the_guess_and_no_secret_is_sent(place):
     result = run("sort", "--ask", model(place))
     assert "\n5  talk    | Xyzzy.\n" in result.stdout
-    assert user(place) == FLAT
+    assert user_text(place) == FLAT
     (prompt,) = prompts(place)
     assert "\nfinance: Finance\ntalk: Talk\n" in prompt
     assert "\n5 | Xyzzy.\n" in prompt
@@ -312,8 +308,8 @@ def test_a_section_whose_title_is_secret_or_hostile_is_in_no_list_and_no_prompt(
 @pytest.mark.parametrize("how", ["prose", "fence"])
 def test_prose_around_the_list_is_passed_over(place, how):
     run("sort", "--ask", model(place, how), "--yes")
-    assert "## Finance\nInvoices are due" in user(place)
-    assert "Prefers short answers.\n§\nPrefers short answers.\n§\nXyzzy.\n" in user(place)
+    assert "## Finance\nInvoices are due" in user_text(place)
+    assert "Prefers short answers.\n§\nPrefers short answers.\n§\nXyzzy.\n" in user_text(place)
 
 
 @together(
@@ -338,7 +334,7 @@ def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, how, 
     assert ("makes a new one" in result.stderr, result.stderr.count("line 1 of the answer: ")) <= (False, 1)
     assert "Nothing was written." in result.stderr
     assert "\x1b" not in result.stderr
-    assert user(place) == FLAT
+    assert user_text(place) == FLAT
 
 
 @pytest.mark.parametrize(
@@ -358,14 +354,14 @@ def test_a_command_that_fails_or_goes_on_too_long_is_said(place, monkeypatch, co
     monkeypatch.setenv("SHELL", "/bin/sh")
     result = run("sort", "--ask", command.replace("MODEL", model(place, "").removesuffix("''")), "--yes", status=2)
     assert f"error[ask_failed]: the command of --ask {said}" in result.stderr
-    assert user(place) == FLAT
+    assert user_text(place) == FLAT
 
 
 def test_what_a_command_left_running_is_not_waited_for_and_ends_with_it(place, monkeypatch):
     monkeypatch.setenv("SHELL", "/bin/sh")
     command = f"sleep 600 & echo $! > {place}/left; {model(place)}"
     run("sort", "--ask", command, "--yes")
-    assert "## Talk" in user(place)
+    assert "## Talk" in user_text(place)
     left = Path("/proc") / (place / "left").read_text().strip() / "stat"
     assert soon(lambda: not left.exists() or left.read_text().split()[2] == "Z")
 
@@ -385,7 +381,7 @@ def test_what_is_asked_ends_with_catmem(place, number):
     assert catmem.wait(60) != 0
     left = Path("/proc") / (place / "left").read_text().strip() / "stat"
     assert soon(lambda: not left.exists() or left.read_text().split()[2] == "Z")
-    assert user(place) == FLAT
+    assert user_text(place) == FLAT
 
 
 # --- on a terminal -------------------------------------------------------------------------------------------------
@@ -402,7 +398,7 @@ def test_the_editor_opens_with_the_list(place):
         terminal.wait_for("to take it back (revision 2): catmem restore neo/user 1\n")
         assert terminal.status() == 0
     assert "1  talk          | Prefers short answers.\n" in (place / "seen.txt").read_text()
-    assert user(place) == (
+    assert user_text(place) == (
         "# About\n\nThe cat is fed at noon.\n§\nXyzzy.\n\n## Finance\nInvoices are due on the 15th.\n\n"
         "## Talk\nPrefers short answers.\n"
     )
@@ -419,7 +415,7 @@ def test_an_emptied_list_and_an_editor_that_fails_write_nothing(place):
     with on_terminal(place, editor="raise SystemExit(1)") as terminal:
         terminal.wait_for("Nothing was written.")
         assert terminal.status() == 1
-    assert user(place) == FLAT
+    assert user_text(place) == FLAT
     assert kept(place) == []
 
 
@@ -442,7 +438,7 @@ def test_a_wrong_list_is_kept_and_named(place):
     run("sort", "-p", "neo", "-t", "user", "--read", path, "--dry-run")
     assert kept(place) == [path]
     run("sort", "-p", "neo", "-t", "user", "--read", path)
-    assert "## Finance" in user(place)
+    assert "## Finance" in user_text(place)
     assert kept(place) == []
 
 
@@ -469,7 +465,7 @@ def test_the_editor_opens_again_with_what_is_wrong_at_the_top(place):
         for line, name in zip(said, names, strict=True):
             at = int(re.match("#! line ([0-9]+): there is no category", line)[1])
             assert f"  {name}" in turn[at - 1]
-    assert "Xyzzy.\n" in user(place).partition("## Talk")[2]
+    assert "Xyzzy.\n" in user_text(place).partition("## Talk")[2]
     assert kept(place) == []
 
 
@@ -538,7 +534,7 @@ def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
     with on_terminal(place, editor=editor) as terminal:
         shown = terminal.wait_for(".txt\n")
         assert terminal.status() == 3
-    assert user(place).startswith("First.\n")
+    assert user_text(place).startswith("First.\n")
     assert (place / "catmem.yaml").read_text() == CONFIG
     (path,) = kept(place)
     assert f"catmem sort -p neo -t user --read tmp/{path.name}" in shown

@@ -17,13 +17,9 @@ from catmem.errors import UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.model.layout import formatted
 from catmem.workspace.init import make_root
 from catmem.workspace.workspace import Workspace
-from tests.golden.case import put
+from tests.golden.case import contents, put
 from tests.together import together
 from tests.unit.workspace.tree import as_somebody_else
-
-
-def contents(folder):
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_a_root_and_what_is_in_it(tmp_path):

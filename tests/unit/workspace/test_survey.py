@@ -8,7 +8,7 @@ import pytest
 
 from catmem.workspace.reports import damages
 from catmem.workspace.workspace import Workspace
-from tests.golden.case import put
+from tests.golden.case import contents, put
 from tests.unit.audit.audited import make_audited
 
 DAY = date(2026, 11, 21)
@@ -24,10 +24,6 @@ def workspace(tmp_path, request):
 def standing(workspace, entity="neo/user"):
     (found,) = [each for each in workspace.survey(as_of=DAY).standings if each.entity == entity]
     return found
-
-
-def files_of(folder):
-    return {str(file): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
 def test_stale_and_expired_entries_are_counted_by_the_limits_of_the_profile(workspace):
@@ -77,10 +73,10 @@ def test_a_survey_writes_nothing(workspace):
         (name, 0, 0) for name in names
     ]
     workspace.add("neo", "one", category="work")
-    before = files_of(workspace.root)
+    before = contents(workspace.root)
     workspace.survey()
     damages(workspace)
-    after = files_of(workspace.root)
+    after = contents(workspace.root)
     assert {name: data for name, data in after.items() if not name.endswith(("-shm", "-wal"))} == {
         name: data for name, data in before.items() if not name.endswith(("-shm", "-wal"))
     }

@@ -53,11 +53,6 @@ def served(workspace, **settings):
         yield client
 
 
-def text_of(workspace, entity="neo/user"):
-    """What a file says now."""
-    return workspace.store.read(entity).data.decode()
-
-
 def revisions(workspace, entity="neo/user"):
     """How many revisions a file has."""
     return len(list(workspace.store.log(entity)))

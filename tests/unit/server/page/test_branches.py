@@ -10,6 +10,7 @@ from catmem.plugins.page.branches_page import MOST
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.roots import text_of
 from tests.together import together
 from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown
@@ -31,10 +32,6 @@ def workspace(tmp_path):
     opened.add("neo", "likes charts", category="talk", expected=1, on_stale="branch")
     yield opened
     opened.store.close()
-
-
-def text_of(workspace):
-    return workspace.store.peek("neo/user").decode()
 
 
 def revisions(workspace):

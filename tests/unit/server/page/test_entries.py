@@ -10,7 +10,8 @@ from catmem.clock import today
 from catmem.digest import bytes_digest
 from tests.days import stand_still
 from tests.golden.case import put
-from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served, text_of
+from tests.roots import text_of
+from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served
 from tests.unit.server.page.forms import Forms, read, sent, shown, told
 from tests.unit.server.page.markup import Markup
 

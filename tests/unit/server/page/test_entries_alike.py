@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from catmem.clock import today
 from tests.days import stand_still
-from tests.unit.server.page.changing import CONFIG, STORES, root, served, text_of
+from tests.roots import text_of
+from tests.unit.server.page.changing import CONFIG, STORES, root, served
 from tests.unit.server.page.forms import sent, shown
 
 DAY = today()

@@ -8,6 +8,7 @@ from catmem.store.contract import Change
 from catmem.workspace import history
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.roots import text_of
 from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
@@ -48,10 +49,6 @@ def edited(tmp_path):
 
 def edit(workspace, text):
     workspace.path("neo", "user").write_text(text, encoding="utf-8")
-
-
-def text_of(workspace):
-    return workspace.store.peek("neo/user").decode()
 
 
 def revisions(workspace):

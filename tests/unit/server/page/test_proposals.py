@@ -9,7 +9,8 @@ import pytest
 from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
-from tests.unit.server.page.changing import TEXT, revisions, root, served, text_of
+from tests.roots import text_of
+from tests.unit.server.page.changing import TEXT, revisions, root, served
 from tests.unit.server.page.forms import Forms, read, sent, shown, told
 from tests.unit.server.page.markup import Markup
 

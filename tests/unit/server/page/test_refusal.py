@@ -10,8 +10,9 @@ from catmem.errors import StoreError
 from catmem.plugins.page import writing
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.roots import text_of
 from tests.store.memory import InMemoryStore
-from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served, text_of
+from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served
 from tests.unit.server.page.forms import refused, sent, shown
 from tests.unit.server.page.markup import Markup
 

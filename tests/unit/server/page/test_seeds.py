@@ -8,6 +8,7 @@ import pytest
 
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
+from tests.roots import text_of
 from tests.together import together
 from tests.unit.seeding.seeds import NEO, TEXT, bodies, locked, seed, write_files
 from tests.unit.server.page.forms import Forms, sent, shown
@@ -38,10 +39,6 @@ def in_conflict(workspace):
     seed(workspace)
     workspace.replace("neo", "Likes tea.", "Likes black tea.")
     workspace.replace("boss", "Likes tea.", "Likes green tea.")
-
-
-def text_of(workspace, entity="neo/user"):
-    return workspace.store.peek(entity).decode()
 
 
 def told(answer):

@@ -10,7 +10,8 @@ from catmem.config.config import load_config
 from catmem.names import UNCATEGORIZED
 from catmem.workspace.history import restore
 from tests.golden.case import put
-from tests.unit.server.page.changing import revisions, root, served, text_of
+from tests.roots import text_of
+from tests.unit.server.page.changing import revisions, root, served
 from tests.unit.server.page.forms import read, refused, sent, shown, told
 
 SORT = "/page/sort/neo/user"

@@ -6,8 +6,9 @@ import pytest
 
 from catmem.clock import today
 from tests.days import stand_still
+from tests.roots import text_of
 from tests.together import together
-from tests.unit.server.page.changing import TEXT, entry, revisions, root, served, text_of
+from tests.unit.server.page.changing import TEXT, entry, revisions, root, served
 from tests.unit.server.page.forms import Forms, refused, sent, shown, ticked, told
 
 FILE = "/page/files/neo/user"

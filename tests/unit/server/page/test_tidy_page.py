@@ -11,7 +11,8 @@ import pytest
 
 from catmem.plugins.page import sort_page
 from catmem.plugins.sorting.tidying import list_tidy
-from tests.unit.server.page.changing import revisions, root, text_of
+from tests.roots import text_of
+from tests.unit.server.page.changing import revisions, root
 from tests.unit.server.page.forms import read, refused, sent, shown, told
 
 TIDY, PROMOTE = "/page/tidy", "/page/promote"

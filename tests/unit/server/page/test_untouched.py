@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from catmem.store.contract import Change
 from tests.golden.case import put
-from tests.unit.server.page.changing import CONFIG, entry, root, served, text_of
+from tests.roots import text_of
+from tests.unit.server.page.changing import CONFIG, entry, root, served
 from tests.unit.server.page.forms import sent, shown
 
 CLOSED = "taxonomy: {closed: true, categories: {talk: {title: Talk}, rules: {title: Rules}}}\n"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.names import FILE_NAMES, UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import STREAMED, WRONG, Call, Outcome, P, UsageError, operation
 from catmem.registry import at, registry
@@ -138,12 +138,12 @@ def init(
     else:
         made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git, dry_run=dry_run)
     is_made = bool(made.written) and not dry_run
-    uncategorized = _uncategorized(made.root) if is_made and not (example or from_hermes) else {}
+    uncategorized = _uncategorized(made) if is_made and not example else {}
     steps: Sequence[str] = ()
     if is_made and from_hermes:
         steps = _after_hermes(made)
     elif is_made:
-        steps = _AFTER_EXAMPLE if example else _next(profiles, other, uncategorized)
+        steps = _AFTER_EXAMPLE if example else _next(made, profiles, other, uncategorized)
     for note in made.notes:
         call.tell(f"note: {note}")
     done = Init(made, git, uncategorized, steps, from_hermes, skipped)
@@ -198,36 +198,40 @@ _AFTER_EXAMPLE = ("catmem prompt trinity --explain", "catmem access", "catmem st
 
 def _after_hermes(made: NewRoot) -> list[str]:
     """The commands to type after a root over the files of Hermes Agent."""
-    sort = "catmem sort -p NAME    # and name in its profile what it may read"
-    return [f"cd {printable(shown_path(made.root.absolute()))}", sort, "catmem hermes install --all --dry-run"]
+    return [
+        f"cd {printable(shown_path(made.root.absolute()))}",
+        "catmem init --profile finance    # or another specialist: it gets the categories of its kind",
+        f"catmem sort -p {made.source}",
+        "catmem hermes install --home . --all --dry-run",
+    ]
 
 
-def _next(profiles: Sequence[str], other: Other | None, loose: Mapping[str, int]) -> list[str]:
+def _next(made: NewRoot, profiles: Sequence[str], other: Other | None, loose: Mapping[str, int]) -> list[str]:
     """The commands to type after a new root, with what is imported, and entries without a category."""
     from catmem.resources import profile_texts
 
-    first = ['catmem add -p orchestrator -c communication-style "Prefers short answers."']
+    first = [f'catmem add -p {made.source} -c communication-style "Prefers short answers."']
     if other is not None:
         place = printable(shlex.quote(str(other.place)))  # whole, since a "cd" to the root comes first
         first = [f"catmem import --from {other.program} -p orchestrator {place}", "catmem sort -p orchestrator"]
     elif loose:
         first = ["catmem sort"]
-    agents = [name for name in dict.fromkeys(profiles) if name not in {"orchestrator", "specialist"}]
+    agents = [name for name in dict.fromkeys(profiles) if name not in {made.source, "specialist"}]
     if not agents:
         return [*first, "catmem prompt orchestrator"]
-    own = " ".join(f"profiles/{name}.yaml" for name in agents if name not in profile_texts())
+    own = " ".join(f"{made.folder}/{name}.yaml" for name in agents if name not in profile_texts())
     fill_in = [f"$EDITOR {own}    # change what each may see"] if own else []
     return [*first, *fill_in, "catmem seed --all", f"catmem prompt {agents[0]}"]
 
 
-def _uncategorized(root: Path) -> dict[str, int]:
-    """How many entries of the orchestrator's files have no category, by target; of none, the target is left out."""
-    from catmem.model.document import parse
+def _uncategorized(made: NewRoot) -> dict[str, int]:
+    """How many entries of the source's files have no category, by target; of none, the target is left out."""
+    from catmem.workspace.workspace import Workspace
 
-    found = {}
-    for target, name in FILE_NAMES.items():
-        path = root / "homes" / "orchestrator" / name
-        entries = parse(path.read_bytes() if path.exists() else b"").entries
+    root, found = Workspace.open(made.root, search=False), {}
+    for target in TARGETS:
+        path = root.path(made.source, target)
+        entries = root.parse(path.read_bytes() if path.exists() else b"").entries
         found[target] = sum(each.category == UNCATEGORIZED for each in entries)
     return {target: count for target, count in found.items() if count}
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from catmem.config.config import CONFIG_NAME, load_config, refuse_bad_name
 from catmem.config.json_schema import nearest, shown
-from catmem.config.profile import HERMES_LIMITS, SELECTOR_KEYS, profile_names
+from catmem.config.profile import HERMES_LIMITS, ORCHESTRATOR_TIER, SELECTOR_KEYS, find_profile, profile_names
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categories
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
@@ -45,8 +45,8 @@ _SLIP = 0.85
 
 _START = "workspace/start"
 """What a new root is made of, in the package."""
-_STARTERS = ("orchestrator",)
-_HOME = "homes/orchestrator"
+ORCHESTRATOR = "orchestrator"
+_HOME = f"homes/{ORCHESTRATOR}"
 
 
 _NOT_MEMORY = (
@@ -74,7 +74,7 @@ class NewRoot:
     """What ``make_root`` did: paths relative to the root. ``kept`` were there already, with the same content.
 
     ``categories`` are those of new specialists, where catmem.yaml was written; ``notes`` what else a person should
-    know.
+    know. ``source`` is the profile that specialists are seeded from, ``folder`` where profiles are.
     """
 
     root: Path
@@ -82,6 +82,8 @@ class NewRoot:
     kept: tuple[str, ...]
     notes: tuple[str, ...] = ()
     categories: tuple[NewCategory, ...] = ()
+    source: str = ORCHESTRATOR
+    folder: str = "profiles"
 
 
 class _RootFiles(NamedTuple):
@@ -91,6 +93,8 @@ class _RootFiles(NamedTuple):
     notes: Sequence[str] = ()
     categories: Sequence[NewCategory] = ()
     config: tuple[bytes, bytes] | None = None
+    source: str = ORCHESTRATOR
+    folder: str = "profiles"
 
 
 def make_root(
@@ -113,7 +117,7 @@ def make_root(
     elif is_there:
         plan = _more_profiles(root, profiles)
     else:
-        plan = _first_files(root, profiles or _STARTERS, memory)
+        plan = _first_files(root, profiles or (ORCHESTRATOR,), memory)
     kept = tuple(name for name, data in sorted(plan.files.items()) if has_bytes(root / name, data))
     new = {name: data for name, data in sorted(plan.files.items()) if name not in kept}
     _refuse_what_is_there(root, new, is_there=is_there)
@@ -125,7 +129,7 @@ def make_root(
     written = (*new, *([CONFIG_NAME] if plan.config else []), *([".gitignore"] if to_ignore else []))
     if not (is_there or CONFIG_NAME in new):
         plan = _RootFiles(plan.files)
-    return NewRoot(root, written, kept, tuple(plan.notes), tuple(plan.categories))
+    return NewRoot(root, written, kept, tuple(plan.notes), tuple(plan.categories), plan.source, plan.folder)
 
 
 def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) -> _RootFiles:
@@ -163,17 +167,20 @@ def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     """Profiles for a root that is there, and in its ``catmem.yaml`` the categories that it does not declare yet."""
     config, shipped = load_config(root), profile_texts()
     declared, path = config.taxonomy.categories, root / CONFIG_NAME
-    own, categories, notes = _specialists([name for name in names if name not in shipped], declared)
     place, there = os.path.relpath(config.profiles_dir, config.root), set(profile_names(config.profiles_dir))
+    # A root over the files of another program has a profile of its own in the orchestrator's place.
+    first = [name for name in there if find_profile(config, name).tier == ORCHESTRATOR_TIER]
+    source = first[0] if len(first) == 1 else ORCHESTRATOR
+    own, categories, notes = _specialists([name for name in names if name not in shipped], declared, place, source)
     files = {
-        f"{place}/{name}.yaml": text.encode()
+        f"{place}/{name}.yaml": text.replace(f"seed_from: {ORCHESTRATOR}", f"seed_from: {source}").encode()
         for name, text in _chosen(shipped, names, own).items()
-        if name in names or name not in there
+        if name in names or name not in {*there, *({ORCHESTRATOR} - {source})}
     }
     new = {each.slug: each.title for each in categories if each.slug not in declared}
     old = read_bounded(path, YAML_LIMIT)
     changed = (old, with_categories(old.decode(), new, path).encode()) if new else None
-    return _RootFiles(files, notes, categories, changed)
+    return _RootFiles(files, notes, categories, changed, source, place)
 
 
 def _refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -> None:
@@ -294,11 +301,11 @@ def starting_categories() -> dict[str, str]:
 
 
 def _specialists(
-    names: Sequence[str], standing: Collection[str]
+    names: Sequence[str], standing: Collection[str], place: str = "profiles", source: str = ORCHESTRATOR
 ) -> tuple[dict[str, str], list[NewCategory], list[str]]:
     """The profiles of new specialists of these names, the categories that they name, and what a person should know.
 
-    ``standing`` categories are declared already.
+    ``standing`` categories are declared already; the files go to ``place``, and what they hold comes from ``source``.
     """
     data, found, notes = kits(), dict[str, Mapping[str, list[str]]](), list[str]()
     for name in names:
@@ -306,10 +313,11 @@ def _specialists(
         found[name] = kit = data["kits"].get(role, {"own": [words], "reads": []})
         if role not in {None, words}:
             said = f"{name} got what a specialist of the kind {role} usually sees"
-            notes.append(f"{said}: change it in profiles/{name}.yaml")
+            notes.append(f"{said}: change it in {place}/{name}.yaml")
+        near = nearest(name, [each for kind in data["kits"].values() for each in kind["names"]], _SLIP)
         notes += [
-            f"catmem does not know what {name} works on, and made the category {slug}: name others in "
-            f"profiles/{name}.yaml"
+            f"catmem does not know what {name} works on{f' (did you mean {near}?)' if near else ''}, and made the "
+            f"category {slug}: name others in {place}/{name}.yaml"
             for slug in set(kit["own"]) - data["categories"].keys()
         ]
     if not found:
@@ -334,6 +342,7 @@ def _specialists(
             title=re.sub("[-_]", " ", name).capitalize(),
             seen=", ".join(scalar(slug) for slug in declared if slug in seen[name]),
             own=", ".join(map(scalar, kit["own"])),
+            source=source,
         )
         for name, kit in found.items()
     }

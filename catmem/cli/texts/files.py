@@ -54,7 +54,7 @@ def _init(done: Init, call: Call) -> None:
     if git is not None:
         lines += [f"wrote {where}/.gitattributes: {printable(line)}\n" for line in git.attributes]
         lines += [f"set {printable(line)}\n" for line in git.config]
-    lines += [f"{line}\n" for line in on_uncategorized("orchestrator", done.uncategorized)]
+    lines += [f"{line}\n" for line in on_uncategorized(made.source, done.uncategorized)]
     lines += ["\n", *_table(made.categories)] if made.categories else []
     there = f": {', '.join(made.kept)} {plural(len(made.kept), 'is', 'are')} there already" if made.kept else ""
     emit("".join(lines) if lines else f"nothing to do{there}\n")

@@ -359,7 +359,7 @@ def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
             (home.root / name).parent.mkdir(exist_ok=True)
             with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
                 stream.write(texts[name])
-    return NewRoot(home.root, tuple(written), tuple(there)), skipped
+    return NewRoot(home.root, tuple(written), tuple(there), source=DEFAULT, folder=PROFILES), skipped
 
 
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:

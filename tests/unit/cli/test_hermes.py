@@ -40,6 +40,25 @@ def test_a_root_over_hermes_is_nothing_else(hermes, other):
     assert snapshot(hermes) == before
 
 
+def test_the_next_commands_are_for_the_home_that_was_named(hermes, tmp_path, monkeypatch):
+    made = run("init", "--from-hermes", hermes.rename(tmp_path / "elsewhere")).stdout
+    assert "  catmem sort -p default\n  catmem hermes install --home . --all --dry-run\n" in made
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert "write profiles/coder/catmem.json\n" in run("hermes", "install", "--home", ".", "--all", "--dry-run").stdout
+
+
+def test_a_specialist_of_a_root_over_hermes_is_seeded_from_its_own_first_profile(rooted, monkeypatch):
+    put(rooted / "memories" / "USER.md", "Invoices are paid within 14 days.\n§\nVAT is filed by the tenth.\n")
+    monkeypatch.chdir(rooted)
+    made = run("init", "--profile", "finance").stdout
+    assert "  $EDITOR catmem-profiles/finance.yaml  " in made
+    assert "2 entries without a category in default/user" in made
+    for step in ("sort -p default --unsure", "seed --all", "lint"):
+        run(*step.split())
+    assert "- Invoices are paid within 14 days." in run("prompt", "finance").stdout
+    assert not (rooted / "catmem-profiles" / "orchestrator.yaml").exists()
+
+
 def test_what_would_change_is_shown_first_and_nothing_is_written_unasked(rooted):
     before = snapshot(rooted)
     dry = run("hermes", "install", "--all", "--dry-run")

@@ -323,3 +323,8 @@ def test_names_with_commas_are_refused_with_the_options_to_give(tmp_path):
 def test_a_name_that_yaml_reads_as_something_else_is_a_name(tmp_path, name):
     run(tmp_path / "root", "--profile", name)
     assert name in command("access", "--root", tmp_path / "root").stdout
+
+
+def test_a_name_that_is_nearly_one_that_is_known_is_told(tmp_path):
+    told = run(tmp_path / "root", "--profile", "desiner").stderr
+    assert "catmem does not know what desiner works on (did you mean designer?)" in told

@@ -259,7 +259,9 @@ class _PlanDraft:
             raise terms.no_category(terms.writable_names())
         # A person is shown every section; a profile those that have something that it sees.
         parts = self.document.sections if terms.actor is None else terms.in_sight(self.document)
-        raise terms.no_category([*terms.config.taxonomy.categories, *(part.category for part in parts)])
+        names = [*terms.config.taxonomy.categories, *(part.category for part in parts)]
+        read = [name for name in names if targets_read(name, terms.owner, terms.config.taxonomy)]
+        raise terms.no_category(read or names)
 
     def _dated(self, tags: dict[str, TagValue], body: str, operation: Operation) -> dict[str, TagValue]:
         """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags.

@@ -173,7 +173,7 @@ def test_a_dry_run_of_a_profile_shows_no_entry_but_its_own(user):
         (("remove", "-p", "neo", ""), "empty", "Give a piece"),
         (("remove", "-p", "ned", "15th"), "unknown_name", "Did you mean 'neo'?"),
         (("remove", "-p", "neo", "--as", "bos", "15th"), "unknown_name", "Did you mean 'boss'?"),
-        (("add", "-p", "neo", "New."), "no_category", "Name one of talk, rules, pay"),
+        (("add", "-p", "neo", "New."), "no_category", "Name one of talk, rules."),
         (("add", "-p", "neo", "-c", "rulez", "New."), "unknown_category", "Did you mean 'rules'?"),
         (("add", "-p", "neo", "-c", "rules", "--tag", "verified_date=soon", "New."), "bad_tag", "Give a value"),
         (("verify", "-p", "neo", "--as-of", "2999-01-01", "15th"), "bad_date", "Today is "),

@@ -210,6 +210,8 @@ def _snapshot(count: int, call: Call) -> None:
 def _exports(value: Exports, call: Call) -> None:
     if value.names is None:
         _print(value)
+    elif not value.names:
+        say("nothing to write: the folder has these files already")
     for name in value.names or ():
         say(f"wrote {shown_path(Path(call.values['output']).absolute() / name)}")
     for each in value.made:

@@ -58,7 +58,8 @@ def _edit(call: Call, plan: SortPlan) -> bool:
             click.edit(filename=str(path))
         except click.ClickException as error:
             path.unlink(missing_ok=True)
-            raise click.ClickException(f"{error.message} Nothing was written.") from None
+            said = f"{error.message.rstrip('.')}. Nothing was written. Say in EDITOR what opens a file, or see --read."
+            raise click.UsageError(said) from None
         edited = path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""
         is_empty = all(not line.strip() or line.startswith("#") for line in edited.splitlines())
         if is_empty or (edited == text and path.stat().st_mtime_ns == made):

@@ -454,5 +454,8 @@ def export(
     made = exporting.export(call.root, profiles, form, target)
     if output == "-" and form == "hermes" and len(made) > 1:
         raise UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
-    names = None if output == "-" else exporting.write_export(call.root, made, Path(output), overwrite=overwrite)
+    names = None
+    if output != "-":
+        files = {each.name: each.text for each in made}
+        names = exporting.write_export(call.root, files, Path(output), overwrite=overwrite)
     return Outcome(Exports(made, form, names), STREAMED, problems=unreadable)

@@ -97,31 +97,29 @@ def _bullet(entry: Entry) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def write_export(workspace: Root, made: Sequence[Exported], folder: Path, *, overwrite: bool = False) -> list[str]:
-    """Write the files of an export below ``folder``, and give the names of those that were written."""
-    changed = [each for each in made if not has_bytes(folder / each.name, each.text.encode())]
+def write_export(workspace: Root, files: Mapping[str, str], folder: Path, *, overwrite: bool = False) -> list[str]:
+    """Write the texts of an export below ``folder``, and give the names of those that were written."""
+    changed = {name: text.encode() for name, text in files.items() if not has_bytes(folder / name, text.encode())}
     own = set(_memory_files(workspace))
-    of_root = [each.name for each in changed if os.path.realpath(folder / each.name) in own]
-    there = [each.name for each in changed if not overwrite and os.path.lexists(folder / each.name)]
-    if in_the_way := [each.name for each in changed if each.name in {*of_root, *there}]:
+    of_root = [name for name in changed if os.path.realpath(folder / name) in own]
+    there = [name for name in changed if not overwrite and os.path.lexists(folder / name)]
+    if in_the_way := [name for name in changed if name in {*of_root, *there}]:
         hint = "Choose another folder, or replace them with --overwrite."
         if of_root:
             hint = "No export replaces a memory file of the root: choose another folder."
         raise WouldOverwriteError(folder, in_the_way, hint)
-    for each in changed:
-        path = folder / each.name
+    for name, data in changed.items():
         hint = "Choose a folder that this user may write. Files that were written before stay."
-        with os_errors("cannot be written", path=path, hint=hint):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_file(path, each.text.encode())
-    return [each.name for each in changed]
+        with os_errors("cannot be written", path=folder / name, hint=hint):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            replace_file(folder / name, data)
+    return [*changed]
 
 
 def write_snapshot(workspace: Root, path: Path, *, overwrite: bool = False) -> int:
     """Write a snapshot of all rows of the root to ``path``; returns their number. Raises as ``write_export``."""
     made = row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
-    text = copy_text(made).decode()
-    write_export(workspace, [Exported("", "", made, path.name, text)], path.absolute().parent, overwrite=overwrite)
+    write_export(workspace, {path.name: copy_text(made).decode()}, path.absolute().parent, overwrite=overwrite)
     return len(made["entries"])
 
 

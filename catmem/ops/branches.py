@@ -12,7 +12,7 @@ from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.model.document import Document, Entry
 from catmem.model.version import Conflict, Side, Version
 from catmem.names import is_declared
-from catmem.ops.memory import entity_for, with_head
+from catmem.ops.memory import with_head
 from catmem.ops.seen import without_texts
 from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive
 from catmem.ops.table import FINDINGS, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
@@ -45,10 +45,10 @@ def branches(
     alone means PROFILE/user.
     """
     from catmem.merging.branches import branches_of_all
-    from catmem.workspace.history import refuse_bounded
+    from catmem.workspace.history import entity_for, refuse_bounded
 
     if call.actor is not None and entity is not None and is_declared(entity):
-        entity_for(call, entity)
+        entity_for(call.root, entity, call.actor)
     elif call.actor is not None:
         refuse_bounded(call.root, call.actor, "look at branches")
     if entity is not None:

@@ -73,10 +73,9 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
 
 def _refuse_digest(call: Call) -> None:
     """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
-    from catmem.config.access import Rights
     from catmem.errors import EditError
 
-    if not Rights(call.root.profile(str(call.actor)), "user", call.root.config.taxonomy).unbounded:
+    if not call.rights().unbounded:
         raise EditError(
             "expected is a digest, and has to be a revision here",
             code="bad_expected",

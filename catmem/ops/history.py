@@ -12,7 +12,6 @@ from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS
-from catmem.ops.memory import entity_for
 from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
 from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
@@ -176,7 +175,9 @@ def log(
     if entity is None:
         raise UsageError("Name the ENTITY, or --verify DIR for all files.")
     if call.interface == "http":
-        named = entity_for(call, entity)
+        from catmem.workspace.history import entity_for
+
+        named = entity_for(call.root, entity, call.actor)
         return RevisionLog(named, call.root.store.log(named), limit or 100)
     files = _files_of(call, entity)
     chosen = None if wanted is None else _of_entry(entity, files, wanted)
@@ -379,11 +380,11 @@ def watch(
     as in docs/live.md.
     """
     from catmem.config.profile import refuse_no_root
-    from catmem.workspace.change_feed import heard_name
+    from catmem.workspace.history import entity_for
 
     root = call.root
     refuse_no_root(root.config)
-    heard = [(name, heard_name(root, name, actor)) for name in entities or ()]
+    heard = [(name, entity_for(root, name, actor)) for name in entities or ()]
     wanted = frozenset(each for name, one in heard for each in ([one] if one == name else both_files(one)))
     if actor is not None:
         root.profile(actor)
@@ -423,10 +424,11 @@ def changes(
     ] = None,
 ) -> Outcome:
     """Say what is new of some entities. Raises ``UnknownNameError`` and ``ForbiddenError``."""
-    from catmem.workspace.change_feed import all_entities, changes_since, heard_name
+    from catmem.workspace.change_feed import all_entities, changes_since
+    from catmem.workspace.history import entity_for
 
     seen: dict[str, str | None] = dict.fromkeys(all_entities(call.root, call.actor) if since is None else ())
     for each in since or ():
         name, _, revision = each.partition("@")
-        seen[heard_name(call.root, name, call.actor)] = revision or None
+        seen[entity_for(call.root, name, call.actor)] = revision or None
     return Outcome(changes_since(call.root, seen, call.actor))

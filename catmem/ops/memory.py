@@ -14,30 +14,10 @@ from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
 from catmem.store.contract import Revision, revision_number
 
 if TYPE_CHECKING:
-    from catmem.config.profile import Profile
     from catmem.envelopes.papers import WriteBase
     from catmem.model.document import Entry
     from catmem.staleness.freshness import Freshness
     from catmem.writing.written import Written
-
-
-# --- who may know of what --------------------------------------------------------------------------------------------
-
-
-def asking(call: Call) -> "Profile | None":
-    """The profile that asks."""
-    return None if call.actor is None else call.root.profile(call.actor)
-
-
-def entity_for(call: Call, name: str) -> str:
-    """The entity of a name, if the one who asks may know of it."""
-    from catmem.config.access import Rights
-    from catmem.workspace.history import declared_of, entity_of
-
-    if ":" in name:
-        return declared_of(call.root, name, asking(call)).name
-    Rights(asking(call), "user", call.root.config.taxonomy).refuse_other_owner(name.partition("/")[0])
-    return entity_of(call.root, name)
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -78,7 +58,9 @@ class EntityHead:
 )
 def head(call: Call, *, entity_id: EntityId) -> Outcome:
     """Say which revision an entity is at. Raises ``UnknownNameError``."""
-    entity, store = entity_for(call, entity_id), call.root.store
+    from catmem.workspace.history import entity_for
+
+    entity, store = entity_for(call.root, entity_id, call.actor), call.root.store
     now, found = store.read(entity), store.head(entity)
     if found is not None and now.revision not in {None, found.revision}:
         # The head may be ahead of the file, and a write on it would drop what the caller has not read.
@@ -159,13 +141,12 @@ def read(
     Raises ``UnknownNameError``, ``ForbiddenError``, ``UnknownRevisionError`` and what reading raises.
     """
     from catmem import clock
-    from catmem.config.access import Rights
     from catmem.entities.contents import content_of
     from catmem.staleness.freshness import freshness
-    from catmem.workspace.history import refuse_bounded
+    from catmem.workspace.history import entity_for, refuse_bounded
     from catmem.workspace.profile_memory import parsed_at
 
-    root, entity, profile = call.root, entity_for(call, entity_id), asking(call)
+    root, entity, profile = call.root, entity_for(call.root, entity_id, call.actor), call.profile
     if revision is not None and call.actor is not None and not is_declared(entity):
         refuse_bounded(root, call.actor, "read old revisions")
     now = root.store.read(entity, revision)
@@ -177,7 +158,7 @@ def read(
         owner = profile if profile is not None and profile.name == named else root.profile(named)
         measure, day = profile or owner, clock.day(as_of)
         document = parsed_at(root, now.data, root.path_of(owner, target))
-        entries = Rights(profile, target, root.config.taxonomy).in_sight(document)
+        entries = call.rights(target).in_sight(document)
         if category is not None:
             wanted = root.config.taxonomy.category(category)
             entries = tuple(entry for entry in entries if entry.category == wanted)

@@ -142,12 +142,11 @@ def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -
 
 def _refuse_others(call: Call, profile: str, source: str | None) -> None:
     """Raise ``ForbiddenError`` and ``UnknownNameError`` for what the caller is not given."""
-    from catmem.config.access import Rights
     from catmem.errors import ForbiddenError
 
     if call.actor is None:
         return
-    rights = Rights(call.root.profile(call.actor), "user", call.root.config.taxonomy)
+    rights = call.rights()
     if profile != call.actor:
         rights.refuse_other_owner(profile)
         raise ForbiddenError(f"{call.actor} is given its own prompt only", hint=f"Ask for {call.actor!r}.")

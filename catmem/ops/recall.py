@@ -8,7 +8,7 @@ from functools import partial
 from typing import Annotated, Any, Literal
 
 from catmem import clock
-from catmem.config.access import Rights, View, visible
+from catmem.config.access import View, visible
 from catmem.config.json_schema import nearest
 from catmem.config.profile import limit_of
 from catmem.jsonable import jsonable
@@ -180,7 +180,7 @@ def sight(
         wanted = root.config.taxonomy.category(category)
         entries = tuple(entry for entry in entries if entry.category == wanted)
     usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, root.config))
-    unmerged = Rights(profile, target, root.config.taxonomy).unmerged(reading.entity, reading.document.text, root.parse)
+    unmerged = call.rights(target).unmerged(reading.entity, reading.document.text, root.parse)
     age = partial(freshness, profile=profile, config=root.config, as_of=clock.today())
     shown, cut = shown_entries(entries, age, offset, whole=whole)
     seen = {

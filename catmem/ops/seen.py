@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from catmem.config.access import Rights
 from catmem.errors import ForbiddenError
 from catmem.jsonable import jsonable
 from catmem.names import is_declared
@@ -64,8 +63,7 @@ def _log(value: RevisionLog, call: Call) -> dict[str, Any]:
     them: the name of its branch would tell of others.
     """
     found = iter(value.revisions)
-    rights = Rights(call.root.profile(str(call.actor)), "user", call.root.config.taxonomy)
-    if not (is_declared(value.entity) or rights.unbounded):
+    if not (is_declared(value.entity) or call.rights().unbounded):
         found = (
             each
             for each in found
@@ -110,8 +108,7 @@ def _merged(value: MergePlan, call: Call) -> dict[str, Any]:
     if is_declared(value.entity):
         return said
     del said["digest"], said["warnings"]  # a warning may quote entries; this one does not:
-    rights = Rights(call.root.profile(str(call.actor)), value.entity.partition("/")[2], call.root.config.taxonomy)
-    unmerged = rights.unmerged(value.entity, value.after, call.root.parse)
+    unmerged = call.rights(value.entity.partition("/")[2]).unmerged(value.entity, value.after, call.root.parse)
     said |= {"warnings": list(unmerged)} if unmerged else {}
     return said | {name: [without_texts(each) for each in said[name]] for name in ("conflicts", "settled")}
 

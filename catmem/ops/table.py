@@ -25,6 +25,8 @@ from catmem.jsonable import jsonable
 from catmem.registry import at, bad_plugin, registry
 
 if TYPE_CHECKING:
+    from catmem.config.access import Rights
+    from catmem.config.profile import Profile
     from catmem.envelopes.papers import WriteBase
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ToolSession
@@ -316,6 +318,17 @@ class Call:
         if self._root is None:
             self._root = self.opener(how)
         return self._root
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile that calls; ``None`` for a person."""
+        return None if self.actor is None else self.root.profile(self.actor)
+
+    def rights(self, target: str = "user") -> Rights:
+        """What the caller may do to the ``user`` or the ``memory`` files."""
+        from catmem.config.access import Rights
+
+        return Rights(self.profile, target, self.root.config.taxonomy)
 
     def refuse_beside(self, name: str, *others: str, why: str) -> None:
         """Raise ``UsageError`` for a parameter that is given beside others; ``why`` says what it is for."""

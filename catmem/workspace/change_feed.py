@@ -22,7 +22,6 @@ from catmem.config.profile import named_entities
 from catmem.errors import CatmemError, ForbiddenError, StoreError
 from catmem.jsonable import jsonable
 from catmem.store.contract import Revision, Snapshot, Store, revision_number
-from catmem.workspace.history import declared_of, entity_of
 from catmem.workspace.root import Root, broken_profiles
 
 EVERY = 0.75
@@ -250,15 +249,6 @@ def all_entities(workspace: Root, actor: str | None) -> list[str]:
     """The entities that a caller may hear of."""
     every = [News("revision", entity) for entity in named_entities(workspace.config)]
     return [str(news.entity) for news, _ in heard(workspace, every, actor)]
-
-
-def heard_name(workspace: Root, name: str, actor: str | None) -> str:
-    """The entity of a name, if the actor may hear of it. Raises ``UnknownNameError``."""
-    profile = None if actor is None else workspace.profile(actor)
-    if ":" in name:
-        return declared_of(workspace, name, profile).name
-    Rights(profile, "user", workspace.config.taxonomy).refuse_other_owner(name.partition("/")[0])
-    return entity_of(workspace, name)
 
 
 def _whole(news: News) -> dict[str, Any]:

@@ -53,6 +53,15 @@ def entity_of(workspace: Root, name: str) -> str:
     return f"{workspace.profile(owner).name}/{target}"
 
 
+def entity_for(workspace: Root, name: str, actor: str | None) -> str:
+    """The entity that is meant, if the one who asks (``None``: a person) may know of it."""
+    profile = None if actor is None else workspace.profile(actor)
+    if ":" in name:
+        return declared_of(workspace, name, profile).name
+    Rights(profile, "user", workspace.config.taxonomy).refuse_other_owner(name.partition("/")[0])
+    return entity_of(workspace, name)
+
+
 def declared_of(workspace: Root, name: str, actor: Profile | None = None) -> DeclaredEntity:
     """The entity that catmem.yaml declares under a name, if the actor (``None``: a person) may know of it."""
     if not isinstance(name, str):

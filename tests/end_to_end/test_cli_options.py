@@ -17,6 +17,20 @@ APART = [
     (("lint", "--diff", "--fix"), "--diff does not go with --fix"),
     (("lint", "--diff", "--format", "json"), "--diff does not go with --format"),
     (("merge", "neo", "8a", "--drop", "--precedence", "ours"), "exclude each other"),
+    (("import", "--snapshot", "s.json", "memory.db"), "leave out PATH"),
+    (("import", "--snapshot", "s.json", "--from", "hermes"), "leave out PATH"),
+    (("import", "memory.db"), "Missing option '--from'"),
+    (("import", "--from", "hermes", "memory.db"), "Missing option '-p'"),
+    (("import", "--from", "hermes", "-p", "neo"), "Missing argument 'PATH'"),
+    (("export", "--snapshot", "s.json", "--format", "json"), "takes all rows"),
+    (("export",), "Missing option '--format'"),
+    (("proposals", "--approve"), "Usage: "),
+    (("proposals", "--reject", "--reason", "No."), "Usage: "),
+    (("proposals", "--edit", "p-0000000000"), "Usage: "),
+    (("proposals", "--approve", "--reject", "p-0000000000"), "Usage: "),
+    (("proposals", "--approve", "p-0000000000", "--reason", "Yes."), "Usage: "),
+    (("proposals", "neo", "trinity"), "Usage: "),
+    (("proposals", "--interactive", "--format", "json"), "Usage: "),
 ]
 
 

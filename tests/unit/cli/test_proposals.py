@@ -5,9 +5,8 @@ from datetime import date, timedelta
 
 import pytest
 
-from tests.end_to_end.terminal import error_of, run, run_json, snapshot, user_text
+from tests.end_to_end.terminal import error_of, run, run_json, user_text
 from tests.golden.case import put
-from tests.together import together
 
 CONFIG = "approval: others\nsecrets: refuse\n"
 NEO = "user_memory_categories: [rules, talk]\nwritable_categories: [rules, talk]\n"
@@ -158,24 +157,6 @@ def test_what_expired_waits_no_more(place, monkeypatch):
     again = propose(place, "tabs", "Uses spaces.")
     assert again != name
     assert name not in proposals(place).stdout
-
-
-@together(
-    "arguments",
-    [
-        ["--approve"],
-        ["--reject", "--reason", "No."],
-        ["--edit", "p-0000000000"],
-        ["--approve", "--reject", "p-0000000000"],
-        ["--approve", "p-0000000000", "--reason", "Yes."],
-        ["neo", "trinity"],
-        ["--interactive", "--format", "json"],
-    ],
-)
-def test_options_that_do_not_go_together(place, arguments):
-    before = snapshot(place)
-    assert "Usage: " in proposals(place, *arguments, status=2).stderr
-    assert snapshot(place) == before
 
 
 # --- one by one ----------------------------------------------------------------------------------------------------

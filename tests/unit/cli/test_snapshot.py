@@ -161,22 +161,3 @@ def test_a_snapshot_replaces_no_file(root):
     root.run("export", "--snapshot", "s.json", "--overwrite")
     assert (root.folder / "s.json").stat().st_mode & 0o777 == 0o600
     root.run("export", "--snapshot", "homes/neo/USER.md", "--overwrite", status=2)
-
-
-WRONG = {
-    "another path": (["import", "--snapshot", "s.json", "memory.db"], "leave out PATH"),
-    "another program": (["import", "--snapshot", "s.json", "--from", "hermes"], "leave out PATH"),
-    "no program": (["import", "memory.db"], "Missing option '--from'"),
-    "no profile": (["import", "--from", "hermes", "memory.db"], "Missing option '-p'"),
-    "no path": (["import", "--from", "hermes", "-p", "neo"], "Missing argument 'PATH'"),
-    "a form": (["export", "--snapshot", "s.json", "--format", "json"], "takes all rows"),
-    "no form": (["export"], "Missing option '--format'"),
-}
-
-
-@together(("words", "said"), WRONG.values(), ids=WRONG)
-def test_what_does_not_go_together(tmp_path, words, said):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    ended = catmem(tmp_path, words)
-    assert ended.exit_code == 2
-    assert said in ended.stderr

@@ -136,9 +136,13 @@ def ticked(form, *words):
 
 
 def well_made(answer):
-    """The markup of an answer, in which every tag is closed."""
+    """The markup of an answer, in which every tag is closed, no heading left out, and no id given twice."""
     made = Markup(answer.text)
     assert made.unbalanced == []
+    assert made.headings[0] == 1
+    assert all(after - before <= 1 for before, after in zip(made.headings, made.headings[1:], strict=False))
+    ids = [attributes["id"] for _, attributes in made.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
     return made
 
 

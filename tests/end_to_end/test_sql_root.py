@@ -19,27 +19,22 @@ class Root:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    @classmethod
-    def made(cls, folder: Path) -> Root:
-        root = cls(folder)
-        root.run("init", ".")
-        config = folder / "catmem.yaml"
-        config.write_text(f"store: sqlite:///catmem.db\n{config.read_text()}")
-        return root
-
     def run(self, *words: str, status: int = 0) -> str:
         ended = catmem(self.folder, words)
         assert ended.exit_code == status, ended.output
         return ended.stdout + ended.stderr
 
-    def sql(self, statement: str) -> list[tuple[object, ...]]:
+    def sql(self, statement: str, *values: str) -> list[tuple[object, ...]]:
         with closing(sqlite3.connect(self.folder / "catmem.db", isolation_level=None)) as connection:
-            return connection.execute(statement).fetchall()
+            return connection.execute(statement, values).fetchall()
 
 
 @pytest.fixture(scope="module")
 def two_facts(tmp_path_factory):
-    made = Root.made(tmp_path_factory.mktemp("root"))
+    made = Root(tmp_path_factory.mktemp("root"))
+    made.run("init", ".")
+    config = made.folder / "catmem.yaml"
+    config.write_text(f"store: sqlite:///catmem.db\n{config.read_text()}")
     made.run("add", "The vendor is Acme.", "-p", "orchestrator", "-c", "workflow-rules")
     made.run("add", "Tea at four.", "-p", "orchestrator", "-c", "communication-style")
     return made.folder
@@ -126,3 +121,35 @@ def test_rows_that_are_no_entries_stop_writes_and_nothing_else(root):
     assert "bad_rows" in root.run("fsck", status=4)
     root.sql("DELETE FROM user_memories WHERE content = 'Bad.'")
     root.run("add", "More.", "-p", "orchestrator", "-c", "projects")
+
+
+# --- a copy ----------------------------------------------------------------------------------------------------------
+
+ROW = "INSERT INTO user_memories (entity, category, content, tags) VALUES (?, 'workflow-rules', ?, ?)"
+
+
+@pytest.mark.parametrize("target", ["files", "sqlite:///copy.db"])
+def test_a_copy_names_what_it_leaves_out_with_its_number_and_status_1(root, target):
+    (root.folder / "homes/orchestrator/USER.md").unlink()
+    for row in (
+        ("orchestrator/User", "x", "{}"),
+        ("orchestrator/User", "y", "{}"),
+        ("O'Brien/user", "x", "{}"),
+        ("orchestrator/user", "x", "{oops"),
+    ):
+        root.sql(ROW, *row)
+    said = root.run("store", "copy", "sqlite:///catmem.db", target, status=1).splitlines()
+    for entity, count, why in (
+        ("orchestrator/User", 2, "no profile"),
+        ("O'Brien/user", 1, "no profile"),
+        ("orchestrator/user", 1, "no entries"),
+    ):
+        (line,) = (line for line in said if line.startswith(f"warning: {entity}: {count} row"))
+        assert why in line
+
+
+def test_a_copy_that_leaves_nothing_out_has_status_0(root):
+    (root.folder / "homes/orchestrator/USER.md").unlink()
+    root.sql(ROW, "orchestrator/memory", "x", "{}")
+    told = json.loads(root.run("store", "copy", "sqlite:///catmem.db", "files", "--format", "json"))
+    assert told["left_out"] == []

@@ -1,6 +1,10 @@
-"""Conflicts of a merge as a person sees them."""
+"""Branches and conflicts of a merge as a person sees them."""
 
+from datetime import UTC, datetime
+
+from catmem.cli.texts import history
 from tests.end_to_end.terminal import run, snapshot, write_root
+from tests.together import together
 
 
 def make_conflict(folder, monkeypatch, here, there):
@@ -47,3 +51,21 @@ def test_a_bad_answer_from_a_pipe_is_named_with_its_line_and_nothing_is_written(
         assert snapshot(tmp_path) == files
     run("merge", "neo", "-i", input="t\n")
     assert "Vendor is Bolt." in run("list", "-p", "neo").stdout
+
+
+NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+@together(
+    ("timestamp", "age"),
+    [
+        ("2026-11-21T11:59:59.000000Z", "< 1 h"),
+        ("2026-11-21T12:30:00.000000Z", "< 1 h"),  # by another clock
+        ("2026-11-21T11:00:00.000000Z", "1 h"),
+        ("2026-11-20T12:00:01.000000Z", "23 h"),
+        ("2026-11-20T12:00:00.000000Z", "1 d"),
+        ("2025-11-21T12:00:00.000000Z", "365 d"),
+    ],
+)
+def test_how_old_a_branch_is_said_to_be(timestamp, age):
+    assert history._age(timestamp, NOW) == age

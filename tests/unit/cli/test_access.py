@@ -69,9 +69,10 @@ def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_name
     assert [name for name in names if f"{name} r" in line] == names
 
 
-def test_an_empty_root(tmp_path):
+@pytest.mark.parametrize("command", ["access", "stats"])
+def test_an_empty_root(tmp_path, command):
     put(tmp_path / "catmem.yaml", "version: 1\n")
-    result = run("access", "--root", tmp_path)
+    result = run(command, "--root", tmp_path)
     assert result.stdout == ""
     assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"
 

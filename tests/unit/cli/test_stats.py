@@ -53,10 +53,3 @@ def test_each_from_its_own_files(place):
         "marked in prompts        0        0        0        0",
         "shown by flat files      0        0        1        0",
     ]
-
-
-def test_an_empty_root(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    result = run("stats", "--root", tmp_path)
-    assert result.stdout == ""
-    assert result.stderr == f"There are no profiles in {tmp_path / 'profiles'}.\n"

@@ -6,9 +6,6 @@ import re
 
 import pytest
 
-from catmem.envelopes.tokens import new_token
-from catmem.workspace.workspace import Workspace
-from tests.golden.case import put
 from tests.unit.server.page.changing import root, served
 from tests.unit.server.page.forms import Forms, read
 from tests.unit.server.page.markup import Markup
@@ -106,18 +103,3 @@ def test_a_finding_leads_to_the_entry_that_it_is_about(client, workspace):
     for each in found:
         place = each.partition("#")[2]
         assert place in [article["id"] for article in read(client, each).all("article")]
-
-
-def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(tmp_path):
-    put(tmp_path / "catmem.yaml", "{}\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    workspace, tokens = Workspace.open(tmp_path, search=False), tmp_path / "tokens" / "tokens.json"
-    _, secret = new_token(workspace.config, tokens, "neo")
-    with served(workspace, tokens=tokens) as client:
-        answer = client.get("/", headers={"Authorization": f"Bearer {secret}", "Accept": "text/html"})
-    assert answer.status_code == 403
-    made = Markup(answer.text)
-    assert made.unbalanced == []
-    assert [each for each in links(made) if not each.startswith("#")] == []
-    assert all(form["action"] == "/page/theme" or not form["action"] for form in Forms(answer.text).all)
-    workspace.store.close()

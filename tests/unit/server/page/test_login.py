@@ -8,6 +8,7 @@ import pytest
 
 from catmem.envelopes.tokens import new_token
 from tests.unit.server.page.changing import root, served
+from tests.unit.server.page.forms import Forms, well_made
 from tests.unit.server.page.markup import Markup
 
 HTML = {"Accept": "text/html,*/*"}
@@ -74,3 +75,12 @@ def test_the_id_of_an_agents_token_alone_tells_nothing(at_the_door):
     client, secrets = at_the_door
     guessed = secrets["agent"][:-3] + ("AAA" if secrets["agent"][-3:] != "AAA" else "BBB")
     assert "neo" not in Markup(client.get("/", headers=basic(guessed)).text).text
+
+
+def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(at_the_door):
+    client, secrets = at_the_door
+    answer = client.get("/", headers={"Authorization": f"Bearer {secrets['agent']}", **HTML})
+    assert answer.status_code == 403
+    made = well_made(answer)
+    assert [each for each in made.all("a") if not each.get("href", "#").startswith("#")] == []
+    assert all(form["action"] == "/page/theme" or not form["action"] for form in Forms(answer.text).all)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
 from catmem.errors import StoreError
 from catmem.model.document import parse
@@ -414,3 +415,89 @@ def test_a_long_list_comes_in_pages_and_a_link_leads_to_the_right_one(client, wo
     for named in (ids[0], ids[77], ids[119]):
         made = Markup(client.get(f"{address}?page=1&entry={named}").text)
         assert named in [each["data-entry-id"] for each in made.all("article")]
+
+
+# --- light and dark ---------------------------------------------------------------------------------------------------
+
+
+def chosen(client, theme, back="/page/queue"):
+    return client.post("/page/theme", data={"theme": theme, "back": back}, follow_redirects=False)
+
+
+def theme_of(client):
+    return Markup(client.get("/").text).all("html")[0].get("data-theme")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_choice_is_remembered(client, theme):
+    answer = chosen(client, theme)
+    assert (answer.status_code, answer.headers["location"]) == (303, "/page/queue")
+    cookie = answer.headers["set-cookie"].lower()
+    assert "samesite=strict" in cookie
+    assert "httponly" in cookie
+    assert theme_of(client) == theme
+    pressed = [
+        each["value"] for each in Markup(client.get("/").text).all("button") if each.get("aria-pressed") == "true"
+    ]
+    assert pressed == [theme]
+
+
+def test_a_theme_that_there_is_not_is_not_remembered(client):
+    assert "set-cookie" not in chosen(client, "<script>").headers
+    client.cookies.set("catmem_theme", "nonsense")
+    assert theme_of(client) is None
+
+
+@together(
+    "back",
+    [
+        "",
+        "https://elsewhere.example/",
+        "//elsewhere.example",
+        "/\\elsewhere.example",
+        "javascript:alert(1)",
+        "/a\r\nX-Y: z",
+        "page",
+        "/\u202e",
+    ],
+)
+def test_the_way_back_leads_nowhere_else(client, back):
+    answer = chosen(client, "dark", back)
+    assert answer.headers["location"] == "/"
+    assert "x-y" not in answer.headers
+
+
+# --- the files that a page shows, for the script that tells when they change ------------------------------------------
+
+ONE, BOTH = ["neo/user"], ["neo/memory", "neo/user"]
+SEED = ["boss/user", "pupil/user"]
+
+
+def watched(client, address):
+    """The files that a page names as shown, with their digests."""
+    answer = client.get(address)
+    assert answer.status_code == 200
+    return {
+        each["data-entity"]: each["data-revision"] for each in Markup(answer.text).all("div") if "data-entity" in each
+    }
+
+
+@together(
+    ("address", "entities"),
+    [
+        ("/page/files/neo/user", ONE),
+        ("/page/sort/neo/user", ONE),
+        (f"/page/edit/neo/user?entry={parse(NEO).entries[0].id}", ONE),
+        ("/page/profiles/neo", BOTH),
+        ("/page/history/neo/user", ONE),
+        ("/page/history/neo/user/2", ONE),
+        ("/page/history/neo/memory/now", ["neo/memory"]),
+        ("/page/branches/neo/user/3a", ONE),
+        ("/page/seeds/pupil", SEED),
+        ("/page/seeds/from/boss", SEED),
+    ],
+)
+def test_a_page_names_the_files_that_it_shows_as_they_are(client, workspace, address, entities):
+    shown = watched(client, address)
+    assert set(entities) <= set(shown)
+    assert shown == {each: bytes_digest(workspace.store.peek(each)) for each in shown}

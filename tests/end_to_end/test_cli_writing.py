@@ -1,7 +1,6 @@
 """``catmem add``, ``replace``, ``remove``, ``move`` and ``verify``: what they say, and what is in the file afterwards."""
 
 import os
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -263,15 +262,6 @@ def test_the_real_command_writes_and_says_so_in_utf8(user):
     )
     assert found.stdout == b"added to rules in neo/user (revision 2)\n"
     assert f"[created: {TODAY}] Grüße, 日本語\n" in user.read_text(encoding="utf-8")
-
-
-def test_writers_at_the_same_time_lose_nothing(user):
-    facts = [f"Fact {number}." for number in range(6)]
-    with ThreadPoolExecutor(len(facts)) as several:
-        list(several.map(lambda fact: process("add", "-p", "neo", "-c", "rules", fact, cwd=user.parent), facts))
-    text = user.read_text()
-    assert [text.count(fact) for fact in facts] == [1] * 6
-    assert len(run_json("log", "neo/user")["revisions"]) == 7
 
 
 def test_over_the_limit_is_status_1_and_says_what_could_go(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import process, write_root
+from tests.end_to_end.terminal import write_root
 from tests.unit.workspace.watched import watched
 
 OUTSIDE = "## Talk\nWritten outside.\n"
@@ -125,13 +125,6 @@ def test_what_is_written_from_the_very_first_on_is_told_in_its_order(root):
         assert [told.revision(str(number), "boss/user").revision for number in range(1, 21)]
         add(root)
         told.until(lambda news: news.entity == "neo/user")
-
-
-def test_a_write_of_another_process_is_told(root):
-    add(root, name="boss")
-    with watched(root) as told:
-        process("add", "-p", "boss", "Another.", "-c", "rules", cwd=root.root)
-        assert told.said(told.revision("2", "boss/user"))["agent_id"] == "person"
 
 
 def test_a_profile_that_is_no_longer_right_is_told_and_told_when_it_is_right_again(root):

@@ -44,14 +44,6 @@ def test_a_file_system_without_links_has_a_root_too(tmp_path, monkeypatch):
     assert set(contents(made.root)) == set(made.written)
 
 
-def test_the_example_works(tmp_path):
-    made = make_root(tmp_path, example=True)
-    workspace = Workspace.open(tmp_path)
-    assert {"neo", "morpheus", "trinity", "orchestrator", "scout"} <= set(workspace.profiles())
-    assert all(workspace.prompt(name).text for name in ("neo", "morpheus", "trinity"))
-    assert set(made.written) == set(contents(tmp_path))
-
-
 def test_twice_is_harmless(tmp_path):
     first = make_root(tmp_path, example=True)
     before = contents(tmp_path)

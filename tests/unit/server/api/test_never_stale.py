@@ -168,17 +168,6 @@ def test_what_changed_is_answered_as_it_is_now(root, change):
         assert asked(client) == now
 
 
-def test_a_parent_of_the_profile_counts_too(root):
-    profiles = root.path / "profiles"
-    (profiles / "base.yaml").write_text("user_memory_categories: [talk, rules]\n", encoding="utf-8")
-    (profiles / "neo.yaml").write_text("extends: base\n", encoding="utf-8")
-    client = root.client("neo")
-    asked(client)
-    (profiles / "base.yaml").write_text("user_memory_categories: [talk, vault]\n", encoding="utf-8")
-    assert "be kind" not in client.get(READ).text
-    assert "hidden vault" in client.get(PROMPT).text
-
-
 def test_a_profile_that_loses_its_tier_is_shown_no_file_of_others_any_more(root):
     client = root.client("boss")
     assert client.get(READ).status_code == 200

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from catmem.store.contract import Change
-from catmem.workspace import history
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import text_of
@@ -68,15 +67,6 @@ def test_what_restoring_changes_is_shown_and_then_done(client, workspace):
     answer = sent(client, Forms(page.text).named("Restore revision 1"))
     assert answer.headers["location"] == "/page/history/neo/user?did=neo/user@3"
     assert (text_of(workspace), revisions(workspace)[0]) == (FIRST, ("3", "restore", "person"))
-
-
-def test_the_page_restores_as_the_library_does(client, workspace, tmp_path):
-    sent(client, shown(client, OLD).named("Restore revision 1"))
-    other = opened(tmp_path / "other")
-    history.restore(other, "neo", "1")
-    assert [each[1:] for each in revisions(workspace)] == [each[1:] for each in revisions(other)]
-    assert text_of(workspace) == text_of(other)
-    other.store.close()
 
 
 def test_a_restore_that_was_undone_is_no_success_when_it_is_sent_again(client, workspace):

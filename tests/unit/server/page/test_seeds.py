@@ -57,16 +57,6 @@ def test_one_profile_is_seeded_as_it_was_shown(client, workspace):
     assert "Seeded from boss/user" in told(client.get(answer.headers["location"]))
 
 
-def test_the_page_seeds_as_the_library_does(client, workspace, tmp_path):
-    sent(client, shown(client, ALL).named("Seed what is ticked"))
-    other = opened(tmp_path / "other")
-    seed(other)
-    for entity in ("neo/user", "ann/user"):
-        assert text_of(workspace, entity) == text_of(other, entity)
-        assert locked(workspace, entity) == locked(other, entity)
-    other.store.close()
-
-
 def test_all_that_a_profile_seeds_is_written_at_once_and_told(client):
     answer = sent(client, shown(client, ALL).named("Seed what is ticked"))
     assert answer.headers["location"] == f"{ALL}?did=ann/user@1+neo/user@1"

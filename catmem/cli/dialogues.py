@@ -12,7 +12,7 @@ import click
 
 from catmem.cli.dialogue import AnswerKey, ConflictDialogue, Dialogue, Question, Reply
 from catmem.cli.output import conflict_lines, emit, in_json, print_error, say, say_all, show_written
-from catmem.cli.texts.entries import DONE, after, are, done_line, proposal_lines, revision, say_passed, taken_back
+from catmem.cli.texts.entries import DONE, after, done_line, proposal_lines, revision, say_passed, taken_back
 from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
 from catmem.errors import CatmemError, ConfigError
@@ -30,7 +30,7 @@ from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.staleness.due import Due
 from catmem.staleness.review import Answered, Review, ReviewAnswer
-from catmem.text import counted, printable
+from catmem.text import counted, plural, printable
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import How, Operation
@@ -338,8 +338,8 @@ class ReviewDialogue(Dialogue):
 
     def _say_end(self, left: int) -> None:
         if left:
-            total = self._answered + left
-            say(f"{left:,} of {total:,} {are(left)} left. What was answered is written; run it again to go on.")
+            total, are = self._answered + left, plural(left, "is", "are")
+            say(f"{left:,} of {total:,} {are} left. What was answered is written; run it again to go on.")
         else:
             say("All done." if self._answered else "Nothing is due.")
         if self._review.copies and self._answered:

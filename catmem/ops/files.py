@@ -21,7 +21,6 @@ from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, printable
 from catmem.workspace.change_plan import ChangePlan, FileChange
 from catmem.workspace.exporting import Exported, Form
-from catmem.workspace.formatting import Declaration
 from catmem.workspace.init import GitSetup, NewRoot
 from catmem.workspace.migration import Proposed
 from catmem.workspace.workspace import Workspace
@@ -278,14 +277,6 @@ def fmt(
     return Outcome(plan, problems=plan.errors, status=plan.exit_status or int(bool(plan.changed) and not writes))
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """The categories that catmem.yaml declares now, or would."""
-
-    declaration: "Declaration"
-    proposed: "Sequence[Proposed]"
-
-
 @operation(
     "migrate",
     examples=(
@@ -371,7 +362,7 @@ def _declared(
     declaration = plan_declaration(workspace.config, proposed)
     if not dry_run and declaration.new != declaration.old:
         declare(declaration)
-    call.show(Declared(declaration, proposed))
+    call.show(declaration)
     return type(workspace)(declaration.config), proposed
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -210,13 +210,14 @@ class Declaration:
     old: str
     new: str
     config: Config
+    proposed: Sequence[Proposed]
 
 
-def plan_declaration(config: Config, proposed: Iterable[Proposed]) -> Declaration:
+def plan_declaration(config: Config, proposed: Sequence[Proposed]) -> Declaration:
     """What declaring categories makes of ``catmem.yaml``; their labels are aliases in the configuration alone."""
     refuse_no_root(config)
     path = config.root / CONFIG_NAME
-    old, proposed = read_bounded(path, YAML_LIMIT).decode(), list(proposed)
+    old = read_bounded(path, YAML_LIMIT).decode()
     missing = {each.slug: each.title for each in proposed if each.slug not in config.taxonomy.categories}
     new = with_categories(old, missing, path) if missing else old
     config = config_of(config.root, new)
@@ -225,7 +226,8 @@ def plan_declaration(config: Config, proposed: Iterable[Proposed]) -> Declaratio
         aliases = {*map(slugify, each.labels)} - {each.slug}
         known = categories[each.slug]
         categories[each.slug] = known._replace(aliases=(*known.aliases, *sorted(aliases)))
-    return Declaration(old, new, replace(config, taxonomy=replace(config.taxonomy, categories=categories)))
+    declared = replace(config, taxonomy=replace(config.taxonomy, categories=categories))
+    return Declaration(old, new, declared, proposed)
 
 
 def declare(declaration: Declaration) -> None:

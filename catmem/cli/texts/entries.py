@@ -258,16 +258,11 @@ def _due(review: Review, _: Call) -> None:
 def say_passed(review: Review) -> None:
     """Say how many due facts this round does not ask about: answered in it, or copies, which their source answers."""
     if review.passed_over:
-        was = "was" if review.passed_over == 1 else "were"
-        say(f"{review.passed_over:,} more {was} answered or skipped in this round; --restart asks again.")
+        were = plural(review.passed_over, "was", "were")
+        say(f"{review.passed_over:,} more {were} answered or skipped in this round; --restart asks again.")
     copies = len(review.elsewhere())
     if copies:
-        say(f"{copies:,} more {are(copies)} seeded from another profile, and asked about there.")
-
-
-def are(count: int) -> str:
-    """The verb for so many."""
-    return "is" if count == 1 else "are"
+        say(f"{copies:,} more {plural(copies, 'is', 'are')} seeded from another profile, and asked about there.")
 
 
 def taken_back(undone: Answered) -> None:

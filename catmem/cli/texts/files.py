@@ -31,13 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from catmem.model.version import Conflict, Reason, Version
-    from catmem.ops.files import Declared, Exports, Init
+    from catmem.ops.files import Exports, Init
     from catmem.ops.seeding import Promotions, Seeds
     from catmem.ops.shared import ExternalChange
     from catmem.ops.table import Call
     from catmem.seeding.plan import SeedPlan
     from catmem.seeding.slices import FilePlan, State
     from catmem.workspace.change_plan import ChangePlan, FileChange
+    from catmem.workspace.formatting import Declaration
     from catmem.workspace.init import NewCategory
     from catmem.workspace.migration import Migration, Proposed
     from catmem.writing.written import Written
@@ -148,12 +149,12 @@ def _migrated(plan: ChangePlan, call: Call) -> None:
             say(f"the heading '# {each.about.title}' {verb} the title of the file")
 
 
-def _declared(done: Declared, call: Call) -> None:
-    dry_run, declaration = call.values["dry_run"], done.declaration
+def _declared(declaration: Declaration, call: Call) -> None:
+    dry_run = call.values["dry_run"]
     if dry_run and list(call.values["files"]) != ["-"]:
         emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
     say(f"catmem.yaml {'would declare' if dry_run else 'declares'} these categories:")
-    _say_rows(done.proposed)
+    _say_rows(declaration.proposed)
 
 
 def _counted(migration: Migration) -> str:
@@ -381,7 +382,7 @@ TEXTS = {
     "Init": _init,
     "FileChange": _of_stdin,
     "ChangePlan": _plan,
-    "Declared": _declared,
+    "Declaration": _declared,
     "tuple": _left,
     "int": _snapshot,
     "Exports": _exports,

@@ -330,8 +330,7 @@ _SIDE_WIDTH = 100
 def _git_lines(name: str, conflicts: Sequence[Conflict]) -> Iterator[str]:
     if not conflicts:
         return
-    count = "1 conflict" if len(conflicts) == 1 else f"{len(conflicts)} conflicts"
-    yield f"{name}: {count} between entries"
+    yield f"{name}: {counted(len(conflicts), 'conflict')} between entries"
     for conflict in conflicts:
         yield f"  {CONFLICT_REASONS[conflict.reason]}:"
         sides = ("base", "ours", "theirs")

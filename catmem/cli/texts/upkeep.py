@@ -93,7 +93,7 @@ def _fsck(report: FsckReport, _: Call) -> None:
     emit("".join(printable(f"mended: {line}\n") for line in report.done))
     emit("".join(fault_lines(report.faults)))
     damage = sum(fault.damage for fault in report.faults)
-    said = "1 thing is damaged" if damage == 1 else f"{damage} things are damaged" if damage else "no damage"
+    said = f"{counted(damage, 'thing')} {plural(damage, 'is', 'are')} damaged" if damage else "no damage"
     emit(f"{said}{' in what could be looked at' if report.unreadable else ''}\n")
 
 

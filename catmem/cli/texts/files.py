@@ -105,7 +105,7 @@ def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChang
     say_all(plan.notes)
 
 
-def diff_of(file: FileChange) -> str:
+def diff_of(file: FileChange | FilePlan) -> str:
     """What would change in a file."""
     return text_diff(file.before, file.after, f"a/{file.name}", f"b/{file.name}")
 
@@ -241,7 +241,7 @@ def _seeds(value: Seeds, call: Call) -> None:
     done = value.done
     check, status, everybody = (call.values[name] for name in ("check", "status", "everybody"))
     # Of all targets a line each is enough to see where to look.
-    shown = plan_line if done or check or (status and everybody) else _status if status else plan_diff
+    shown = plan_line if done or check or (status and everybody) else _status if status else diff_of
     for plan in value.plans:
         show_seed(plan, shown)
     files = [each for plan in value.plans for each in plan.files]
@@ -277,11 +277,6 @@ def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
     for refusal in plan.refused:
         say(f"{refusal.name}: refused")
         print_error(refusal.error)
-
-
-def plan_diff(plan: FilePlan) -> str:
-    """What would change in one file."""
-    return text_diff(plan.before, plan.after, f"a/{plan.target}", f"b/{plan.target}") if plan.changes else ""
 
 
 def plan_line(plan: FilePlan) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from catmem.cli.output import columns, emit, say, say_all
-from catmem.cli.texts.files import plan_diff, plan_line, show_seed
+from catmem.cli.texts.files import diff_of, plan_line, show_seed
 from catmem.files import shown_path
 from catmem.ops.table import Call
 from catmem.plugins.hermes.operations import Applied
@@ -55,7 +55,7 @@ _ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
 
 def _plan(plan: SeedPlan, _: Call) -> None:
     def shown(each: FilePlan) -> str:
-        return plan_line(each) if plan.done or not each.changes else plan_diff(each)
+        return plan_line(each) if plan.done or not each.changes else diff_of(each)
 
     show_seed(plan, shown)
     say_all(_next_steps(plan.files))

@@ -21,7 +21,6 @@ _ENTITY = re.compile(rf"{_PROFILE}/(?:{'|'.join(TARGETS)})")
 _PART = r"[a-z0-9][a-z0-9_-]*"
 _DECLARED = re.compile(rf"(?=.{{1,100}}\Z){_PART}(?::{_PART})+")
 _KEY_FILE = re.compile(rf"({_PROFILE})\.({_PROFILE})")
-_REVISION = re.compile(r"[0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8}")
 
 
 def is_name(name: str) -> bool:
@@ -43,11 +42,6 @@ DECLARED_RULE = (
 def is_declared(name: str) -> bool:
     """Whether ``name`` has the form of an entity that ``entities`` of catmem.yaml declares: see ``DECLARED_RULE``."""
     return _DECLARED.fullmatch(name) is not None
-
-
-def is_revision(name: str) -> bool:
-    """Whether ``name`` has the form of a revision: a number, and letters where it is of a branch."""
-    return _REVISION.fullmatch(name) is not None
 
 
 def key_file_parts(name: str) -> tuple[str, str] | None:

@@ -24,7 +24,6 @@ Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", 
 AnyProfile = Annotated[
     str | None, P("The profile whose memory this is. By default that of all profiles.", "-p --profile", metavar="NAME")
 ]
-Entity = Annotated[str, P("PROFILE/user or PROFILE/memory, or an entity that catmem.yaml declares.", argument=True)]
 Actor = Annotated[
     str | None,
     P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),

@@ -32,9 +32,6 @@ from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import SeenEntry, texts_of
 from catmem.workspace.stores import places
 
-LIMIT = 20
-"""Entries that a search shows by default."""
-
 STATES: tuple[State, ...] = get_args(State)
 
 

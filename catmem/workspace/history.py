@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from shlex import quote
 from typing import Any, Unpack
 
@@ -81,11 +80,6 @@ def limit_of_entity(workspace: Root, entity: str) -> int | None:
         return None
     owner, _, target = entity.partition("/")
     return limit_of(workspace.profile(owner), target, workspace.config)
-
-
-def log(workspace: Root, entity: str, limit: int | None = None) -> list[Revision]:
-    """The revisions of an entity, the newest first, at most ``limit``."""
-    return list(islice(workspace.store.log(entity_of(workspace, entity)), limit))
 
 
 def shown_text(workspace: Root, entity: str, data: bytes) -> str:

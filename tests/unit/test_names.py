@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from catmem.names import is_entity, is_name, is_revision, key_file_parts
+from catmem.names import is_entity, is_name, key_file_parts
 from catmem.ops import shared
 from catmem.resources import schema
 
@@ -47,13 +47,12 @@ def test_an_entity_is_one_everywhere(pattern):
 def test_a_revision_is_one_everywhere():
     # Of an envelope, a revision that is a number is a JSON number.
     of_a_branch = at("envelope", "$defs", "revision", "anyOf", 1)
-    assert [each for each in REVISIONS if re.search(shared.REVISION["pattern"], each)] == list(
-        filter(is_revision, REVISIONS)
-    )
+    of_api = [each for each in REVISIONS if re.search(shared.REVISION["pattern"], each)]
+    assert of_api == ["0", "7", "9" * 12, "8a", "8" + "z" * 8]
     letters = [each for each in REVISIONS if each and not each.isdigit()]
-    assert [each for each in letters if re.search(of_a_branch, each)] == list(filter(is_revision, letters))
+    assert [each for each in letters if re.search(of_a_branch, each)] == [each for each in of_api if each in letters]
 
 
 @pytest.mark.parametrize("name", ["neo\n", "neo/user\n", "7\n", "neo.k\n"])
 def test_no_line_end_slips_in(name):
-    assert [grammar for grammar in (is_name, is_entity, is_revision, key_file_parts) if grammar(name)] == []
+    assert [grammar for grammar in (is_name, is_entity, key_file_parts) if grammar(name)] == []

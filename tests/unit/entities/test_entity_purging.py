@@ -247,7 +247,7 @@ def test_a_key_that_holds_the_words_is_refused_until_it_has_another_name(any_roo
         assert caught.value.message == "project:alpha has keys that hold the words, in /a and /a/b~1c"
         assert caught.value.hint is not None
         assert "catmem write project:alpha FILE --expected REVISION" in caught.value.hint
-    assert (len(history.log(ws, ALPHA)), ws.content(ALPHA, 1).value["a"][CODE]) == (1, 1)
+    assert (len([*ws.store.log(ALPHA)]), ws.content(ALPHA, 1).value["a"][CODE]) == (1, 1)
     ws.put(ALPHA, {"a": {"code": 1}}, expected=1)
     assert purge(ws, ALPHA, CODE).left == ()
     assert ws.content(ALPHA, 1).value == {"a": {"[purged]": 1, "b/c": {"[purged]": 2}}}
@@ -261,7 +261,7 @@ def test_a_writer_that_puts_the_words_back_is_beaten_or_named(root: Workspace, m
 
     def erase_and_write(*arguments: Any) -> Any:
         done = erase(*arguments)
-        puts.append(root.put(ALPHA, {"a": CODE, "n": len(puts)}, expected=history.log(root, ALPHA, 1)[0].revision))
+        puts.append(root.put(ALPHA, {"a": CODE, "n": len(puts)}, expected=next(root.store.log(ALPHA)).revision))
         return done
 
     monkeypatch.setattr(root.store, "erase", erase_and_write)

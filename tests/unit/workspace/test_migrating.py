@@ -64,7 +64,7 @@ def test_the_file_of_a_profile_is_written_through_its_store_and_restored(workspa
     assert (done.revision, done.restore, done.backup) == ("2", "1", None)
     assert user.read_text() == SECTIONED
     assert names(user.parent) == [".catmem", "USER.md"]
-    newest = next(iter(history.log(workspace, "neo/user")))
+    newest = next(workspace.store.log("neo/user"))
     assert (newest.op, newest.note["migrated"]) == ("migrate", {"moved": 1, "tagged": 1, "stayed": 1})
     assert done.restore is not None
     history.restore(workspace, "neo/user", done.restore)

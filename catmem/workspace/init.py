@@ -208,10 +208,12 @@ def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
         hint="Choose a folder that this user may write. What was written before stays; run it again to go on.",
         named=True,
     ):
-        for name, data in files.items():
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            _put(root / name, data)
+        root.mkdir(parents=True, exist_ok=True)
         _append(root / ".gitignore", to_ignore)
+        # The configuration comes last: with it the folder is a root, to which profiles alone are added.
+        for name in sorted(files, key=CONFIG_NAME.__eq__):
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            _put(root / name, files[name])
 
 
 def _put(path: Path, data: bytes) -> None:

@@ -35,6 +35,26 @@ def test_a_root_and_what_is_in_it(tmp_path):
     assert (tmp_path / "a" / "b" / ".gitignore").read_text() == ".catmem/\n*.bak.*\n"
 
 
+def test_after_a_stop_between_any_two_files_it_goes_on(tmp_path, monkeypatch):
+    whole = contents(make_root(tmp_path / "whole", profiles=["coder"]).root)
+    link = os.link
+    for number in range(len(whole) - 1):
+        place, made = tmp_path / f"stopped-{number}", []
+
+        def stopped(new, path, at=number, made=made):
+            if len(made) == at:
+                raise KeyboardInterrupt
+            made.append(path)
+            link(new, path)
+
+        monkeypatch.setattr(os, "link", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            make_root(place, profiles=["coder"])
+        monkeypatch.setattr(os, "link", link)
+        make_root(place, profiles=["coder"])
+        assert contents(place) == whole
+
+
 def test_a_file_system_without_links_has_a_root_too(tmp_path, monkeypatch):
     def no_link(*_):
         raise PermissionError(errno.EPERM, "Operation not permitted")

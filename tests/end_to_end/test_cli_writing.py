@@ -50,24 +50,6 @@ def test_a_tag_that_is_nearly_a_known_one_is_told_and_written(user):
     assert "verifed_date: 2026-13-01" in user.read_text()
 
 
-def test_replace_sets_and_takes_away_tags(user):
-    run("replace", "-p", "neo", "15th", "--tag", "owner=Ann", "--tag", "domain=[tax]")
-    assert "[created: 2026-01-02, owner: Ann, domain: [tax]] Invoices are due on the 15th.\n" in user.read_text()
-    run("replace", "-p", "neo", "15th", "Due.", "--tag", "owner=")
-    assert "[created: 2026-01-02, domain: [tax]] Due.\n" in user.read_text()
-
-
-def test_an_entry_of_the_other_file_is_found(user):
-    run("add", "-p", "neo", "-t", "memory", "-c", "rules", "Uses uv.")
-    for verb in (("verify", "uv"), ("replace", "uv", "Uses uv and tox."), ("remove", "tox")):
-        assert " in neo/memory (revision " in run(verb[0], "-p", "neo", *verb[1:]).stdout
-    run("add", "-p", "neo", "-t", "memory", "-c", "rules", "Reports are due on the 15th.")
-    error = error_of("remove", "-p", "neo", "15th")
-    assert error["code"] == "ambiguous"
-    assert [place["target"] for place in error["places"]] == ["user", "memory"]
-    assert "neo/memory" in run("remove", "-p", "neo", "-t", "memory", "15th").stdout
-
-
 def test_the_size_is_told_where_there_is_a_limit(tmp_path):
     write_root(tmp_path, "limits: {user: 1375}\n")
     said = run(*VERBS["add"], "--root", tmp_path).stdout

@@ -37,13 +37,6 @@ def codes(problems):
     return [problem.code for problem in problems]
 
 
-def test_categories_are_those_declared_named_and_in_files(place):
-    fleet = read_access(opened(place)).fleet
-    assert fleet.categories == ("talk", "pay", "comm", "__uncategorized__")
-    assert [fleet.count(each) for each in fleet.categories] == [2, 0, 1, 1]
-    assert fleet.count("talk", "memory") == 0
-
-
 def test_a_folder_that_two_profiles_share_is_counted_once(place):
     put(place / "profiles" / "twin.yaml", "memory_dir: homes/neo\n")
     assert read_access(opened(place)).fleet.count("talk") == 2

@@ -86,28 +86,12 @@ def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
     assert overview.waiting(Counter()) == {"unverified": 2, "stale": 1, "expired": 1}
 
 
-def test_a_change_from_outside_is_told_until_it_is_recorded(overviews, workspace):
-    workspace.add("neo", "One.", category="talk")
-    path = workspace.path("neo", "user")
-    path.write_text(path.read_text(encoding="utf-8") + "§\nBy hand.\n", encoding="utf-8")
-    assert overviews.read(DAY).outside == ("neo/user",)
-    workspace.add("neo", "Two.", category="talk")
-    assert overviews.read(DAY).outside == ()
-
-
 def test_a_file_that_cannot_be_read_is_no_empty_one(overviews, workspace):
     workspace.path("neo", "user").write_bytes(b"\xff")
     found = line(overviews.read(DAY), "neo")
     assert found.measure is None
     assert [problem.code for problem in found.problems] == ["not_utf8"]
     assert line(overviews.read(DAY), "boss").measure is not None
-
-
-def test_a_profile_that_is_not_right_hides_no_other(overviews, workspace):
-    put(workspace.root / "profiles" / "wrong.yaml", "tier: many\n")
-    overview = overviews.read(DAY)
-    assert len(overview.problems) == 1
-    assert len(overview.lines) == 3
 
 
 def test_seeds_in_a_circle_are_a_problem_and_no_end(overviews, workspace):

@@ -1,5 +1,6 @@
-"""``catmem list``."""
+"""``catmem list`` and ``catmem show``."""
 
+import json
 from functools import partial
 
 import pytest
@@ -9,6 +10,8 @@ from tests.golden.case import put
 from tests.together import together
 
 run = partial(command, "list")
+show = partial(command, "show")
+TEXT = "# Title\n\n## Talk\n[verified_date: 2026-05-01, domain: [a, b]] one\ntwo\n§\n```\nopen\n\n## Pay\nsecret\n"
 
 
 @pytest.fixture
@@ -78,3 +81,28 @@ def test_a_category_that_a_closed_taxonomy_does_not_declare(place, category, sai
     assert result.stderr.endswith(f"{said}\n")
     for declared in ("talk", "speech", "Talk", "pay", "__uncategorized__"):
         assert "declared" not in run("-p", "neo", "--root", place, "-c", declared).stderr
+
+
+# --- show ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_name_of_a_profile_is_no_file_but_the_profile(place, monkeypatch):
+    assert show("neo", "--root", place).stdout == show("-p", "neo", "--root", place).stdout
+    monkeypatch.chdir(place)
+    put(place / "neo", "## Other\nx\n")
+    assert show("neo").stdout.startswith("other (1)")  # a file that is there goes first
+
+
+def test_standard_input(place):
+    assert "talk (2)" in show("-", "--root", place, input=TEXT).stdout
+    assert "talk (1)" in show("-", "--root", place, input="## Speech\nx").stdout
+    assert show("-", "--root", place, input="").stdout == "(no entries)\n"
+    assert json.loads(show("-", "--root", place, "--format", "json", input=b"\xef\xbb\xbf## A\r\nx\r\n").stdout)[
+        "categories"
+    ]
+
+
+def test_the_files_own_root_says_what_its_aliases_mean(place, tmp_path_factory, monkeypatch):
+    monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
+    file = put(place / "homes" / "neo" / "USER.md", "## Speech\nx\n")
+    assert show(file).stdout.startswith("talk (1)")

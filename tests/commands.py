@@ -1,8 +1,12 @@
-"""`catmem` with the folder and the environment of a process, in this process: a tenth of what a new one costs."""
+"""`catmem` as a process runs it: in this process, for a tenth of what a new one costs; or on a disk that is full."""
 
 import contextlib
 import os
+import resource
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -25,3 +29,22 @@ def catmem(
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+KILLED_BY_THE_LIMIT = (
+    "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); "
+    "from catmem.cli.main import main; sys.argv[0] = 'catmem'; main()"
+)
+"""Has the system kill the process where it writes more than it may, in the middle of a file."""
+
+
+def limited(size: int, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run Python with words, on a disk that takes no more than so many bytes into a file."""
+    return subprocess.run(
+        [sys.executable, *words],
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size)),
+        capture_output=True,
+        text=True,
+        check=False,
+    )

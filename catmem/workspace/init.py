@@ -212,12 +212,12 @@ def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
         _append(root / ".gitignore", to_ignore)
         # The configuration comes last: with it the folder is a root, to which profiles alone are added.
         for name in sorted(files, key=CONFIG_NAME.__eq__):
-            (root / name).parent.mkdir(parents=True, exist_ok=True)
-            _put(root / name, files[name])
+            put_new(root / name, files[name])
 
 
-def _put(path: Path, data: bytes) -> None:
+def put_new(path: Path, data: bytes) -> None:
     """Put a file where none is. A stop leaves all of it or nothing: half would be in the way when it is run again."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_name(f".{path.name}.new")
     new.unlink(missing_ok=True)
     try:

@@ -28,7 +28,7 @@ from catmem.errors import CatmemError, ConfigError, UnknownNameError, Unreadable
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.names import is_name
 from catmem.text import decode
-from catmem.workspace.init import NewRoot
+from catmem.workspace.init import NewRoot, put_new
 
 DEFAULT = "default"
 SIZE = 1 << 20
@@ -356,9 +356,7 @@ def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
     hint = "What was written before stays; running it again goes on."
     with os_errors("cannot be written", path=home.root, hint=hint, named=True):
         for name in written:
-            (home.root / name).parent.mkdir(exist_ok=True)
-            with (home.root / name).open("x", encoding="utf-8", newline="") as stream:
-                stream.write(texts[name])
+            put_new(home.root / name, texts[name].encode())
     return NewRoot(home.root, tuple(written), tuple(there), source=DEFAULT, folder=PROFILES), skipped
 
 

@@ -2,11 +2,13 @@
 
 import json
 import re
+import signal
 import sys
 import venv
 
 import pytest
 
+from tests.commands import KILLED_BY_THE_LIMIT, limited
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.together import together
@@ -38,6 +40,13 @@ def test_a_root_over_hermes_is_nothing_else(hermes, other):
     before = snapshot(hermes)
     assert "leave --example, --git and --start out" in run("init", "--from-hermes", other, status=2).stderr
     assert snapshot(hermes) == before
+
+
+def test_a_kill_leaves_no_half_of_a_file_and_running_it_again_goes_on(hermes):
+    assert limited(60, "-c", KILLED_BY_THE_LIMIT, "init", "--from-hermes").returncode == -signal.SIGXFSZ
+    assert not (hermes / "catmem.yaml").exists()
+    assert "wrote .hermes/catmem.yaml\n" in run("init", "--from-hermes").stdout
+    assert not list(hermes.rglob(".*.new"))
 
 
 def test_the_next_commands_are_for_the_home_that_was_named(hermes, tmp_path, monkeypatch):

@@ -3,12 +3,10 @@
 import json
 import os
 import re
-import resource
 import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import sysconfig
 from functools import partial
 
@@ -16,6 +14,7 @@ import pytest
 
 from catmem import resources
 from catmem.workspace.init import kits
+from tests.commands import KILLED_BY_THE_LIMIT, limited
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import contents, put
 from tests.together import together
@@ -41,27 +40,12 @@ def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, m
     ]  # fmt: skip
 
 
-KILLED_BY_THE_LIMIT = (
-    "import signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); "
-    "from catmem.cli.main import main; sys.argv[0] = 'catmem'; main()"
-)
-"""Has the system kill the process where it writes more than it may, in the middle of a file."""
-
-
 @pytest.mark.parametrize(
     ("start", "status"), [(["-m", "catmem"], 2), (["-c", KILLED_BY_THE_LIMIT], -signal.SIGXFSZ)], ids=["full", "killed"]
 )
 def test_a_disk_that_is_full_and_a_kill_leave_no_half_of_a_profile(tmp_path, start, status):
     run(tmp_path, "--profile", "coder")
-    limited = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (60, 60))
-    done = subprocess.run(
-        [sys.executable, *start, "init", str(tmp_path), "--profile", "legal"],
-        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
-        preexec_fn=limited,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = limited(60, *start, "init", str(tmp_path), "--profile", "legal")
     assert (done.returncode, "cannot be written" in done.stderr) == (status, status == 2), done.stderr
     assert not (tmp_path / "profiles" / "legal.yaml").exists()
     assert "profiles/legal.yaml" in run(tmp_path, "--profile", "legal").stdout

@@ -30,6 +30,7 @@ from catmem.errors import (
 )
 from catmem.store.contract import EXTERNAL, Current
 from catmem.workspace.history import declared_of
+from catmem.writing.drift_guard import READ_FIRST
 from catmem.writing.entry_write import Write
 from catmem.writing.request import checked_expected
 from catmem.writing.terms import check_threats
@@ -102,10 +103,7 @@ class ContentWrite(Write):
         if session is None or head is None or head.agent != EXTERNAL or head.revision != current.revision:
             return
         if not session.knows_content(name, head.digest):
-            raise DriftError(
-                f"another program wrote {name}, and you were not shown that",
-                hint="Nothing was written. Read it as it is now, and bring over what is missing.",
-            )
+            raise DriftError(f"another program wrote {name}, and you were not shown that", hint=READ_FIRST)
 
     def refusal(self, error: CatmemError) -> CatmemError:
         try:

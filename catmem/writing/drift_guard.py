@@ -275,16 +275,21 @@ def shown_by_prompt(manifest: Manifest, documents: Mapping[str, Document]) -> li
     return [words for entry in entries if (words := words_of_entry(entry))[1] == frozenset()]
 
 
+READ_FIRST = "Nothing was written. Read it as it is now, and bring over what is missing. Then repeat the change."
+"""What to do in a conversation, where nothing but an answer with the entry lifts a refusal."""
+
+
 def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: ToolSession | None = None) -> None:
     """Raise ``DriftError`` for an agent's whole new text that takes away what another program wrote unseen.
 
     Without a ``session`` that is what the newest text of catmem's own has not.
     """
+    hint = REMEDY if session is None else READ_FIRST
     own = last_own(root.store.head(entity), {each.revision: each for each in root.store.log(entity)}.get)
     before = b"" if own is None else root.store.read(entity, own.revision).data
     if is_declared(entity):
         if before != now and (session is None or not session.knows_content(entity, bytes_digest(now))):
-            raise DriftError(f"this would undo what another program wrote into {entity}, unseen", hint=REMEDY)
+            raise DriftError(f"this would undo what another program wrote into {entity}, unseen", hint=hint)
         return
     there, was, after = (legible(root.parse, entity, data) for data in (now, before, new))
     known, unread = Counter((each.category, each.text) for each in was.entries), unread_by(own)
@@ -294,7 +299,7 @@ def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: Too
             said = (
                 f"this would take away {preview(each, to_agent=True)!r} of {entity}, which was not shown to you whole"
             )
-            refusal = DriftError(said, hint=REMEDY)
+            refusal = DriftError(said, hint=hint)
             refusal.entry = each
             raise refusal
 

@@ -25,7 +25,7 @@ from catmem.syntax.scan import rescan, scan
 from catmem.syntax.tags import block_size
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
-from catmem.writing.drift_guard import ToolSession, text_digest
+from catmem.writing.drift_guard import READ_FIRST, ToolSession, text_digest
 from catmem.writing.matching import EntriesInSight, Says, WriterView, find_entry, says
 from catmem.writing.request import Operation
 from catmem.writing.terms import Terms, body_of, each_of
@@ -430,10 +430,7 @@ _ACTIONS = {
 
 def unseen(entry: Entry, terms: Terms, why: str = "was written by another, and not shown to you whole") -> DriftError:
     """The refusal of a change of an entry that the writer does not know as it is now."""
-    refusal = DriftError(
-        f"{quoted(entry, terms)} {why}",
-        hint="Nothing was written. Read it as it is now, and bring over what is missing. Then repeat the change.",
-    )
+    refusal = DriftError(f"{quoted(entry, terms)} {why}", hint=READ_FIRST)
     refusal.entry = entry
     return refusal
 

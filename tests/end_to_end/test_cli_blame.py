@@ -1,17 +1,10 @@
 """``catmem blame`` and ``catmem log --entry``: who wrote each entry, through moves, rewordings and absences."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.end_to_end.terminal import error_of, run, run_json, write_root
+from tests.end_to_end.terminal import error_of, run, run_json
 from tests.roots import make_root, put_bytes, text_of
-
-
-@pytest.fixture
-def user(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return write_root(tmp_path)
 
 
 def as_person(monkeypatch, name, *arguments):

@@ -2,14 +2,8 @@
 
 import pytest
 
-from tests.end_to_end.terminal import error_of, run, run_json, write_root
+from tests.end_to_end.terminal import error_of, run, run_json
 from tests.golden.case import put
-
-
-@pytest.fixture
-def user(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return write_root(tmp_path)
 
 
 @pytest.fixture

@@ -5,13 +5,7 @@ import shlex
 
 import pytest
 
-from tests.end_to_end.terminal import USER, error_of, run, run_json, write_root
-
-
-@pytest.fixture
-def user(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return write_root(tmp_path)
+from tests.end_to_end.terminal import USER, error_of, run, run_json
 
 
 def way_back(result):

@@ -28,12 +28,6 @@ def standing_day(monkeypatch):
     stand_still(monkeypatch, DAY)
 
 
-@pytest.fixture
-def user(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return write_root(tmp_path)
-
-
 def changed(old, new):
     """The text of the root's USER.md with one piece replaced by another."""
     assert USER.count(old) == 1

@@ -21,6 +21,7 @@ PURGED = "[purged]"
 
 _MARKER = re.compile(r"[-*+] ")
 _HALF = 2
+_FEW = 32
 
 
 def read(parse: Callable[[bytes | str], Document], data: bytes | str) -> Document | None:
@@ -33,8 +34,15 @@ def read(parse: Callable[[bytes | str], Document], data: bytes | str) -> Documen
 
 def entries_with(document: Document | None, needle: bytes) -> list[Entry]:
     """The entries that have the needle in them, but for marks; none of what is no document."""
-    wanted = needle.decode()
-    return [entry for entry in document.entries if wanted in entry.raw and not is_purged(entry)] if document else []
+    if document is None:
+        return []
+    wanted, text = needle.decode(), document.text
+    if wanted and text.count(wanted) <= _FEW:  # of a long file only what stands around them is read
+        places = (found.span() for found in re.finditer(re.escape(wanted), text))
+        near: Iterable[Entry] = dict.fromkeys(each for place in places for each in document.entries_between(*place))
+    else:
+        near = document.entries
+    return [entry for entry in near if wanted in entry.raw and not is_purged(entry)]
 
 
 def says(entry: Entry) -> str:

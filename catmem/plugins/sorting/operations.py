@@ -121,7 +121,11 @@ def sort(
 
 
 def _tell_of_wordless(call: Call, plan: "SortPlan", *, asked: bool) -> None:
-    """Which categories nothing is guessed for, unless a list or a model was ``asked``."""
+    """Which categories nothing is guessed for, unless a list or a model was ``asked``; and whether all are general."""
+    from catmem.workspace.init import kits, starting_categories
+
+    if plan.entity and plan.categories.keys() <= {*kits()["shared"], *starting_categories()}:
+        call.tell("All categories here are for everybody. 'catmem init --profile NAME' adds those of a specialist.")
     names = plan.proposer.wordless if plan.entity else []
     if names and not asked:
         call.tell(

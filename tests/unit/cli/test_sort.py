@@ -413,8 +413,8 @@ def test_an_emptied_list_and_an_editor_that_fails_write_nothing(place):
         terminal.wait_for("The list is empty: nothing was written.\n")
         assert terminal.status() == 0
     with on_terminal(place, editor="raise SystemExit(1)") as terminal:
-        terminal.wait_for("Nothing was written.")
-        assert terminal.status() == 1
+        terminal.wait_for("Nothing was written. Say in EDITOR what opens a file, or see --read.")
+        assert terminal.status() == 2
     assert user_text(place) == FLAT
     assert kept(place) == []
 
@@ -594,3 +594,13 @@ def test_a_folder_another_kind_of_file_and_no_name_are_refused(place):
     assert "Name a profile with -p, or a FILE." in run("sort", "-p", "neo", "x.md", status=2).stderr
     assert "--read does not go with --yes" in run("sort", "-p", "neo", "--read", "x", "--yes", status=2).stderr
     assert "error[missing]: nowhere.txt" in run("sort", "-p", "neo", "--read", "nowhere.txt", status=2).stderr
+
+
+def test_a_root_with_general_categories_alone_says_how_others_come(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("init")
+    put(tmp_path / "homes" / "orchestrator" / "USER.md", "Invoices are paid within 14 days.\n")
+    said = "All categories here are for everybody. 'catmem init --profile NAME' adds those of a specialist.\n"
+    assert said in run("sort", "--dry-run", "--yes").stderr
+    run("init", "--profile", "finance")
+    assert said not in run("sort", "--dry-run", "--yes").stderr

@@ -97,13 +97,17 @@ class ContentWrite(Write):
         return merged.data
 
     def _refuse_unseen(self) -> None:
-        """Refuse to write over what another program wrote, and an agent was not shown."""
-        name, session, current = self.declared.name, self.asked.session, self.current
-        head = self.workspace.store.head(name)
-        if session is None or head is None or head.agent != EXTERNAL or head.revision != current.revision:
+        """Refuse to write over what another program wrote, and an agent was not shown: since it knew the content."""
+        name, session = self.declared.name, self.asked.session
+        if session is None or self.current.base is not None:  # what came between is merged, or a conflict
             return
-        if not session.knows_content(name, head.digest):
-            raise DriftError(f"another program wrote {name}, and you were not shown that", hint=READ_FIRST)
+        for revision in self.workspace.store.log(name):
+            if revision.is_branch:
+                continue
+            if session.knows_content(name, revision.digest):
+                return
+            if revision.agent == EXTERNAL and revision.parents:
+                raise DriftError(f"another program wrote {name}, and you were not shown that", hint=READ_FIRST)
 
     def refusal(self, error: CatmemError) -> CatmemError:
         try:

@@ -21,11 +21,10 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
-from catmem.model.document import Document
+from catmem.model.document import Document, gone_entries
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Content, Envelope
 from catmem.writing import gate
-from catmem.writing.drift_guard import gone_entries
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.planning import Plan, unseen
 from catmem.writing.request import Operation

@@ -7,7 +7,8 @@ back the bytes that were parsed. Offsets are in code points of ``Document.text``
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cache
@@ -464,3 +465,12 @@ def _html() -> Callable[[str], str]:
         return str(render(body))
 
     return html
+
+
+def gone_entries(old: Sequence[Entry], new: Sequence[Entry]) -> Iterator[Entry]:
+    """The entries that others lack, in their category and as they are written; of equal ones as many as are gone."""
+    left = Counter((entry.category, entry.raw) for entry in new)
+    for entry in old:
+        left[entry.category, entry.raw] -= 1
+        if left[entry.category, entry.raw] < 0:
+            yield entry

@@ -105,11 +105,15 @@ class Moment(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of one body: what dates it, the days that its tags gave last, and all who wrote it or its tags."""
+    """What is known of one body: what dates it, the days that its tags gave last, and all who wrote it or its tags.
+
+    ``by_another``: another program did, after the history began.
+    """
 
     moment: Moment
     days: tuple[date, ...] = ()
     writers: frozenset[str] = frozenset()
+    by_another: bool = False
 
 
 def body_key(body: str) -> str:
@@ -148,6 +152,11 @@ class EntryHistory:
         """All who ever wrote these words in this file, or changed their tags; a move is neither."""
         known = self.known.get(body_key(body))
         return frozenset() if known is None else known.writers
+
+    def by_another(self, body: str) -> bool:
+        """Whether another program wrote these words in this file, or changed their tags, after the history began."""
+        known = self.known.get(body_key(body))
+        return known is not None and known.by_another
 
     def take(self, revision: Revision, after: Document | None, found: Differing) -> None:
         """Look at the next revision, which makes ``after``; ``found`` may differ from the one before."""
@@ -190,8 +199,10 @@ class EntryHistory:
         elif revision.op == "verify" and not credited:  # on a day that the entry had: the record alone tells of it
             said = {each.get("id") for each in _noted_actions(revision)}
             credited = self.known.keys() & {body_key(entry.body) for entry in after.entries if entry.id in said}
+        is_another = revision.agent == EXTERNAL and bool(revision.parents)
         for key in credited:
-            self.known[key] = self.known[key]._replace(writers=self.known[key].writers | by)
+            known = self.known[key]
+            self.known[key] = known._replace(writers=known.writers | by, by_another=known.by_another or is_another)
 
     def _in_sight(self, found: Differing) -> Differing:
         """What differs for the reader: without what it may not see, and without what is equal at either end."""

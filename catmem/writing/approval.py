@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 from catmem.clock import read_date
 from catmem.errors import CatmemError
-from catmem.model.document import Entry
+from catmem.model.document import Entry, gone_entries
 from catmem.names import is_declared
 from catmem.staleness.lineage import differing, histories_of
 from catmem.store.contract import EXTERNAL, PERSON, Change, writer_of
 from catmem.workspace.root import Root
-from catmem.writing.drift_guard import gone_entries
 
 
 class EntryState(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,12 +22,11 @@ from catmem.config.access import Rights
 from catmem.config.profile import Profile, limit_of
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, UnreadableError
+from catmem.model.document import gone_entries
 from catmem.names import TARGETS, is_declared
 from catmem.store.contract import EXTERNAL, PERSON, Store
 from catmem.store.judgement import REMEDY, last_own
-from catmem.store.judgement import unread as unread_by
 from catmem.text import unify_newlines
-from catmem.workspace.seen_entry import preview
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import legible
 
@@ -224,14 +223,13 @@ class _Beginning:
     def known(self) -> frozenset[ShownWords | str]:
         """What is known of it, worked out when it is first asked for; of a declared entity the digest."""
         is_recorded = self.recorded in {None, self.now}
+        log = [one for one in self.root.store.log(self.entity) if not one.is_branch and one.sequence <= self.sequence]
+        by_another = any(each.agent == EXTERNAL for each in log[:-1])
         if is_declared(self.entity):
-            return frozenset({self.digest} if is_recorded else ())
+            return frozenset({self.digest} if is_recorded and not by_another else ())
         now = self._said(self.now)
         now = now if is_recorded else now & self._said(self.recorded or b"")
-        log = [
-            each for each in self.root.store.log(self.entity) if not each.is_branch and each.sequence <= self.sequence
-        ]
-        return now & self._written() if any(each.agent == EXTERNAL for each in log[:-1]) else now
+        return now & self._written() if by_another else now
 
     def _written(self) -> set[ShownWords | str]:
         """What writers of catmem put there. What another program did at first is what they went on from."""
@@ -282,26 +280,33 @@ READ_FIRST = "Nothing was written. Read it as it is now, and bring over what is 
 def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: ToolSession | None = None) -> None:
     """Raise ``DriftError`` for an agent's whole new text that takes away what another program wrote unseen.
 
-    Without a ``session`` that is what the newest text of catmem's own has not.
+    Without a ``session`` that is what the newest text of catmem's own has not, and what was another program's since the
+    history began. The refusal quotes nothing: its agent may not see what it is about.
     """
-    hint = REMEDY if session is None else READ_FIRST
+    refusal = DriftError(
+        f"this would take away what another program wrote into {entity}, and you were not shown that",
+        hint=REMEDY if session is None else READ_FIRST,
+    )
     own = last_own(root.store.head(entity), {each.revision: each for each in root.store.log(entity)}.get)
     before = b"" if own is None else root.store.read(entity, own.revision).data
     if is_declared(entity):
         if before != now and (session is None or not session.knows_content(entity, bytes_digest(now))):
-            raise DriftError(f"this would undo what another program wrote into {entity}, unseen", hint=hint)
+            raise refusal
         return
     there, was, after = (legible(root.parse, entity, data) for data in (now, before, new))
-    known, unread = Counter((each.category, each.text) for each in was.entries), unread_by(own)
-    for each in gone_entries(there.entries, after.entries):
-        is_own = known[each.category, each.text] > 0 and each.id not in unread
-        if not (is_own if session is None else session.knows(entity, each)):
-            said = (
-                f"this would take away {preview(each, to_agent=True)!r} of {entity}, which was not shown to you whole"
-            )
-            refusal = DriftError(said, hint=hint)
-            refusal.entry = each
+    gone = [*gone_entries(there.entries, after.entries)]
+    if session is not None:
+        if session.lost_heading(entity, there, after) or not all(session.knows(entity, each) for each in gone):
             raise refusal
+        return
+    from catmem.staleness.lineage import histories_of
+
+    (history,) = histories_of(root, entity, [None])
+    known, headings = Counter((each.category, each.text) for each in was.entries), headings_of(there)
+    if any(not known[each.category, each.text] or history.by_another(each.body) for each in gone) or (
+        headings.keys() - headings_of(was).keys() - headings_of(after).keys()
+    ):
+        raise refusal
 
 
 class Sessions:
@@ -329,12 +334,3 @@ class Sessions:
             if self._most is not None and len(self._open) > self._most:
                 self._open.popitem(last=False)
         return session
-
-
-def gone_entries(old: Sequence[Entry], new: Sequence[Entry]) -> Iterator[Entry]:
-    """The entries that others lack, in their category and as they are written; of equal ones as many as are gone."""
-    left = Counter((entry.category, entry.raw) for entry in new)
-    for entry in old:
-        left[entry.category, entry.raw] -= 1
-        if left[entry.category, entry.raw] < 0:
-            yield entry

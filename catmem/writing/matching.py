@@ -51,11 +51,11 @@ class WriterView:
         self._lost = {each[0] for each, count in self._seen.items() if self._now[each] < count}
         """Categories that something was taken out of."""
 
-    def differs(self, entry: Entry) -> bool:
+    def differs(self, entry: Entry, *, to_agent: bool = False) -> bool:
         """Whether another writer changed the entry since the caller saw it.
 
-        One that is only new is not changed: who means it has seen it. An entry is taken for new where nothing that the
-        caller saw of its category is gone, for then it cannot be another one in new words.
+        To a person one that is only new is not changed: who means it has seen it. An entry is taken for new where
+        nothing that the caller saw of its category is gone, for then it cannot be another one in new words.
         """
         if self._unread and entry.id in self._unread:
             return True
@@ -64,7 +64,7 @@ class WriterView:
         what = says(entry)
         if self._now[what] == self._seen[what]:
             return False
-        if not self._readable or self._seen[what]:
+        if to_agent or not self._readable or self._seen[what]:
             return True
         return entry.category in self._lost
 

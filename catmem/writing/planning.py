@@ -214,7 +214,9 @@ class _PlanDraft:
         elif self.session is not None:
             if not self.session.knows(self.terms.entity, entry):
                 raise unseen(entry, self.terms)
-        elif self.base is not None and self.base.differs(entry):
+        elif self.base is not None and (
+            self.base.differs(entry, to_agent=self.terms.to_agent) or self.terms.by_another(entry.body)
+        ):
             raise DriftError(f"another writer changed {quoted(entry, self.terms)}", hint=REMEDY)
 
     def _refuse_too_large(self, entry: Entry, *, shortens: bool = False, seen: bool = False) -> None:

@@ -31,6 +31,7 @@ from catmem.writing.request import Operation, refuse_surrogates
 if TYPE_CHECKING:
     from catmem.config.config import Config, Taxonomy
     from catmem.model.document import TagValue
+    from catmem.staleness.lineage import EntryHistory
     from catmem.workspace.root import Root
 
 _NAME_SHOWN = 80
@@ -75,10 +76,17 @@ class Terms(Rights):
 
     def wrote(self, body: str) -> bool:
         """Whether the actor, a profile, alone wrote these words in the file."""
+        return self.actor is not None and self._history().writers(body) == {self.actor.name}
+
+    def by_another(self, body: str) -> bool:
+        """Whether the actor is a profile, and another program wrote these words in the file since its history began."""
+        return self.actor is not None and self._history().by_another(body)
+
+    def _history(self) -> EntryHistory:
         from catmem.staleness.lineage import histories_of
 
         (history,) = histories_of(self.root, self.entity, [self.actor])
-        return self.actor is not None and history.writers(body) == {self.actor.name}
+        return history
 
     @property
     def limit(self) -> int | None:

@@ -1,6 +1,7 @@
 """Ways in which an agent got past the guard without a look at the text: each found by use, and closed."""
 
 import sqlite3
+from contextlib import suppress
 
 import pytest
 
@@ -230,6 +231,48 @@ def test_a_merge_takes_nothing_away_that_its_agent_was_not_shown(rooted, view):
     assert courier(rooted) == ["Courier is Gamma."]
 
 
+BETWEEN = {
+    "an addition": lambda root: root.add("neo", "One more.", target="user", category="projects", actor="neo"),
+    "an undo": lambda root: (root.add("neo", "Slip.", target="user", category="projects"), root.undo("neo")),
+    "a layout": lambda root: run("fmt", "--root", root.root),
+}
+
+
+@pytest.mark.parametrize("between", BETWEEN.values(), ids=BETWEEN)
+@pytest.mark.parametrize("new", ["Courier is Beta. Contract until 2031.", "Courier is Beta.\n§\nAllergic to milk!"])
+def test_no_write_in_between_makes_what_another_program_wrote_the_agents_own(ws, between, new):
+    ws.add("neo", "Courier is Beta.", target="user", category="projects")
+    change(ws.path("neo", "user"), "Courier is Beta.", new)
+    words = new.splitlines()[-1][-12:]
+    with suppress(DriftError):
+        ws.remove("neo", words, actor="neo")  # it is recorded
+    between(ws)
+    for way in (lambda: ws.remove("neo", words, actor="neo"), lambda: restore(ws, "neo/user", "1", actor="neo")):
+        for _ in range(2):
+            with pytest.raises(DriftError):
+                way()
+    assert words in ws.path("neo", "user").read_text(encoding="utf-8")
+    ws.remove("neo", words, actor="neo", expected=ws.read("neo").revision)
+
+
+def test_a_title_of_another_program_stays_too(ws, file):
+    change(file, "## Projects", "# About ACME\n\n## Projects")
+    with pytest.raises(DriftError):
+        restore(ws, "neo/user", "1", actor="neo")
+
+
+def test_the_refusal_of_a_merge_shows_no_words(rooted):
+    put(rooted.root / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [other]\n")
+    rooted.replace("neo", "Courier", "Courier is Delta.", expected="1")
+    rooted.replace("neo", "Courier", "Courier is Gamma.", expected="1", on_stale="branch")
+    session = ToolSession()
+    session.begin(rooted, "boss", "neo/user")
+    by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
+    with pytest.raises(DriftError) as refused:
+        rooted.merge("neo", precedence="theirs", actor="boss", session=session)
+    assert "Courier" not in f"{refused.value} {refused.value.hint} {refused.value.entry}"
+
+
 def test_a_merge_that_takes_nothing_away_goes_on(rooted):
     rooted.add("neo", "Likes tea.", target="user", category="projects", expected="1")
     rooted.add("neo", "Has a cat.", target="user", category="projects", expected="1", on_stale="branch")
@@ -299,6 +342,21 @@ def test_a_value_of_another_program_is_shown_before_a_merge_decides_against_it(d
     else:
         session.learn({now.digest})
         declared.merge("project:alpha", precedence="theirs", actor="neo", session=session)
+    assert declared.content("project:alpha").value == {"a": 3}
+
+
+def test_a_new_conversation_reads_a_value_that_another_program_changed_once(declared):
+    written_by_another(declared, '{"a": 1, "k": "EXTERNAL"}')
+    declared.put(
+        "project:alpha", {"a": 1, "k": "EXTERNAL", "more": 1}, expected=declared.content("project:alpha").revision
+    )
+    session = begun(Workspace.open(declared.root))
+    head = declared.store.head("project:alpha")
+    for _ in range(2):
+        with pytest.raises(DriftError):
+            declared.put("project:alpha", {"a": 3}, expected=head.revision, actor="neo", session=session)
+    session.learn({head.digest})
+    declared.put("project:alpha", {"a": 3}, expected=head.revision, actor="neo", session=session)
     assert declared.content("project:alpha").value == {"a": 3}
 
 

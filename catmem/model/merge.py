@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from catmem.model.document import Document, TagValue, parse
 from catmem.model.pairing import Links, Pairs, is_reordered, pair_entries, pair_sides
-from catmem.model.splice import Slot, spliced, titled
+from catmem.model.splice import Slot, headed, spliced, titled
 from catmem.model.version import OPEN, Conflict, Decision, Precedence, Reason, Version
 from catmem.syntax import tags as tag_blocks
 
@@ -94,6 +94,7 @@ class Sides(NamedTuple):
     def of(cls, documents: Iterable[Document], links: tuple[Links | None, Links | None] = (None, None)) -> Sides:
         """The base, the near and the far document, read and paired."""
         base, near, far = documents
+        near, far = headed(near, base, far), headed(far, base, near)
         said = Version.of_each(base, near, far)
         return cls(base, near, far, said, pair_sides(said[0], said[1], said[2], links))
 

@@ -99,6 +99,18 @@ def _read(like: Document, text: str) -> Document:
     return Document(scan(text, like.scan.categories, always_titled=like.scan.always_titled), like.limits)
 
 
+def headed(document: Document, base: Document, other: Document) -> Document:
+    """The document with the headings that the other side alone spells in another way than the base does."""
+    was, now = ({each.category: each for each in side.sections} for side in (base, other))
+    edits = [
+        TextEdit(each.start, each.header_end, other.text[far.start : far.header_end])
+        for each in document.sections
+        if (far := now.get(each.category)) and far.title != each.title
+        if (old := was.get(each.category)) and old.title == each.title
+    ]
+    return _read(document, apply_edits(document.text, edits)) if edits else document
+
+
 def _retitled(document: Document, title: str | None) -> str:
     """The text with another title, a new one or none."""
     line = "" if title is None else f"# {title} #" if title.endswith("#") else f"# {title}"

@@ -211,3 +211,14 @@ def test_a_copy_in_another_category_is_not_the_entry_that_was_reworded_in_its_pl
     moved = base.replace("Prefers short answers without greetings.\n§\n", "")
     moved += "§\nPrefers short answers without greetings.\n"
     assert merge(base, ours, moved).conflicts == ()
+
+
+HEADED = "## Talk\nUses tabs.\n§\nLikes tea.\n"
+
+
+@pytest.mark.parametrize("heading", ["## Talk!", "## TALK", "## (Talk)"])
+def test_a_heading_that_one_side_spells_anew_stays_so(heading):
+    spelled, reworded = HEADED.replace("## Talk", heading), HEADED.replace("tabs", "spaces")
+    for ours, theirs in ((spelled, reworded), (reworded, spelled)):
+        merged = merge(HEADED, ours, theirs)
+        assert (merged.text, tuple(merged.conflicts)) == (spelled.replace("tabs", "spaces"), ())

@@ -125,12 +125,16 @@ class ProfileOverview:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All profiles by tier and name. ``copies`` are the entries that stand as they were seeded."""
+    """All profiles by tier and name. ``copies`` are the entries that stand as they were seeded.
+
+    ``declared`` are the declared entities with an external change since the last revision.
+    """
 
     as_of: date
     lines: tuple[ProfileOverview, ...]
     copies: Copies
     problems: tuple[CatmemError, ...]
+    declared: tuple[str, ...] = ()
 
     @property
     def files(self) -> dict[str, FileFacts]:
@@ -168,7 +172,7 @@ class Overview:
     @property
     def outside(self) -> tuple[str, ...]:
         """The entities with an external change since the last revision."""
-        return tuple(entity for line in self.lines for entity in line.outside)
+        return (*(entity for line in self.lines for entity in line.outside), *self.declared)
 
     def waiting(self, passed: Counter[FactKey]) -> Counter[str]:
         """The states of the facts that a review asks about, without what was ``passed`` over in its round."""
@@ -214,7 +218,11 @@ class Overviews:
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
         ids = {entity: facts.ids for line in lines for entity, facts in line.files.items()}
         in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
-        return Overview(day, in_order, copies_among(lock, ids.get), (*problems, *wrong))
+        declared, store = list[str](), self.workspace.store
+        for entity in self.workspace.config.entities:
+            with noted(wrong):
+                declared += [entity] if _is_outside(store.head(entity), store.read(entity).digest) else []
+        return Overview(day, in_order, copies_among(lock, ids.get), (*problems, *wrong), tuple(declared))
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""
@@ -263,10 +271,13 @@ def _now(workspace: Root, profile: Profile) -> _Now:
             tips = workspace.store.branches(entity)
         state += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
-        # Another program changed it since, and neither a write nor a person has taken that up.
-        heads = (tip for tip in tips if not tip.is_branch)
-        outside += [entity for head in heads if head.digest != digest or (head.agent == EXTERNAL and head.parents)]
+        outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
     return _Now(files, (profile, content_digest(state)), tuple(beside), tuple(outside), tuple(problems))
+
+
+def _is_outside(head: Revision | None, digest: str) -> bool:
+    """Whether another program changed an entity since, and neither a write nor a person has taken that up."""
+    return head is not None and (head.digest != digest or (head.agent == EXTERNAL and bool(head.parents)))
 
 
 def _time_of(path: os.PathLike[str]) -> int:

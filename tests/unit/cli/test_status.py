@@ -288,3 +288,14 @@ def test_a_tag_that_does_not_count_is_told(tmp_path):
     (step,) = [each for each in run_json("status", "--root", tmp_path)["next"] if each["kind"] == "tags"]
     assert (step["count"], step["what"]) == (1, "1 tag whose value does not count")
     assert "CM303" in run(*shlex.split(step["command"])[1:], "--root", tmp_path, status=1).stdout
+
+
+def test_a_declared_entity_that_another_program_changed_is_told_and_adopted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "catmem.yaml", "version: 1\nentities:\n  'project:alpha': {content: json, writers: [neo]}\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    run("write", "project:alpha", "-", "--expected", "0", input='{"a": 1}')
+    put(tmp_path / "entities" / "project%3Aalpha" / "content.json", '{"a": 2}')
+    assert [each["kind"] for each in run_json("status")["next"]] == ["outside"]
+    assert [each["entity"] for each in run_json("status", "--adopt")["adopted"]] == ["project:alpha"]
+    assert run_json("status")["next"] == []

@@ -6,7 +6,7 @@ A plan is made anew each time a store asks for the new bytes, from what is reall
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -80,6 +80,7 @@ class _PlanDraft:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reworded: list[tuple[str, str]] = field(default_factory=list)
+    by_another: Callable[[str], bool] | None = None  # of the history, which is read once: it stays under the lock
 
     # --- the five actions ------------------------------------------------------------------------------------------
 
@@ -214,10 +215,15 @@ class _PlanDraft:
         elif self.session is not None:
             if not self.session.knows(self.terms.entity, entry):
                 raise unseen(entry, self.terms)
-        elif self.base is not None and (
-            self.base.differs(entry, to_agent=self.terms.to_agent) or self.terms.by_another(entry.body)
-        ):
+        elif self.base is not None and self._is_unseen(entry, self.base):
             raise DriftError(f"another writer changed {quoted(entry, self.terms)}", hint=REMEDY)
+
+    def _is_unseen(self, entry: Entry, base: WriterView) -> bool:
+        """Whether another writer changed it since; to an agent also whether another program wrote it."""
+        if not self.terms.to_agent:
+            return base.differs(entry)
+        self.by_another = self.by_another or self.terms.history().by_another
+        return base.differs(entry, to_agent=True) or self.by_another(entry.body)
 
     def _refuse_too_large(self, entry: Entry, *, shortens: bool = False, seen: bool = False) -> None:
         """Refuse to touch an entry that no tool wrote so long, but to shorten it for a writer who has seen it.

@@ -76,17 +76,13 @@ class Terms(Rights):
 
     def wrote(self, body: str) -> bool:
         """Whether the actor, a profile, alone wrote these words in the file."""
-        return self.actor is not None and self._history().writers(body) == {self.actor.name}
+        return self.actor is not None and self.history().writers(body) == {self.actor.name}
 
-    def by_another(self, body: str) -> bool:
-        """Whether the actor is a profile, and another program wrote these words in the file since its history began."""
-        return self.actor is not None and self._history().by_another(body)
-
-    def _history(self) -> EntryHistory:
+    def history(self) -> EntryHistory:
+        """What the history of the file tells the actor, as it is now."""
         from catmem.staleness.lineage import histories_of
 
-        (history,) = histories_of(self.root, self.entity, [self.actor])
-        return history
+        return histories_of(self.root, self.entity, [self.actor])[0]
 
     @property
     def limit(self) -> int | None:

@@ -5,8 +5,9 @@ from contextlib import suppress
 
 import pytest
 
-from catmem import memory_tool
+from catmem import Operation, memory_tool
 from catmem.errors import DriftError
+from catmem.staleness import lineage
 from catmem.workspace.history import adopt, restore
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
@@ -368,3 +369,14 @@ def test_the_conversation_of_a_declared_entity_begins_with_all_others(declared):
         with pytest.raises(DriftError):
             declared.put("project:alpha", {"a": 3}, expected="2", actor="neo", session=session)
     assert declared.content("project:alpha").value == {"a": 1, "EXTERNAL": "x"}
+
+
+def test_the_history_is_asked_once_for_all_operations_of_a_write(ws, monkeypatch):
+    facts = [f"Fact {number:02} is here." for number in range(30)]
+    ws.write("neo", [Operation("add", content=each, category="projects") for each in facts], target="user")
+    asked = []
+    histories_of = lineage.histories_of
+    monkeypatch.setattr(lineage, "histories_of", lambda *some: asked.append(some) or histories_of(*some))
+    changes = [Operation("replace", old_text=each, content=f"{each} Still.") for each in facts]
+    assert ws.write("neo", changes, actor="neo", target="user", dry_run=True).changed
+    assert len(asked) < len(facts)

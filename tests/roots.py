@@ -33,3 +33,10 @@ def put_bytes(workspace: Workspace, entity: str, text: str | bytes) -> str:
 def text_of(workspace: Workspace, entity: str = "neo/user") -> str:
     """The text of an entity as it is now."""
     return workspace.store.peek(entity).decode()
+
+
+def newest(workspace: Workspace, entity: str = "neo/user") -> str:
+    """The newest revision of an entity that has one."""
+    head = workspace.store.head(entity)
+    assert head is not None
+    return head.revision

@@ -271,9 +271,10 @@ class Sending(TypedDict, total=False):
     """How an envelope is made; each may be left out.
 
     ``agent`` is who writes, ``None`` a person. ``prev`` is the revision that it is made on, by default the newest; a
-    text that no history has yet is taken in as one first. ``op_id`` is the name of the write, by default a new one.
-    ``alert``: it is refused once if it has little in common with what is there. It is signed if the agent has a key
-    here; ``signed=True`` makes that a must, ``False`` leaves it out.
+    text that no history has yet is taken in as one first. An agent that does more than add has to name what it saw.
+    ``op_id`` is the name of the write, by default a new one. ``alert``: it is refused once if it has little in common
+    with what is there. It is signed if the agent has a key here; ``signed=True`` makes that a must, ``False`` leaves
+    it out.
     """
 
     agent: str | None
@@ -300,9 +301,11 @@ def make_envelope(
     role = _role_of(workspace, name)  # who is refused leaves no trace
     if is_declared(entity):
         declared_of(workspace, entity, role)
+    plain = content if is_declared(entity) else _plain(content)
     if prev is None:
+        _refuse_unseen(workspace, entity, plain, name)
         prev, adopted = newest(workspace, entity)
-    given = {"entity_id": entity, "prev_rev": prev, "content": content if is_declared(entity) else _plain(content)}
+    given = {"entity_id": entity, "prev_rev": prev, "content": plain}
     more = {"op_id": how.get("op_id"), "alert": how.get("alert")}
     given |= {key: value for key, value in more.items() if value}
     envelope = read_envelope(_completed(name, role, given))
@@ -346,6 +349,17 @@ def _role_of(workspace: Root, agent: str) -> Profile | None:
         agents = agents_of(workspace.config)
         raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
     return workspace.profile(bound)
+
+
+def _refuse_unseen(workspace: Root, entity: str, content: Any, agent: str) -> None:  # noqa: ANN401 - JSON
+    """Raise ``EnvelopeError`` where the newest revision would pass for one that the agent saw, and it may not have."""
+    adds = isinstance(content, list) and all(each.get("action") == "add" for each in content)
+    if agent != PERSON and not adds and workspace.store.head(entity) is not None:
+        raise EnvelopeError(
+            f"{agent} may take away here what it has not seen: say on which revision the envelope is made",
+            key="prev_rev",
+            hint=f"Nothing was made. Read {entity}, and give the revision that you saw (--prev).",
+        )
 
 
 def newest(workspace: Root, entity: str) -> tuple[str, str | None]:

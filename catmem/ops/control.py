@@ -466,7 +466,8 @@ def envelope(
         str | None, P("A whole document that takes the place of the old one; or -.", metavar="FILE", file=True)
     ] = None,
     prev: Annotated[
-        str | None, P("The revision that it is made on. By default the newest.", metavar="REVISION")
+        str | None,
+        P("What it is made on, by default the newest; --as needs it to do more than add.", metavar="REVISION"),
     ] = None,
     op_id: Annotated[
         str | None, P("The name of this write; a retry has the same one. By default a new one.", metavar="ID")

@@ -6,7 +6,7 @@ from contextlib import suppress
 import pytest
 
 from catmem import Operation, memory_tool
-from catmem.errors import DriftError
+from catmem.errors import CatmemError, DriftError, EnvelopeError
 from catmem.staleness import lineage
 from catmem.workspace.history import adopt, restore
 from catmem.workspace.workspace import Workspace
@@ -369,6 +369,27 @@ def test_the_conversation_of_a_declared_entity_begins_with_all_others(declared):
         with pytest.raises(DriftError):
             declared.put("project:alpha", {"a": 3}, expected="2", actor="neo", session=session)
     assert declared.content("project:alpha").value == {"a": 1, "EXTERNAL": "x"}
+
+
+@pytest.mark.parametrize("between", ["nothing", "an addition", "a look"])
+def test_the_newest_revision_is_no_view_of_an_agent(ws, file, between):
+    change(file, "Uses tabs", f"Uses tabs, {MORE},")
+    if between == "an addition":
+        ws.add("neo", "One more.", target="user", category="projects", actor="neo")
+    elif between == "a look":
+        adopt(ws, "neo/user")
+    for content in ([{"action": "remove", "old_text": "Uses tabs"}], "## Projects\nnothing else\n"):
+        for _ in range(2):
+            with pytest.raises(EnvelopeError) as caught:
+                ws.envelope("neo", content, agent="neo")
+            assert (caught.value.code, caught.value.key) == ("schema", "prev_rev")
+        with pytest.raises(CatmemError):
+            ws.submit(ws.envelope("neo", content, agent="neo", prev=2))
+    assert MORE in file.read_text(encoding="utf-8")
+    added = [{"action": "add", "content": "By an envelope.", "category": "projects"}]
+    assert ws.submit(ws.envelope("neo", added, agent="neo")).changed
+    head = ws.store.head("neo/user")
+    assert ws.submit(ws.envelope("neo", content, agent="neo", prev=head.revision)).changed
 
 
 def test_the_history_is_asked_once_for_all_operations_of_a_write(ws, monkeypatch):

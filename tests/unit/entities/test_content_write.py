@@ -231,9 +231,7 @@ def test_a_hand_made_change_is_adopted_and_merged_or_refused(root: Workspace) ->
     with pytest.raises(DriftError) as caught:
         root.put(ALPHA, {"a": 2, "b": 1}, expected=1, actor="neo")
     assert (caught.value.code, caught.value.found) == ("drift", "2")
-    envelope = root.envelope(ALPHA, {"a": 2, "b": 2}, agent="neo")
-    assert envelope.prev_rev == 2
-    assert root.submit(envelope).revision == "3"
+    assert root.submit(root.envelope(ALPHA, {"a": 2, "b": 2}, agent="neo", prev=2)).revision == "3"
     assert root.store.read(ALPHA, "2").data == b'{"a": 1, "b": 2}\n'
 
 

@@ -9,7 +9,7 @@ import pytest
 from catmem.errors import CatmemError, EditError, ForbiddenError
 from catmem.jsonable import jsonable
 from tests.envelopes import PROFILES, TEXT
-from tests.roots import make_root, text_of
+from tests.roots import make_root, newest, text_of
 
 DAY = date(2026, 5, 1)
 SHORT = {"body": "short answers", "tags": {"verified_date": "2026-01-01"}}
@@ -32,7 +32,7 @@ def workspace(tmp_path):
 
 
 def submit(workspace, content, agent="neo", entity="neo"):
-    return workspace.submit(workspace.envelope(entity, content, agent=agent))
+    return workspace.submit(workspace.envelope(entity, content, agent=agent, prev=newest(workspace, f"{entity}/user")))
 
 
 def refused(workspace, content, agent="neo", entity="neo"):

@@ -12,6 +12,7 @@ from catmem.jsonable import jsonable
 from catmem.writing.write import STEPS
 from tests.docs.pages import ROOT
 from tests.envelopes import resigned, signed_root
+from tests.roots import newest
 from tests.together import together
 
 ORDER = [
@@ -49,7 +50,9 @@ def workspace(tmp_path):
 def faulty(workspace, faults):
     """An envelope of neo with these faults, and the world as they need it."""
     content = {"partial": True, "categories": categories_with(workspace, faults)}
-    envelope = workspace.envelope("neo", content, agent="neo", alert="semantic_collision" in faults)
+    envelope = workspace.envelope(
+        "neo", content, agent="neo", prev=newest(workspace), alert="semantic_collision" in faults
+    )
     changes = {name: value for fault in sorted(faults) for name, value in FIELDS.get(fault, {}).items()}  # type: ignore[attr-defined]
     fields = resigned(workspace, jsonable(envelope), "other" if "bad_signature" in faults else None, **changes)
     if "schema" in faults:

@@ -163,7 +163,8 @@ def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path,
 
     def answer(guess):
         content = {"categories": {category: [{"body": guess}, {"body": " "}]}} | ({"partial": True} if partial else {})
-        error = refused_of(workspace, agent, workspace.envelope(agent, content, agent=agent, alert=True))
+        made = workspace.envelope(agent, content, agent=agent, prev=1, alert=True)
+        error = refused_of(workspace, agent, made)
         return error.code, error.message
 
     assert answer("launch code") == answer("zebra") == answer("globex")

@@ -12,7 +12,7 @@ from catmem.proposals import proposing
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.roots import make_root, text_of
+from tests.roots import make_root, newest, text_of
 
 PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nmay_approve: ['*']\n",
@@ -66,7 +66,7 @@ def test_a_title_cannot_ride_along(tmp_path):
     ws = root(tmp_path, "all")
     text = f"# OTHER TITLE\n\n{TEXT.replace('## Rules', '## RULES')}§\nOne more note.\n"
     with pytest.raises(ApprovalError):
-        ws.submit(ws.envelope("boss", text, agent="boss"))
+        ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user")))
     assert ws.proposals() == []
 
 
@@ -164,9 +164,9 @@ def test_a_new_section_without_entries_cannot_ride_along(tmp_path):
     ws = root(tmp_path)
     text = TEXT.replace("Fridays", "Mondays") + "\n## From now on Acme is paid\n"
     with pytest.raises(ApprovalError):
-        ws.submit(ws.envelope("boss", text, agent="boss"))
+        ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user")))
     text += "An entry shows it.\n"
-    assert ws.submit(ws.envelope("boss", text, agent="boss")).waiting
+    assert ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user"))).waiting
 
 
 def test_a_retry_says_what_became_of_it(tmp_path):

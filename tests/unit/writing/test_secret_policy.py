@@ -141,10 +141,10 @@ def test_an_envelope_of_a_person_is_asked_for_a_confirm_and_one_of_an_agent_is_r
     workspace = opened(tmp_path)
     for content in ([{"action": "add", "category": "work", "content": TEXT}], f"## Work\n{TEXT}\n"):
         for agent in ("boss", None):
-            envelope = workspace.envelope("neo", content, agent=agent)
+            envelope = workspace.envelope("neo", content, agent=agent, prev=1)
             assert refusal(lambda envelope=envelope: workspace.submit(envelope)).code == "secret"
         with pytest.raises(EditError):
-            workspace.submit(workspace.envelope("neo", content, agent="boss"), confirm=True)
+            workspace.submit(workspace.envelope("neo", content, agent="boss", prev=1), confirm=True)
     assert KEY[:12] not in everything_in(tmp_path)
     assert workspace.submit(envelope, confirm=True).changed
 

@@ -7,6 +7,7 @@ import pytest
 from catmem.errors import RefusedError
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.request import Operation
+from tests.roots import newest
 from tests.unit.audit.audited import make_audited, outcomes
 
 OLD = "Deploys happen on Fridays at noon."
@@ -91,7 +92,7 @@ def test_what_an_agent_does_not_see_is_not_compared(tmp_path):
     workspace.add("neo", OLD, category="work", actor="neo")
     tags = dict(workspace.read("neo").document.entries[-1].tags)
     content = {"partial": True, "categories": {"work": [{"body": NEAR, "tags": tags}]}}
-    assert workspace.submit(workspace.envelope("neo", content, agent="neo")).changed
+    assert workspace.submit(workspace.envelope("neo", content, agent="neo", prev=newest(workspace))).changed
 
 
 @pytest.mark.parametrize("empty", [{}, [], ""])

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 
 from catmem.cli.interface import Command
-from catmem.commands import GROUPS
 from tests.docs.pages import ROOT, made_anew
 
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "cli.md"
 BEGIN = "<!-- From here on made from the commands by `make docs`; what to change is their help texts. -->\n"
 END = "<!-- Made until here. -->\n"
-GROUP_OF = {name: group for group, names in GROUPS.items() for name in names}
-SHORT = {"Look after the store", "Many writers and control"}
-"""The groups of commands that few people need: of each option the first sentence."""
 SHARED_BY = 4
 FAMILIES = {
     "Options of a write": ("add", "replace", "remove", "move", "verify"),
@@ -108,16 +104,16 @@ def subcommands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comm
 
 
 def section(command: click.Command, path: str, own: list[str], also: list[str]) -> list[str]:
-    """What the page says of one command: its first paragraph, usage, an example, its own options, and which others."""
-    group = GROUP_OF.get(path.split()[1], "")
-    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
+    """What the page says of one command: its first paragraph, usage, an example, its own options, and which others.
+
+    Of an option it has the first sentence; the help has the rest.
+    """
+    first, *_ = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
     examples = command.examples if isinstance(command, Command) else ()
     fence = [usage(command, path), *[each for each in examples if each not in {path, f"{path} --format json"}][:1]]
-    lines = [f"## `{path}`\n", f"{paragraphs[0]}\n", "```text\n" + "\n".join(fence) + "\n```\n"]
-    if group == "Every day":
-        lines += [f"{each}\n" for each in paragraphs[1:] if not each.startswith("\b")]
+    lines = [f"## `{path}`\n", f"{first}\n", "```text\n" + "\n".join(fence) + "\n```\n"]
     if own:
-        lines.append("\n".join(first_sentence(each) if group in SHORT else each for each in own) + "\n")
+        lines.append("\n".join(map(first_sentence, own)) + "\n")
     if also:
         lines.append(f"Also {', '.join(also)}.\n")
     return lines

@@ -1,7 +1,5 @@
 """A root that keeps its memory in SQLite, through the command line: every verb, and a shell beside it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import sqlite3

@@ -4,21 +4,16 @@
 ``profile`` hold what stands in ``catmem.yaml`` and in the profile's file (a text of either is taken as it is).
 """
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
 from catmem.config.profile import find_profile
-from catmem.prompt.prompt import build_prompt
+from catmem.prompt.prompt import Prompt, build_prompt
 from catmem.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from catmem.prompt.prompt import Prompt
 
 FOLDER = Path(__file__).parent
 STYLES = ("markdown", "xml", "hermes")

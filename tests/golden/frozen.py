@@ -4,15 +4,14 @@ The files in ``frozen/`` say it; ``python -m tests.golden.regenerate`` writes th
 is which fields hold which kinds of values, for ids and times change from run to run.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import re
 import shlex
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from click.testing import CliRunner
 
@@ -20,9 +19,6 @@ from catmem.mcp.tools import all_tools
 from catmem.server.openapi import document
 from tests.docs.cli_reference import command_line
 from tests.docs.pages import ROOT
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 FOLDER = Path(__file__).with_name("frozen")
 

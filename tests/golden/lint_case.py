@@ -3,21 +3,16 @@
 Look at every difference before committing one: programs read these forms.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.linting.diagnostic import Diagnostic, Fix, LintResult, Region, Related
 from catmem.linting.renderers import render
 from catmem.model.edit import TextEdit
 from catmem.text import LineIndex
 from tests.unit.linting.rules_for_tests import registered, word_rule
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER = Path(__file__).parent / "lint"
 NAMES = {"text": "report.txt", "json": "report.json", "github": "report.github.txt", "sarif": "report.sarif.json"}

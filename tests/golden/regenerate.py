@@ -1,7 +1,5 @@
 """Write the golden prompts, and what is frozen for programs, anew: ``python -m tests.golden.regenerate``. Look at the difference before you keep it."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

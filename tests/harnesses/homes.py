@@ -1,7 +1,5 @@
 """A home with harnesses in it, and a root whose profiles they are to see."""
 
-from __future__ import annotations
-
 import os
 from contextlib import contextmanager
 from pathlib import Path

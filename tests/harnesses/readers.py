@@ -3,8 +3,6 @@
 The rules, with their sources, stand in docs/harnesses.md.
 """
 
-from __future__ import annotations
-
 import re
 
 

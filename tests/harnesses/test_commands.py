@@ -1,7 +1,5 @@
 """The command ``catmem sync``: what it declares, prints and ends with."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """What an agent changes in a block: it comes back as a proposal, or as a write of the profile, and is never lost."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.proposals.proposal import proposals

@@ -1,7 +1,5 @@
 """``catmem hook``: the exact envelope of each harness, its limits, and that no start ever breaks."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Blocks: put in, replaced in place and taken out, byte by byte; and every layout of markers that is not whole."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """``catmem sync`` from a root to what each harness would load: blocks, owned files, limits, and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

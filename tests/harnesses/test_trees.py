@@ -1,7 +1,5 @@
 """Random trees and changes: no byte outside of a block changes, all are given back, and no canary is seen."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.harnesses.trees import faults, trial

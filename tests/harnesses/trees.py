@@ -6,8 +6,6 @@ Each trial makes a home with files of several harnesses, syncs a root into them,
 outside and inside of blocks, has memory change, and takes everything out again.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

@@ -1,13 +1,12 @@
 """The interfaces of an operation: the same values as a command line, a request, a tool call, or a call of the library."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 from contextlib import chdir, closing
 from datetime import date, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from click.testing import CliRunner
 from starlette.testclient import TestClient
@@ -16,7 +15,7 @@ from catmem.cli.main import group
 from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.mcp.tools import call_tool
-from catmem.ops.table import STREAMED, Call, call, option_of
+from catmem.ops.table import STREAMED, Call, Interface, OperationRow, call, option_of
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.routes import Endpoint
@@ -24,12 +23,6 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import SHOWN, ToolSession
 from tests.http_root import ADDRESS
 from tests.same_as.compare import Plain
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.ops.table import Interface, OperationRow
-
 
 VARIES = frozenset({"seconds", "milliseconds", "duration_ms", "tokens"})
 """What is measured, and places by the path of a root."""

@@ -1,7 +1,5 @@
 """Calls of every operation, good and bad: the values, and the code of the error that they are refused with."""
 
-from __future__ import annotations
-
 from datetime import date
 from typing import Any, NamedTuple
 

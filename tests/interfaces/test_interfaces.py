@@ -3,11 +3,11 @@
 What is said here is not said again for each interface. A row without a case fails, so a new operation gets its own.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,18 +15,12 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from catmem.errors import ForbiddenError
 from catmem.ops.library import ask
-from catmem.ops.table import OPERATIONS, load_all
+from catmem.ops.table import OPERATIONS, Interface, OperationRow, Parameter, load_all
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of, plain
 from tests.interfaces.cases import CASES, SETUP, Case
 from tests.same_as import roots
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from catmem.ops.table import Interface, OperationRow, Parameter
 
 load_all()
 WITHOUT = frozenset(

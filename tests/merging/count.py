@@ -1,17 +1,12 @@
 """``python -m tests.merging.count [--merges 20000] [--seed 0] [--show 1]``: merge scenes by chance, and count what is wrong."""
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from tests.merging.oracle import KINDS, SILENT, Mistake, check, mistakes, shown
 from tests.merging.scripts import FULL, Range, Scene, scene
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 SMALL = Range(entries=(1, 4), sections=(0, 2), edits=(1, 2))
 

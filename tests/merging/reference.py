@@ -1,14 +1,9 @@
 """What a merge comes to that reads the scripts instead of the texts: the oracle has nothing to say against it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from tests.merging.oracle import EITHER, Due, Oracle, Told, merged_tags
 from tests.merging.scripts import Item, Scene, Sections, Side
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def reference(scene: Scene) -> tuple[Side, list[Told]]:

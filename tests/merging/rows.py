@@ -1,7 +1,5 @@
 """The long run of the merges by script."""
 
-from __future__ import annotations
-
 from tests.merging.count import wrong_with
 from tests.merging.oracle import GRAVE
 from tests.torture import Outcome, Task, row

@@ -4,14 +4,10 @@ The script knows which entry of the base each entry of a side was; nothing here 
 drawn comes from a ``random.Random``, so that a seed, or Hypothesis, gives the same scene again.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from random import Random
+from random import Random
+from typing import NamedTuple
 
 HEAD = ""
 """The title of the part before the first header."""

@@ -1,7 +1,5 @@
 """Documents that are hard to pair: what a merge costs grows with their length, and no conflict is hidden in them either."""
 
-from __future__ import annotations
-
 import random
 import sys
 from itertools import pairwise

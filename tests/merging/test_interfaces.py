@@ -1,7 +1,5 @@
 """The same oracle behind the other doors: branches, seeds, changes by other programs, and git, each with real stores."""
 
-from __future__ import annotations
-
 import random
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The oracle itself: it finds nothing wrong with a merge by the scripts, and each kind of mistake where one is made."""
 
-from __future__ import annotations
-
 import random
 
 from tests.merging.count import made

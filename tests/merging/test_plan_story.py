@@ -1,7 +1,5 @@
 """The plan that two agents changed: one to its next version, one to a stale one. Neither goes in beside the other in silence."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """``catmem.merge`` against scripts of edits, of which each knows what it did to which entry (``tests.merging.oracle``)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What other programs install catmem by: as it is made, and by the rules of each form (docs/release.md names them)."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """A root of which a profile sees a part: in every hidden place of its text stands a canary, which no answer may show."""
 
-from __future__ import annotations
-
 CANARY = "CANARY-4f1c"
 CONFIG = {
     "open": "taxonomy: {categories: {talk: {title: Talk}, vault: {title: Vault, aliases: [hush]}, canary-4f1c: {}}}\n",

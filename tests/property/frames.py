@@ -4,8 +4,6 @@ Each gives back what a model could take for the frame: the targets, and in each 
 number of entries, in markdown of bullets. A line ends wherever any program may end it. What fits no frame raises ``BrokenFrameError``.
 """
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from unittest import mock
 

@@ -3,8 +3,6 @@
 ``read_slowly`` is the scanner, line by line. ``commonmark_headings`` asks mistune. ``yaml_pairs`` asks PyYAML.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The long run of the two worlds that differ in what waits for a person."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """Texts that try to break the format: its own marks, near misses of them, and odd characters, in any order."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 MARKS = [

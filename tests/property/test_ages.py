@@ -1,7 +1,5 @@
 """Whatever happens to the other entries of a file, the clock of an undated fact that nobody touches never moves."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from datetime import date, timedelta

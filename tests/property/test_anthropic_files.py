@@ -1,7 +1,5 @@
 """Whatever a model makes of a category's text, the entries are then those of the text, and no others have changed."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """An argument that a door has no use for is refused by its name, with those that it takes, and nothing is written."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Whatever is asked for, each attempt makes one line of the audit log, and the counts are those of the lines."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from tempfile import TemporaryDirectory
 

@@ -1,7 +1,5 @@
 """Whatever a body holds, its HTML has no element of the body's own."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

@@ -1,9 +1,8 @@
 """After a purge nothing in a content holds the words, and what held none is as it was."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,9 +12,6 @@ from catmem.digest import canonical_json
 from catmem.entities.content_redaction import ContentRedaction
 from catmem.entities.contents import content_of
 from catmem.workspace.redaction import PURGED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 # Few characters, so that words are found often: those of the mark, of JSON and of lines too.
 CHARACTERS = 'ab]["\\\n1p:é😀'

@@ -1,7 +1,5 @@
 """Edits: what was asked for is there, everything else stays, to the byte."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from hypothesis import assume, example, given, settings

@@ -1,7 +1,5 @@
 """Whatever an envelope says: hidden entries are not told, not changed, make no difference; no signature is bent."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The fleet view says of any profiles what ``visible`` shows them and ``Rights`` lets them do; reasons agree with it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

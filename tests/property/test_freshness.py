@@ -1,7 +1,5 @@
 """What makes a fact fresh: its own dates, a verification before all, and nothing else that can be said of it."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Merge bases over any graph of revisions, against the plainest reading of what they are."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

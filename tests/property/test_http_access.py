@@ -1,7 +1,5 @@
 """Whatever an agent asks of the HTTP API, it sees nothing of hidden categories, and changes nothing in them."""
 
-from __future__ import annotations
-
 import json
 import re
 

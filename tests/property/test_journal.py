@@ -1,11 +1,9 @@
 """A journal against a list: whatever is written, in whatever segments, is read back byte for byte."""
 
-from __future__ import annotations
-
+import random
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,9 +12,6 @@ from catmem.errors import DamagedError
 from catmem.store.changes import change, splice
 from catmem.store.files.segments import walk
 from tests.unit.store.journals import journal_in, put, segments
-
-if TYPE_CHECKING:
-    import random
 
 FILES = ("MEMORY.md", "USER.md")
 pieces = st.one_of(

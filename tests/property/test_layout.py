@@ -1,7 +1,5 @@
 """Layouts: formatting says the same, twice is once, and Hermes Agent can work on a ``shared`` file."""
 
-from __future__ import annotations
-
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Rules on any text: none fails, every finding lies in the file, and a safe fix loses nothing."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Whatever a client of the MCP server asks, it sees nothing of hidden categories, and changes nothing in them."""
 
-from __future__ import annotations
-
 import json
 import re
 

@@ -1,7 +1,5 @@
 """The laws of the three-way merge, over hostile documents and over changes that people make."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Any sequence of stale writes in branch mode, then merges: no acknowledged text is lost but by what somebody said."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

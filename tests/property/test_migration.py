@@ -1,7 +1,5 @@
 """Migration: no entry is lost, doubled or changed but for its labels, order is kept, and twice is once."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What holds of any prompt: no sight of other categories by any door, whole frames, the same bytes on quiet days."""
 
-from __future__ import annotations
-
 import json
 import re
 import tempfile

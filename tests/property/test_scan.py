@@ -1,7 +1,5 @@
 """The scanner against a plain line scanner and against mistune, and that parsing loses nothing."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

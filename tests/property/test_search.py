@@ -1,7 +1,5 @@
 """What holds for every search: who sees what, filters, and ranks."""
 
-from __future__ import annotations
-
 import re
 from datetime import date, timedelta
 

@@ -1,7 +1,5 @@
 """The laws of seeding, over random fleets: whatever people and agents did to source, targets and lock."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass, field
 from datetime import date

@@ -1,7 +1,5 @@
 """Selectors against a plain reading of their rules."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

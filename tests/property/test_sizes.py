@@ -1,7 +1,5 @@
 """What holds of the sizes of any prompt, and of any estimate of tokens."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from hypothesis import given

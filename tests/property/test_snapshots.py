@@ -1,7 +1,5 @@
 """What a snapshot says of an entity is what it becomes, whatever it is by then."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

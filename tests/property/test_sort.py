@@ -1,7 +1,5 @@
 """Sorting: every entry is in one place afterwards with its bytes, but for those that a person took out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import event, example, given

@@ -1,7 +1,5 @@
 """Tag blocks against PyYAML, and that any tags and body come back as they were written."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Laws of the threat scan: what a disguise, a neighbour or a far line must not change, and what is found where."""
 
-from __future__ import annotations
-
 import hashlib
 import unicodedata
 from datetime import date

@@ -1,7 +1,5 @@
 """What holds for any text: spans inside it, no exception, and a gate that never lets an attack out early."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

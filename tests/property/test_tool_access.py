@@ -1,7 +1,5 @@
 """Whatever a model asks of the memory tool, hidden entries are not shown, not changed, and make no difference."""
 
-from __future__ import annotations
-
 import json
 import re
 

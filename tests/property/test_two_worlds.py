@@ -3,8 +3,6 @@
 Hermes's own memory (``catmem.plugins.hermes.memory_store``) is no door of this kind: it knows no profiles and shows its files whole.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -3,8 +3,6 @@
 So that a write has to wait tells nothing of a text that is hidden, and was there once.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from functools import cache

@@ -1,7 +1,5 @@
 """The writing verbs on any text: the entry that is meant changes, and every other one stays as it is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from datetime import date

@@ -4,21 +4,17 @@ In the one, others have proposed: a profile of tier 1 and people, to ``neo``'s o
 the calls and between them. In the other nothing of theirs waits. What ``neo`` proposes itself waits in both.
 """
 
-from __future__ import annotations
-
 import random
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.errors import CatmemError
 from tests.property import worlds
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 KINDS = ("plain", "shared", "verifies", "closed")
 POLICIES = (

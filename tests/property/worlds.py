@@ -5,13 +5,12 @@ whole file: its length, its time, and the ids of its revisions and branches. The
 there once and is gone, branches, the source of seeds and its history, and the files of other profiles.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple
 
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
@@ -19,9 +18,6 @@ from catmem.store.files.system import System
 from catmem.workspace.stores import locate, merge_files
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 KINDS = ("plain", "shared", "verifies", "closed", "by hand", "branches")
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

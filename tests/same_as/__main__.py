@@ -1,7 +1,5 @@
 """``python -m tests.same_as --old WHEEL``: whether what a user sees of the checkout is what they saw of an older build."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import os
@@ -12,20 +10,17 @@ import tempfile
 import time
 import tomllib
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING
 
 from tests.same_as import commands, library, requests, tools
 from tests.same_as.builds import Runner, installed, wheel_of_checkout
 from tests.same_as.compare import Difference, Meant, differences
 from tests.same_as.roots import ROOTS, lay, make
 from tests.same_as.stage import Stage, Story, copied
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 MEANT = Path(__file__).with_name("meant.toml")
 MEMORY = Path("/dev/shm")

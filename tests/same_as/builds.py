@@ -1,7 +1,5 @@
 """A build of catmem: a wheel in an environment of its own, and how its commands are run there."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

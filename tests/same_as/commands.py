@@ -3,8 +3,6 @@
 ``tests/unit/test_same_as.py`` holds them against the commands: none may be forgotten, and no option of one.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 from tests.same_as.roots import ROOTS

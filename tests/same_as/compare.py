@@ -1,7 +1,5 @@
 """What two builds showed in one story, made comparable: what differs from run to run by its nature is replaced."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from typing import NamedTuple

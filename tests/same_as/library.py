@@ -1,16 +1,10 @@
 """The library, Anthropic's memory tool and the classes for Hermes Agent: calls in a Python of the build."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tests.same_as.stage import Story
-
-if TYPE_CHECKING:
-    from tests.same_as.stage import Stage
+from tests.same_as.stage import Stage, Story
 
 SCRIPT = Path(__file__).with_name("library_calls.py")
 ROOTS = {

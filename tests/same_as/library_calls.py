@@ -3,8 +3,6 @@
 Prints a JSON object a call. What a call gives is shown as data where it can be, else by its ``repr``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import sys

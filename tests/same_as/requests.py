@@ -1,20 +1,15 @@
 """The HTTP requests: to the API and the page of ``catmem serve``, good ones and bad ones."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import re
 import signal
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from tests.same_as.stage import Stage, Story
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CALLERS = {
     "neo": "token new neo",

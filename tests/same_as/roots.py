@@ -4,16 +4,12 @@ Each has the profiles ``orchestrator`` (who may do anything), ``neo`` and ``trin
 every root.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
-
-    from tests.same_as.stage import Stage
+from tests.same_as.stage import Stage
 
 CONFIG = "version: 1\n"
 PROFILES = {

@@ -1,15 +1,9 @@
 """The calls of MCP tools, over standard input and output, line by line as a client sends them."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from typing import TYPE_CHECKING
 
-from tests.same_as.stage import Story
-
-if TYPE_CHECKING:
-    from tests.same_as.stage import Stage
+from tests.same_as.stage import Stage, Story
 
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "same-as", "version": "1"}}
 TOOLS = """

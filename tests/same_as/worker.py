@@ -4,8 +4,6 @@ A fork costs a fifth of a new process, and has its own folder, environment, stre
 knows the name of the package and the console script alone, so that any layout of modules will do.
 """
 
-from __future__ import annotations
-
 import gc
 import json
 import os

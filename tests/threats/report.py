@@ -4,8 +4,6 @@ Run it from the root of the repository: ``python -m tests.threats.report`` (``--
 docs/benchmarks.md).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

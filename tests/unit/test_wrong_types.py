@@ -1,7 +1,5 @@
 """What a program gives of a wrong type is refused with an error of catmem's, before anything is done."""
 
-from __future__ import annotations
-
 from datetime import date, datetime
 
 import pytest

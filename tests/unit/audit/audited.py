@@ -1,17 +1,11 @@
 """Roots in files for tests of the audit log, and what it says of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from catmem.audit.log_queries import read_audit
+from catmem.store.audit_log import AuditLine
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.store.audit_log import AuditLine
 
 PROFILES = {
     "neo": "user_memory_categories: [talk, work]\nwritable_categories: [work]\n",

@@ -1,7 +1,5 @@
 """The emergency bypass: begun by a person, over by itself, and audited."""
 
-from __future__ import annotations
-
 import json
 import stat
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Counting the audit log of a root: every line once, whoever wrote it, under names that the root knows."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

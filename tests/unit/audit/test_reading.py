@@ -1,7 +1,5 @@
 """Asking the audit log, and what a rollout report makes of it."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """Heads rebuilt from the log of revisions alone are those of the store, byte for byte; what is not is told."""
 
-from __future__ import annotations
-
 import sqlite3
 from contextlib import closing
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """For which entity a rollout enforces refusals."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A category or selector with a slip in it is told, with the name that is most likely meant."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.end_to_end.terminal import run

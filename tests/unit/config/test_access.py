@@ -1,7 +1,5 @@
 """What a profile sees of a document."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

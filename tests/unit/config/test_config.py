@@ -1,7 +1,5 @@
 """``catmem.yaml``. Files that are refused stand in tests/conformance/profiles/bad/ (config-…)."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.config.config import (

@@ -1,7 +1,5 @@
 """Categories written into ``catmem.yaml``, with everything else in it as it was."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Validation: the place and the words of each fault, and the values of tags."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given, settings

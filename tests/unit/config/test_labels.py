@@ -1,7 +1,5 @@
 """What the labels in front of an entry mean, and which of them leave it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from catmem.config.config import Category, Config, Taxonomy

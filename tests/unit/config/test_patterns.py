@@ -1,7 +1,5 @@
 """Patterns and references in a root's own schemas."""
 
-from __future__ import annotations
-
 import json
 
 from catmem.config.json_schema import faults_by, schema_fault

@@ -1,7 +1,5 @@
 """Problems that need the root: values of tags, sections that a closed taxonomy does not declare."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

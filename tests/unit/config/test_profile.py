@@ -1,7 +1,5 @@
 """Profiles: the cases of tests/conformance/profiles/, and what needs a file system."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Who may write what, and that a refusal tells nothing of what is hidden."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.config.access import Rights

@@ -1,7 +1,5 @@
 """Which categories a list of selectors names."""
 
-from __future__ import annotations
-
 import unicodedata
 
 from catmem.config.selector import Selectors, selector_fault

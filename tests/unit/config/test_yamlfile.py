@@ -1,7 +1,5 @@
 """Strict YAML. Files that are refused stand as cases in tests/conformance/profiles/bad/ too."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import given, settings

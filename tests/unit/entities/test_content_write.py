@@ -1,12 +1,12 @@
 """Writes to declared entities: who may, what comes of others' changes, and what each interface of the library shows."""
 
-from __future__ import annotations
-
 import sqlite3
 import threading
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,10 +32,6 @@ from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.http_root import Served, served
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 CONFIG = """\
 version: 1

@@ -1,7 +1,5 @@
 """What a declared entity holds, and the merge of two versions of it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,12 +1,12 @@
 """Words that a declared entity held are gone from every file and row, and what holds no words is as it was."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3
 import zlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,10 +21,6 @@ from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put
 from tests.unit.workspace.tree import holding
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 CONFIG = """\
 version: 1

@@ -1,7 +1,5 @@
 """Whole documents in envelopes: what stays, what each writer may change, what no tool is to write."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

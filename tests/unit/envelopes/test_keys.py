@@ -1,7 +1,5 @@
 """Keys of agents: where they are, who may read them, and which counts."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -1,7 +1,5 @@
 """Of two things that are wrong with an envelope, the one that stands first in the table is told (docs/envelopes.md)."""
 
-from __future__ import annotations
-
 import re
 from itertools import combinations
 

@@ -1,7 +1,5 @@
 """Envelopes from elsewhere: what is wrong with the envelope itself."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

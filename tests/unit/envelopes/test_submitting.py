@@ -1,7 +1,5 @@
 """What the root makes of an envelope: the write, safe retries, and what is refused."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta

@@ -5,8 +5,6 @@ abstract class asks for and has defaults for, how the folder of a plugin is foun
 a provider, and what a catalog admits.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib.util
 import inspect

@@ -1,26 +1,19 @@
 """Rules that only tests have, and short ways to lint a text with them."""
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from catmem.config.config import Config
 from catmem.linting import rule as registry
-from catmem.linting.diagnostic import Finding, Fix
+from catmem.linting.diagnostic import Diagnostic, Finding, Fix
 from catmem.linting.engine import lint_file
 from catmem.linting.linted import Context, LintedFile
 from catmem.linting.rule import LintSettings
 from catmem.model.edit import TextEdit
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from catmem.linting.diagnostic import Diagnostic
 
 CONTEXT = Context(Config(Path()), date(2026, 11, 21))
 

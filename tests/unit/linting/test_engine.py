@@ -1,7 +1,5 @@
 """From findings to diagnostics."""
 
-from __future__ import annotations
-
 from catmem.linting.diagnostic import Finding, Related
 from catmem.linting.engine import lint_file, lint_root
 from catmem.linting.linted import LintedFile, LintedYaml

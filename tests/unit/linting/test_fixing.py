@@ -1,7 +1,5 @@
 """Applying fixes."""
 
-from __future__ import annotations
-
 from catmem.linting.diagnostic import Diagnostic, Fix, Region
 from catmem.linting.engine import fix_all, fix_once
 from catmem.model.document import parse

@@ -1,7 +1,5 @@
 """``catmem.lint``: the rules on one document, as a function of values."""
 
-from __future__ import annotations
-
 from datetime import date
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lint of a root on disk."""
 
-from __future__ import annotations
-
 import os
 from datetime import date, datetime, timedelta
 

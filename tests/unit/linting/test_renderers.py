@@ -1,7 +1,5 @@
 """The forms in which findings are shown. Their goldens stand in ``tests/golden/lint/``."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

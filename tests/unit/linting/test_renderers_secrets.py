@@ -1,7 +1,5 @@
 """No secret of a file is in what lint prints, whichever rule speaks and whichever form it is in."""
 
-from __future__ import annotations
-
 import pytest
 from click.testing import CliRunner
 

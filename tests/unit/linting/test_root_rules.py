@@ -1,7 +1,5 @@
 """Rules on ``catmem.yaml``, profiles, schemas and stores, each on a root on disk as the command reads it."""
 
-from __future__ import annotations
-
 import json
 from contextlib import closing
 from datetime import date

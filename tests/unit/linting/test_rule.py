@@ -1,7 +1,5 @@
 """The registry of rules."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

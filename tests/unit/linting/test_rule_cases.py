@@ -1,7 +1,5 @@
 """The cases of ``tests/conformance/lint/``: what each rule finds, what it leaves alone, and what its fixes write."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 from pathlib import Path

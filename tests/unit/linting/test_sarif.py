@@ -6,8 +6,6 @@ package ``@microsoft/sarif-multitool-linux`` 5.7.0 (MIT licence, Microsoft's SAR
 address nor a copyright nor a licence. Tests alone read it; it is not part of the wheel.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``lint`` of ``catmem.yaml``."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.config.json_schema import validate

@@ -1,7 +1,5 @@
 """Words of a person's own in the place of a conflict."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.merging.decisions import in_words

@@ -1,7 +1,5 @@
 """Branches and their merges: what comes together by itself, what does not, and who may say."""
 
-from __future__ import annotations
-
 import contextlib
 from concurrent.futures import ThreadPoolExecutor
 

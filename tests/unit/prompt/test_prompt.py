@@ -1,7 +1,5 @@
 """The prompt builder: dates, order, budgets, the scan, the manifest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import replace

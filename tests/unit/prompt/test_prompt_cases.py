@@ -1,7 +1,5 @@
 """The prompt cases of tests/conformance/prompts/: what any builder of these prompts has to give."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """How long a prompt is beside flat files of the same facts, and what it keeps out that they show."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date
 

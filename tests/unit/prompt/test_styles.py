@@ -1,7 +1,5 @@
 """The frames of the three styles: hostile entries stay inside, and hermes is what Hermes Agent shows."""
 
-from __future__ import annotations
-
 import json
 from contextlib import nullcontext
 from dataclasses import replace

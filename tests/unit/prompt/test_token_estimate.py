@@ -1,7 +1,5 @@
 """How many tokens a text is, by the rule; each example is worked by hand."""
 
-from __future__ import annotations
-
 from benchmarks.notes import notes
 from catmem.prompt.sizes import estimated_tokens
 from tests.together import together

@@ -1,7 +1,5 @@
 """What an agent did not write itself waits if it goes or changes, by whatever door and however it is put."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Proposals in every store: kept, copied, replayed, found whole, and written to by envelopes."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from dataclasses import replace
 from uuid import uuid4

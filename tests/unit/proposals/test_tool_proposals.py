@@ -1,7 +1,5 @@
 """The memory tool: a write that waits says so, its writer asks what became of it, and nobody else hears of it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

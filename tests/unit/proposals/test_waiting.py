@@ -1,7 +1,5 @@
 """Which writes wait, what the answer says, and that nothing of what waits is in a file or a prompt."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

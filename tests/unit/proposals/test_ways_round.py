@@ -1,7 +1,5 @@
 """Ways round the policy and round a decision, each of which was found open once."""
 
-from __future__ import annotations
-
 import dataclasses
 import threading
 

@@ -1,7 +1,5 @@
 """Search over all profiles: what is broken is told, and hides nothing of the others."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import NotUtf8Error, QueryError

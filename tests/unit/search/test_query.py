@@ -1,7 +1,5 @@
 """Queries, and where their words are found."""
 
-from __future__ import annotations
-
 import unicodedata
 from datetime import date
 

@@ -1,7 +1,5 @@
 """What comes first, and the piece of an entry that is shown."""
 
-from __future__ import annotations
-
 from catmem.model.document import parse
 from catmem.search.index import WIDTH, Index, SearchSource, matches, ranked, snippet
 from catmem.search.query import parse_query

@@ -1,7 +1,5 @@
 """Search over one profile's view: filters, ages, places, and that nothing is changed by it."""
 
-from __future__ import annotations
-
 import math
 import os
 from datetime import date, datetime, timedelta

@@ -1,7 +1,5 @@
 """Stems, and the languages that function words show."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """How often entries were used: counted beside the memory, never in it, and never in the way."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 from concurrent.futures import ThreadPoolExecutor

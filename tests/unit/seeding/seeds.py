@@ -1,20 +1,14 @@
 """What the tests of seeding share: a root with a boss and two that are seeded from it, and what they look at."""
 
-from __future__ import annotations
-
 from datetime import date
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.plan import SeedPlan
 from catmem.seeding.seed_lock import LOCK_NAME
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from catmem.seeding.plan import SeedPlan
-    from catmem.workspace.workspace import Workspace
 
 DAY = date(2026, 11, 21)
 PROFILES = {

@@ -1,7 +1,5 @@
 """The memory tool's ``seed``: rows of numbers, bounded, and no text that the profile does not see."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

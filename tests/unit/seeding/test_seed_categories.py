@@ -1,7 +1,5 @@
 """A seed that keeps to some categories, and one whose source has none (docs/seeding.md)."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

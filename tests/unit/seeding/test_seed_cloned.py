@@ -1,7 +1,5 @@
 """A target whose file is a clone of its source's: what a seed says of it, and what it takes out."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.seeding.applying import seed_answer

@@ -1,7 +1,5 @@
 """Which entries are copies that follow their source: a review asks of them there, and once."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import ConfigError

@@ -1,7 +1,5 @@
 """catmem.seed.lock: it says the same after a round trip, and whatever is not whole in it costs no entry."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Merging two versions of the record of seeds."""
 
-from __future__ import annotations
-
 from datetime import date
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Seeding, sentence by sentence (docs/seeding.md): what arrives, what stays, what is withheld and what is refused."""
 
-from __future__ import annotations
-
 import json
 import os
 from datetime import date

@@ -1,7 +1,5 @@
 """Seeding on a disk: stopped at any moment, beside other seeds and editors, without rights, without descriptors."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Seeding without files: what is offered, what the slice of it is, and what a plan makes of a target's text."""
 
-from __future__ import annotations
-
 from datetime import date
 
 from catmem.config.config import Taxonomy

@@ -1,7 +1,5 @@
 """The application: what stands before its routes, and what becomes of errors."""
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import logging

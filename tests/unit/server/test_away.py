@@ -1,7 +1,5 @@
 """What a server tells while something of its root is away: that it cannot be read, and never that nothing is there."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.http_root import AGENTS, plain, served_root

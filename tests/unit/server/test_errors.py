@@ -1,7 +1,5 @@
 """Which status an error has, and what a caller is told of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import (

@@ -1,7 +1,5 @@
 """``GET /metrics``: the numbers, in which format, under which names, and for whom."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """`/readyz`: it says no before the first write fails, and yes again when writes are taken."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.workspace.workspace import Workspace

@@ -1,7 +1,5 @@
 """Where the server listens, how it is set up, and what it does with what is no request."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 import socket

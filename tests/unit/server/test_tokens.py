@@ -1,7 +1,5 @@
 """Tokens: what is kept of them, who may have which, and how they go."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """A root that has had tokens is not served without them just because they are not found."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import stat

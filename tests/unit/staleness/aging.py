@@ -1,7 +1,5 @@
 """A root whose store has a clock of its own, so that a history of months is written in a moment."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, date, datetime, time
 from functools import partial

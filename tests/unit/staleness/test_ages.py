@@ -1,7 +1,5 @@
 """The four clocks of a fact: verified, created, first seen by the journal, the time of the file."""
 
-from __future__ import annotations
-
 import os
 from datetime import date, datetime
 

@@ -1,7 +1,5 @@
 """Ages are worked out from what the one who asks may see, and from nothing else."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

@@ -1,7 +1,5 @@
 """Ages are asked for by those who read and by those who are in the middle of a write, at the same time."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """What a verification was checked against: kept in the history, shown by the log, and forgotten with its fact."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Dates of facts, and the limits they are judged by."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple

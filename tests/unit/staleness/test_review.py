@@ -1,7 +1,5 @@
 """What is due for a review, what each answer does, and taking the last one back."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, date, datetime, timedelta
 

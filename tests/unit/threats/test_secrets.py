@@ -1,7 +1,5 @@
 """The detectors of secrets. The corpora in tests/threats hold a text or more for each; here are the edges."""
 
-from __future__ import annotations
-
 import base64
 
 from catmem.threats import SECRETS, scan, scan_each, scan_secrets

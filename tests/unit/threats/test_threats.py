@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 from catmem.threats import DEFAULT_LIMIT, RULES, Threat, scan

@@ -1,7 +1,5 @@
 """The words of the scan: all their places, also where they overlap."""
 
-from __future__ import annotations
-
 import re
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """A watch: what it remembers from look to look. What is new of an entity: tests/unit/server/api/test_changes.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import StoreError

@@ -1,7 +1,5 @@
 """A root in files, in a database or in any other store that is watched: real files, real other programs."""
 
-from __future__ import annotations
-
 import shutil
 import sqlite3
 import subprocess

@@ -1,7 +1,5 @@
 """Histories that are copied from one store to another. The round trip over all stores: tests/end_to_end."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The profiles and files of a root, side by side. The matrix of rights: tests/property/test_fleet.py."""
 
-from __future__ import annotations
-
 import sys
 from datetime import date
 

@@ -1,7 +1,5 @@
 """Which files are formatted, and into what."""
 
-from __future__ import annotations
-
 import errno
 import os
 

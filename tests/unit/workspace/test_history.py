@@ -1,7 +1,5 @@
 """An old revision again, once under one op_id. What others wrote is taken over or put back in server/page/test_history.py."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import OperationCollisionError

@@ -1,7 +1,5 @@
 """Making a root: nothing that exists is changed, but for lines added to a .gitignore."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

@@ -1,7 +1,5 @@
 """What ``catmem init --git`` writes."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

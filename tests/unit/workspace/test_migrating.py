@@ -1,7 +1,5 @@
 """Migrating files on disk: what is written can be taken back, and lint finds nothing new in its structure."""
 
-from __future__ import annotations
-
 from collections import Counter
 from datetime import date
 from pathlib import Path

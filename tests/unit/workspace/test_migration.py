@@ -1,7 +1,5 @@
 """Flat files become files with sections."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from catmem.config.config import Category, Config, Taxonomy

@@ -1,7 +1,5 @@
 """A root at a glance, again and again: right each time, and worked out anew only where something changed."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from datetime import date

@@ -1,7 +1,5 @@
 """One operation works on one state of the disk: profiles and files are read once for it."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """What is forgotten, and what is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import AmbiguousError, EditError, NoMatchError

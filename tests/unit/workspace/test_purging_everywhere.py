@@ -1,7 +1,5 @@
 """Where a text may lie besides the file, and that nothing else is touched."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

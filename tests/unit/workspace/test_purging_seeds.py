@@ -1,7 +1,5 @@
 """What is purged goes from catmem.seed.lock too, and from the copies of it; what cannot be reached is named."""
 
-from __future__ import annotations
-
 import json
 import os
 

@@ -1,7 +1,5 @@
 """Entries that are taken out of bytes, and all that stays."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import NotUtf8Error

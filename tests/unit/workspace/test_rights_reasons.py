@@ -1,7 +1,5 @@
 """Why a profile may do something: the deciding word, its place, in a sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.config.config import load_config

@@ -1,7 +1,5 @@
 """Memory files as rows, and rows as memory files again."""
 
-from __future__ import annotations
-
 import json
 import re
 

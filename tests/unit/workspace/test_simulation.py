@@ -1,7 +1,5 @@
 """The facts that a simulation writes, what counts as lost, how agreement is measured, and its plan."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.plugins.simulate.simulation import (

@@ -1,7 +1,5 @@
 """A survey: how the entities of a root stand, in numbers, with nothing written."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

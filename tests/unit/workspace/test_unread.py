@@ -1,7 +1,5 @@
 """What stands in a root whose store is a database, and nobody reads, is told to whoever comes near."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sqlite3

@@ -1,7 +1,5 @@
 """A root that has been opened: whose files, which of them, and never a byte changed."""
 
-from __future__ import annotations
-
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor

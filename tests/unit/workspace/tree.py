@@ -1,16 +1,11 @@
 """What the files below a folder say, with whatever a journal packs into its lines; and who may not read or write them."""
 
-from __future__ import annotations
-
 import os
 import re
 import zlib
 from base64 import b64decode
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path
 
 _PACKED = re.compile(rb"[A-Za-z0-9+/]{4,}")
 

@@ -1,7 +1,5 @@
 """A root that is watched, and what is new in it: each test looks until it has the news that it expects."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from contextlib import contextmanager

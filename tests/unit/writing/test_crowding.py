@@ -1,7 +1,5 @@
 """A write that leaves no room for an entry in a prompt is told, and nothing else is."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.tools.memory_tool import memory_tool

@@ -1,7 +1,5 @@
 """A dry run is refused where the write itself would be, and answers what it would; it writes nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import ApprovalError, OperationCollisionError, ProposalError

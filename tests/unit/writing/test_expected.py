@@ -1,7 +1,5 @@
 """What a caller may say that it saw: revisions and digests, of a root in files."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import DriftError, EditError, StaleError, UnknownRevisionError

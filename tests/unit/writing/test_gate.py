@@ -1,7 +1,5 @@
 """Every write of a root goes through the gate, and makes one line of the audit log."""
 
-from __future__ import annotations
-
 import contextlib
 import logging
 import os

@@ -1,7 +1,5 @@
 """What an addition to a SQLite store does, counted: it must not grow with the file."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from contextlib import contextmanager

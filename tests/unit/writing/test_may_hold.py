@@ -1,7 +1,5 @@
 """Which entries are passed over without a look at their tags, when one is searched that holds a text."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.model.document import parse

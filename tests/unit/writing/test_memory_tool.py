@@ -1,7 +1,5 @@
 """The memory tool: what a model may ask, what it is answered, and what it is never shown."""
 
-from __future__ import annotations
-
 import json
 import re
 from datetime import date
@@ -22,11 +20,6 @@ PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n",
 }
 TEXT = "## Talk\n[created: 2026-04-01] short answers\n§\nno calls\n\n## Rules\nbe kind\n\n## Pay\nhidden\n"
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """What the answer to a write says beside what was done: its notes and warnings."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -20,11 +18,6 @@ no calls
 secret
 """
 READS_TALK = "user_memory_categories: [talk]\nwritable_categories: ['*']\n"
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """New bytes in the place of old ones, whole or not at all."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

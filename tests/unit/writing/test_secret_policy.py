@@ -1,7 +1,5 @@
 """What becomes of a write with a secret in it: ``secrets`` of catmem.yaml, for agents and for people."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

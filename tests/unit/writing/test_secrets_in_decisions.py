@@ -1,7 +1,5 @@
 """Secrets in words that settle a merge or a seed, and in a snapshot that is brought back: asked as of any write."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``semantic_alert`` of a root: what replaces words by quite other ones is refused until it is confirmed."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.errors import RefusedError

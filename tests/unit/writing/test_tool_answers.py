@@ -1,7 +1,5 @@
 """How much of what was found an answer takes."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

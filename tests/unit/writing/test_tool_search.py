@@ -1,7 +1,5 @@
 """The action ``search`` of the memory tool."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 
@@ -16,11 +14,6 @@ DAY = date(2026, 5, 1)
 PROFILES = {"neo": "user_memory_categories: [talk, rules]\nmemory_categories: [notes]\nwritable_categories: [talk]\n"}
 USER = "## Talk\n[created: 2026-04-01] short answers\n§\nno calls, short or long\n\n## Rules\nbe kind\n\n## Pay\nshort of money\n"
 MEMORY = "## Notes\n[created: 2026-04-30] a short note\n"
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Who may not verify a fact cannot make it young by taking it out and putting it back."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, date, datetime
 
@@ -34,7 +32,6 @@ OLD = {"was verified": "2026-01-02", "without a date": "2026-01-10", "of the fut
 @pytest.fixture(autouse=True)
 def _that_day(monkeypatch):
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The writing verbs of a workspace: what each does to the text, and what it answers."""
 
-from __future__ import annotations
-
 from datetime import date, timedelta
 
 import pytest
@@ -19,11 +17,6 @@ taxonomy:
 tags: {owner: {type: string}}
 """
 TALK = "## Talk\n[verified_date: 2026-01-02, domain: a] short answers\n§\nno calls\n\n## Pay\nsecret\n"
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

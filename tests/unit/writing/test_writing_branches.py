@@ -1,7 +1,5 @@
 """Branch mode: a write on an older revision is kept beside the head, and its answer says so."""
 
-from __future__ import annotations
-
 import json
 from datetime import date
 
@@ -17,11 +15,6 @@ DAY = date(2026, 5, 1)
 PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
 OLD = "## Talk\nshort answers\n§\nno calls\n\n## Pay\nsecret\n"
 NEW = OLD.replace("secret", "another secret").replace("short", "long")
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

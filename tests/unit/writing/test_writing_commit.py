@@ -1,7 +1,5 @@
 """How a write is made: batches, views, retries, dry runs, limits, and files that hold what no tool wrote."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -19,11 +17,6 @@ from tests.roots import make_root, put_bytes, text_of
 DAY = date(2026, 5, 1)
 TEXT = "## Talk\nshort answers\n§\nno calls\n\n## Pay\nsecret\n"
 PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

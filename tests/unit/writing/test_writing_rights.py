@@ -1,7 +1,5 @@
 """What a profile may write through the workspace, and what its refusals tell."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest
@@ -29,11 +27,6 @@ PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: [talk]\n",
 }
 TEXT = "loose\n\n## Talk\nshort answers\n\n## Rules\nbe kind\n\n## Drop\nhidden drop\n\n## Pay\nhidden pay, short\n"
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """A served root for each test of the API."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.http_root import served_root

@@ -1,7 +1,5 @@
 """What is new since a caller asked last: who hears what of it, and what stands in for more than is told."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,13 +1,11 @@
 """What a server answers is what it would answer if it had just been started."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from contextlib import closing
 from datetime import date
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from starlette.testclient import TestClient
@@ -20,9 +18,6 @@ from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, make_files
 from tests.http_root import ADDRESS, AGENTS
 from tests.unit.store.sql.clients import Client
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 READ = "/mem/read?entity_id=neo/user"
 HEAD = "/mem/head?entity_id=neo/user"

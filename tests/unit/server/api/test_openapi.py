@@ -1,7 +1,5 @@
 """The OpenAPI document says what the application does: its paths, its methods, and the forms of its answers."""
 
-from __future__ import annotations
-
 import pytest
 from jsonschema import Draft202012Validator
 from starlette.routing import Route

@@ -1,7 +1,5 @@
 """Over HTTP: 202 for a write that waits, what became of it, and who decides."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.http_root import AGENTS, plain, served_root

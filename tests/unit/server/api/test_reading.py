@@ -1,7 +1,5 @@
 """What the reading paths of the API tell a person and an agent."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.envelopes.agents import role_hash

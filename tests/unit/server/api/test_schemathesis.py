@@ -4,8 +4,6 @@
 request may make the server fail.
 """
 
-from __future__ import annotations
-
 import os
 
 import schemathesis

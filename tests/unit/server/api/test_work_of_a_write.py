@@ -1,7 +1,5 @@
 """What one write over HTTP does, counted: nothing is read, parsed or asked of the database a second time."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

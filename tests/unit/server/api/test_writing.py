@@ -1,7 +1,5 @@
 """Writes over HTTP: envelopes, plain writes, merges and seeds, and each refusal with its status."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

@@ -1,7 +1,5 @@
 """A root that is changed through the page, in files and in a database."""
 
-from __future__ import annotations
-
 from contextlib import contextmanager
 
 from starlette.testclient import TestClient

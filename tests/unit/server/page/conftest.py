@@ -1,7 +1,5 @@
 """A root with something to show on every page, served to a person."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,7 +1,5 @@
 """Forms of a page, as a browser sends them."""
 
-from __future__ import annotations
-
 from datetime import date
 from html.parser import HTMLParser
 

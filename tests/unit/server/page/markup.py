@@ -1,7 +1,5 @@
 """HTML taken apart, as far as tests look at it."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 from catmem.plugins.page.rendering import static_address

@@ -1,7 +1,5 @@
 """What a person who sees a page for the first time has to understand without asking."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

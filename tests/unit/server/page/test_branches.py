@@ -1,7 +1,5 @@
 """Branches on the page: decided entry by entry, looked at, merged or dropped; and refused where the head has moved."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Copies that follow a source on the page: they are answered where they come from, and what is found is told once."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Whose forms are taken: those that were shown here, in this browser, to this person, who may write."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -3,8 +3,6 @@
 What is ticked is written in one revision, or nothing is, and the page says why.
 """
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

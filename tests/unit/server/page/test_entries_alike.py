@@ -1,7 +1,5 @@
 """What the page writes is byte for byte what an agent's door and the library write for the same change."""
 
-from __future__ import annotations
-
 from itertools import count
 
 import pytest

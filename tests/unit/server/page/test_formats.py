@@ -1,7 +1,5 @@
 """How values look: diffs with the words that changed, bars, bodies, days, pages of long lists."""
 
-from __future__ import annotations
-
 from datetime import date
 
 import pytest

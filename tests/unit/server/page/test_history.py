@@ -1,7 +1,5 @@
 """The history on the page: an old revision again, and what others wrote taken over or put back."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.store.contract import Change

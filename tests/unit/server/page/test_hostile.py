@@ -1,7 +1,5 @@
 """Text of somebody else in every place of a page where text of somebody else can stand."""
 
-from __future__ import annotations
-
 import pytest
 
 from catmem.plugins.page.rendering import environment

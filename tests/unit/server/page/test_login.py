@@ -1,7 +1,5 @@
 """Who comes without the token of a person reads what a person needs, and a program what a program needs."""
 
-from __future__ import annotations
-
 import base64
 
 import pytest

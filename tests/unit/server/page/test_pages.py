@@ -1,7 +1,5 @@
 """Every page: what it shows, how it is made, and what it says of what is not there."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What agents propose, on the page: the queue, one proposal, and what a person decides."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

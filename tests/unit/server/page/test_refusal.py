@@ -1,7 +1,5 @@
 """Forms that are refused: the reason in plain words, what changed and who did it, and the text that was typed kept."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -1,7 +1,5 @@
 """Seeds on the page: the files that are ticked are written, and what is refused is told."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

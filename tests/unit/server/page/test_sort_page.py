@@ -1,7 +1,5 @@
 """The sort screen: what is proposed, and what is ticked goes into sections in one revision, or nothing does."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Tidy and promote: a person chooses of two lists, and what is chosen is done, or nothing is."""
 
-from __future__ import annotations
-
 import re
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress

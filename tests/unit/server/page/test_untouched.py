@@ -1,7 +1,5 @@
 """What a person leaves alone in a form changes nothing, whatever the file holds and whatever a browser makes of it."""
 
-from __future__ import annotations
-
 from itertools import count
 from urllib.parse import urlencode
 

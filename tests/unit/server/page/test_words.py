@@ -1,7 +1,5 @@
 """The words of the page: each thing is told once, in the words of people, and what fits best stands out."""
 
-from __future__ import annotations
-
 import re
 from datetime import timedelta
 

@@ -193,7 +193,7 @@ def _histories(root: Path, rounds: int) -> list[Result]:
         commits = {}
         for history in _HISTORIES:
             store = stack.enter_context(closing(_open(root, f"sqlite:///history-{history}.db")))
-            store.bring("neo-0/user", _history(history))
+            store.import_history("neo-0/user", _history(history))
             commits[history] = _continuing(store, "neo-0/user")
         shortest = _HISTORIES[0]
         results = []

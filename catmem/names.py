@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import Literal, TypeAlias
 
 from catmem.errors import UnknownNameError, wrong_type
 
 FILE_NAMES = {"user": "USER.md", "memory": "MEMORY.md"}
 """The file of each target, in the folder of a profile."""
 
+Target: TypeAlias = Literal["user", "memory"]
 TARGETS = tuple(FILE_NAMES)
 
 HERMES_FOLDER = "memories"

@@ -213,7 +213,7 @@ class Counts:
         self.seconds = 0.0
 
     @classmethod
-    def of(cls, lines: Iterable[AuditLine]) -> Counts:
+    def from_lines(cls, lines: Iterable[AuditLine]) -> Counts:
         """The counts of these lines."""
         counts = cls()
         for line in lines:
@@ -339,5 +339,5 @@ def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutRepor
 
 
 def _tally(lines: Iterable[AuditLine]) -> dict[str, Any]:
-    said = jsonable(Counts.of(lines))
+    said = jsonable(Counts.from_lines(lines))
     return {key: said[key] for key in ("operations", "by_reason", "by_agent", "by_entity")}

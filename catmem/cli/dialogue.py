@@ -231,7 +231,7 @@ class ConflictDialogue(Dialogue):
         """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back."""
         from catmem.cli.interface import asking_about_secrets
         from catmem.merging.decisions import in_words
-        from catmem.writing.terms import check_threats
+        from catmem.writing.policy import check_threats
 
         config, how, like = self.config, self.how, conflict.ours or conflict.theirs
         words = self.words(answer, "" if like is None else like.body)

@@ -17,7 +17,7 @@ from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
-from catmem.merging.decisions import Answer, Disagreement
+from catmem.merging.decisions import ConflictAnswer, Disagreement
 from catmem.model.version import Conflict, Version
 from catmem.names import FILE_NAMES
 from catmem.ops.files import Other
@@ -156,14 +156,14 @@ class MergeDialogue(ConflictDialogue):
         super().__init__(MERGE, config, how)
         self._asked = 0
 
-    def __call__(self, found: Disagreement) -> Answer:
+    def __call__(self, found: Disagreement) -> ConflictAnswer:
         """The answer to one conflict. Raises ``Stopped``, and ``ConfigError`` (``bad_answer``) off a terminal."""
         self._asked += 1
         emit(printable("".join(f"{line}\n" for line in conflict_lines([jsonable(found)], self._asked))))
         answer = self.settle(found.conflict)
         if answer is None:
             raise Stopped("Nothing was written.", REFUSED)
-        return cast("Answer", answer)
+        return cast("ConflictAnswer", answer)
 
 
 class SeedDialogue(ConflictDialogue):

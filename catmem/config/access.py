@@ -167,7 +167,7 @@ class Rights:
         """Whether the actor may change what stands in a category (a slug)."""
         return self.unbounded or self._writable.matches(category)
 
-    def in_sight(self, document: Document) -> tuple[Entry, ...]:
+    def visible_entries(self, document: Document) -> tuple[Entry, ...]:
         """The entries that the actor may be shown, and may act on if it may write or verify them."""
         # To a person these are all; to a profile of any tier those that its selectors pick.
         if self.actor is None:
@@ -175,7 +175,7 @@ class Rights:
         return visible(document, self.target, self.actor, self.taxonomy).entries
 
     def among(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Those of some entries that are ``in_sight``."""
+        """Those of some entries that are ``visible_entries``."""
         if self.actor is None:
             return entries
         present = dict.fromkeys(entry.category for entry in entries)
@@ -187,7 +187,7 @@ class Rights:
         found = unmerged_warnings(name, text)
         if not found or self.actor is None:
             return found
-        return unmerged_warnings(name, "\n".join(entry.raw for entry in self.in_sight(parse(text.encode()))))
+        return unmerged_warnings(name, "\n".join(entry.raw for entry in self.visible_entries(parse(text.encode()))))
 
     def may_see(self, category: str) -> bool:
         """Whether the actor may see entries of a category (a slug), if there are any; it may not if this is false."""

@@ -224,10 +224,10 @@ _FORMATS: dict[str, Callable[[str], bool]] = {"date": is_date, "slug": is_slug}
 
 # --- what is wrong, in plain words ----------------------------------------------------------------------------------
 
-_Fault = tuple[KeyPath, str, str | None]
+_FoundFault = tuple[KeyPath, str, str | None]
 
 
-def _faults(validator: Validator, data: Any) -> Iterator[_Fault]:  # noqa: ANN401 - any JSON value
+def _faults(validator: Validator, data: Any) -> Iterator[_FoundFault]:  # noqa: ANN401 - any JSON value
     errors = [_best(error) for error in validator.iter_errors(data)]
     wrong_kind = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:
@@ -256,7 +256,7 @@ def _is_kind_error(error: ValidationError) -> bool:
     return error.validator == "type"
 
 
-def _worded(error: ValidationError) -> Iterator[_Fault]:
+def _worded(error: ValidationError) -> Iterator[_FoundFault]:
     key: KeyPath = tuple(error.absolute_path)
     value: Any = error.instance
     wanted: Any = error.validator_value

@@ -45,7 +45,7 @@ class LabelVocabulary:
     tag_schemas: Mapping[str, Mapping[str, object]] = field(repr=False)
 
     @classmethod
-    def of(cls, config: Config) -> LabelVocabulary:
+    def from_config(cls, config: Config) -> LabelVocabulary:
         """What ``catmem.yaml`` declares."""
         taxonomy = config.taxonomy
         domains = {category.domain for category in taxonomy.categories.values() if category.domain}

@@ -32,8 +32,8 @@ from catmem.store.contract import EXTERNAL, Current
 from catmem.workspace.history import declared_of
 from catmem.writing.drift_guard import READ_FIRST
 from catmem.writing.entry_write import Write
+from catmem.writing.policy import check_threats
 from catmem.writing.request import checked_expected
-from catmem.writing.terms import check_threats
 
 
 class ContentWrite(Write):

@@ -27,8 +27,8 @@ from catmem.store.envelope import Content, Envelope
 from catmem.writing import gate
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.planning import Plan, unseen
+from catmem.writing.policy import WritePolicy, check_beforehand, policy_of
 from catmem.writing.request import Operation
-from catmem.writing.terms import Terms, check_beforehand, terms_of
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
 ALIKE = 0.6
@@ -40,8 +40,8 @@ class DocumentWrite(OperationsWrite):
 
     envelope: Envelope
 
-    def found_terms(self) -> Terms:
-        """The terms of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
+    def found_policy(self) -> WritePolicy:
+        """The policy of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
         envelope = self.envelope
         name, _, target = envelope.entity_id.partition("/")
         try:
@@ -49,16 +49,16 @@ class DocumentWrite(OperationsWrite):
         except UnknownNameError as error:
             message = f"{envelope.agent_id} may not write to {shown(envelope.entity_id)}"
             raise ForbiddenError(message, hint=error.hint) from None
-        return terms_of(self.workspace, name, target, self.acting, allow_secret=self.asked.allow_secret)
+        return policy_of(self.workspace, name, target, self.acting, allow_secret=self.asked.allow_secret)
 
     def check(self) -> None:
         """Raise what is forbidden whatever the file holds; what else is wrong with the content comes later."""
-        self.terms = self.found_terms()
-        actor, content, merges = self.terms.actor, self.envelope.content, self.asked.merges
+        self.policy = self.found_policy()
+        actor, content, merges = self.policy.actor, self.envelope.content, self.asked.merges
         self.begin_session()
         self.describe()
-        refuse_out_of_scope(content, self.operations, self.terms)
-        if merges and actor is not None and not self.terms.unbounded:
+        refuse_out_of_scope(content, self.operations, self.policy)
+        if merges and actor is not None and not self.policy.unbounded:
             raise ForbiddenError(
                 f"{actor.name} may not merge branches", hint="A person or a profile of tier 1 may do it."
             )
@@ -81,10 +81,10 @@ class DocumentWrite(OperationsWrite):
     def _plan_of(self, document: Document, current: Current) -> Plan:
         content, base = self.envelope.content, current.base
         if isinstance(content, list):
-            check_beforehand(self.operations, self.terms)
+            check_beforehand(self.operations, self.policy)
             return super().planned(document, current)
         if base is None or base == document.to_bytes():
-            plan = plan_document(document, content, self.terms, self.workspace.parse)
+            plan = plan_document(document, content, self.policy, self.workspace.parse)
             self._refuse_unseen(document, plan.document)
             return plan
         return self._joined(document, base, content)
@@ -93,11 +93,11 @@ class DocumentWrite(OperationsWrite):
         """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
         from catmem.model.merge import merge
 
-        seen, parse = self.legible(base), self.workspace.parse
-        plan = plan_document(seen, content, self.terms, parse)
+        seen, parse = self.parsed(base), self.workspace.parse
+        plan = plan_document(seen, content, self.policy, parse)
         merged = merge(seen, document, plan.document)
         if merged.conflicts:
-            raise DriftError(f"{self.terms.entity} was changed where this write would change it", hint=AGAIN)
+            raise DriftError(f"{self.policy.entity} was changed where this write would change it", hint=AGAIN)
         if merged.text == document.text:
             return Plan(document, (), (), plan.notes, plan.warnings)
         new = parse(merged.text.encode())
@@ -111,11 +111,11 @@ class DocumentWrite(OperationsWrite):
             return
         entry = next((each for each in gone_entries(document.entries, new.entries) if not self.knows(each)), None)
         if entry is not None:
-            raise unseen(entry, self.terms)
-        heading = session.lost_heading(self.terms.entity, document, new)
+            raise unseen(entry, self.policy)
+        heading = session.lost_heading(self.policy.entity, document, new)
         if heading is not None:
             raise DriftError(
-                f"your text of {self.terms.entity} lacks the heading {shown(heading)}, which another program wrote",
+                f"your text of {self.policy.entity} lacks the heading {shown(heading)}, which another program wrote",
                 hint="Nothing was written. Put the heading into your text, and write it again.",
             )
 
@@ -123,7 +123,7 @@ class DocumentWrite(OperationsWrite):
         """Refuse what the writer wanted to be warned of, and what the root does."""
         if self.document is not None:
             self._alert(self.document)
-        least = self.terms.config.semantic_alert
+        least = self.policy.config.semantic_alert
         if self.operations or self.plan is None:
             super().alert()
         elif least and self.document is not None:
@@ -133,11 +133,11 @@ class DocumentWrite(OperationsWrite):
         """Refuse a document that has little in common with the old one. Operations say what they change."""
         content = self.envelope.content
         if self.envelope.alert and not isinstance(content, list):
-            self.warn([words_replaced(content, document, self.terms)], ALIKE)
+            self.warn([words_replaced(content, document, self.policy)], ALIKE)
 
     def _reworded(self, old: Document, new: Document) -> Iterator[tuple[str, str]]:
         """What the writer sees of each category that it changes, before and after."""
-        was, now = (bodies_in(self.terms.in_sight(each)) for each in (old, new))
+        was, now = (bodies_in(self.policy.visible_entries(each)) for each in (old, new))
         for name, bodies in was.items():
             if bodies != now.get(name):
                 yield "\n".join(bodies), "\n".join(now.get(name, []))
@@ -177,7 +177,7 @@ class DocumentWrite(OperationsWrite):
     def _seen_text(self) -> Document | None:
         """What the writer saw; ``None`` if there is no such revision, and for what cannot be read."""
         with suppress(UnknownRevisionError):
-            return self.legible_or_none(self.workspace.store.read(self.entity, str(self.envelope.prev_rev)).data)
+            return self.parsed_or_none(self.workspace.store.read(self.entity, str(self.envelope.prev_rev)).data)
         return None
 
 
@@ -231,24 +231,24 @@ def refuse_stale_before_drift(a: Write, error: DriftError) -> None:
 _PARTLY = "Send operations instead, or the JSON form with partial: true and the categories that it sees and may write."
 
 
-def refuse_out_of_scope(content: Content, operations: Sequence[Operation], terms: Terms) -> None:
+def refuse_out_of_scope(content: Content, operations: Sequence[Operation], policy: WritePolicy) -> None:
     """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
     # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
     # is equal to what is hidden; so would the whole of a category that it does not see.
     if isinstance(content, list):
         for operation in operations:
             try:
-                check_beforehand([operation], terms)
+                check_beforehand([operation], policy)
             except ForbiddenError:
                 raise
             except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
                 continue
     elif isinstance(content, str) or not content.get("partial"):
-        if not _may_send_whole(terms):
-            name = "" if terms.actor is None else terms.actor.name
+        if not _may_send_whole(policy):
+            name = "" if policy.actor is None else policy.actor.name
             raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
     else:
-        _refuse_partial(content, terms)
+        _refuse_partial(content, policy)
 
 
 def _may_send_whole(rights: Rights) -> bool:
@@ -265,11 +265,11 @@ def _may_send_whole(rights: Rights) -> bool:
     return everything and actor.include_uncategorized is True and rights.may_write("__uncategorized__")
 
 
-def _refuse_partial(content: Mapping[str, Any], terms: Terms) -> None:
-    name = "" if terms.actor is None else terms.actor.name
+def _refuse_partial(content: Mapping[str, Any], policy: WritePolicy) -> None:
+    name = "" if policy.actor is None else policy.actor.name
     for named in content["categories"]:
-        category = terms.category(named)
-        terms.refuse_unwritable(category, named)
-        refuse_unseen_category(terms, category, seen=terms.may_see(category))
-    if "title" in content and not terms.unbounded:
+        category = policy.category(named)
+        policy.refuse_unwritable(category, named)
+        refuse_unseen_category(policy, category, seen=policy.may_see(category))
+    if "title" in content and not policy.unbounded:
         raise ForbiddenError(f"{name} may not write the title of the document", hint="Leave title out.")

@@ -26,7 +26,7 @@ from catmem.staleness.freshness import unverified
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.planning import Plan, ended
-from catmem.writing.terms import Terms, body_of
+from catmem.writing.policy import WritePolicy, body_of
 from catmem.writing.written import on_tags, on_title, refuse_over_budget
 
 _PASSED_OVER = frozenset({"bad-tag"})
@@ -53,46 +53,46 @@ class EntryChange(NamedTuple):
 
 
 def plan_document(
-    document: Document, content: str | dict[str, Any], terms: Terms, parse: Callable[[bytes], Document]
+    document: Document, content: str | dict[str, Any], policy: WritePolicy, parse: Callable[[bytes], Document]
 ) -> Plan:
     """The document that a content makes of this one."""
     new: Document | None = None
     if isinstance(content, str):
         new = _parsed(content, parse)
-        _refuse_unseen(document, None, terms)
-        part = Part(None, tuple(map(Version.of, new.entries)))
+        _refuse_unseen(document, None, policy)
+        part = Part(None, tuple(map(Version.from_entry, new.entries)))
     else:
-        named = [terms.category(name) for name in content["categories"]] if content.get("partial") else None
-        _refuse_unseen(document, named, terms)
-        part = _part(content, terms)
+        named = [policy.category(name) for name in content["categories"]] if content.get("partial") else None
+        _refuse_unseen(document, named, policy)
+        part = _part(content, policy)
     is_text = new is not None
-    old = [Version.of(entry) for entry in document.entries if part.covers(entry.category)]
+    old = [Version.from_entry(entry) for entry in document.entries if part.covers(entry.category)]
     pairs = pair_entries(old, part.entries)
     changes = _changes(old, part.entries, pairs)
-    fault = _first_fault(changes, terms, is_text=is_text)
+    fault = _first_fault(changes, policy, is_text=is_text)
     if fault is not None:
         raise fault
     if new is None:
-        part = _dated(part, old, pairs, terms, dated=not is_shared(document))
+        part = _dated(part, old, pairs, policy, dated=not is_shared(document))
         changes = _changes(old, part.entries, pairs)
-        new = _laid_in(document, part, terms, parse)
-    _check_structure(document, new, terms, lines=is_text)
-    warning = terms.check_threats(_new_texts(document, new, changes))
+        new = _laid_in(document, part, policy, parse)
+    _check_structure(document, new, policy, lines=is_text)
+    warning = policy.check_threats(_new_texts(document, new, changes))
     made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
-    refuse_over_budget(document, new, terms, lambda entry: (entry.category, entry.body) in made)
-    return _plan(document, new, changes, terms, [warning] if warning else [])
+    refuse_over_budget(document, new, policy, lambda entry: (entry.category, entry.body) in made)
+    return _plan(document, new, changes, policy, [warning] if warning else [])
 
 
-def words_replaced(content: str | dict[str, Any], document: Document, terms: Terms) -> tuple[str, str]:
+def words_replaced(content: str | dict[str, Any], document: Document, policy: WritePolicy) -> tuple[str, str]:
     """The bodies that a content is about, as they are and as they are to be.
 
     Of those that are there only what the writer sees: or it could guess at the words of the others.
     """
-    now: Sequence[Entry] = terms.in_sight(document)
+    now: Sequence[Entry] = policy.visible_entries(document)
     if isinstance(content, str):
         new = [content]
     else:
-        names = {terms.category(name) for name in content["categories"]} if content.get("partial") else None
+        names = {policy.category(name) for name in content["categories"]} if content.get("partial") else None
         now = [entry for entry in now if names is None or entry.category in names]
         new = [entry["body"] for entries in content["categories"].values() for entry in entries]
     return "\n".join(entry.body for entry in now), "\n".join(new)
@@ -116,10 +116,10 @@ def _parsed(text: str, parse: Callable[[bytes], Document]) -> Document:
         raise EditError(error.message, code="structure", hint=error.hint) from error
 
 
-def _part(content: Mapping[str, Any], terms: Terms) -> Part:
+def _part(content: Mapping[str, Any], policy: WritePolicy) -> Part:
     grouped: dict[str, list[Version]] = {}
     for name, given in content["categories"].items():
-        category = terms.category(name)
+        category = policy.category(name)
         if category in grouped:
             raise EditError(
                 f"the category {category} is given twice, under two names",
@@ -134,7 +134,7 @@ def _part(content: Mapping[str, Any], terms: Terms) -> Part:
     return Part(frozenset(grouped) if content.get("partial") else None, entries, title)
 
 
-def _dated(part: Part, old: Sequence[Version], pairs: Mapping[int, int], terms: Terms, *, dated: bool) -> Part:
+def _dated(part: Part, old: Sequence[Version], pairs: Mapping[int, int], policy: WritePolicy, *, dated: bool) -> Part:
     """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
     # New words lose the `verified_date` of the old ones.
     before = {there: old[here] for here, there in pairs.items()}
@@ -142,8 +142,8 @@ def _dated(part: Part, old: Sequence[Version], pairs: Mapping[int, int], terms: 
     for index, entry in enumerate(part.entries):
         tags, was = entry.tags, before.get(index)
         if was is None and dated and "created" not in tags:
-            tags = {"created": terms.today.isoformat(), **tags}
-        known = terms.day_before(tags, entry.body) if was is None or was.body != entry.body else None
+            tags = {"created": policy.today.isoformat(), **tags}
+        known = policy.day_before(tags, entry.body) if was is None or was.body != entry.body else None
         if was is not None and was.body != entry.body and tags.get("verified_date") == was.tags.get("verified_date"):
             tags = unverified(tags)
         entries.append(entry._replace(tags=tags if known is None else {**tags, "created": known}))
@@ -164,24 +164,24 @@ def _changes(old: Sequence[Version], new: Sequence[Version], pairs: Mapping[int,
 # --- who may -------------------------------------------------------------------------------------------------------
 
 
-def _refuse_unseen(document: Document, named: Sequence[str] | None, terms: Terms) -> None:
+def _refuse_unseen(document: Document, named: Sequence[str] | None, policy: WritePolicy) -> None:
     """Raise ``ForbiddenError`` if the content is about entries that the writer does not see."""
-    actor = terms.actor
+    actor = policy.actor
     if actor is None:
         return
     # Of named categories also those that are empty: or the answer would tell whether something hidden is there.
     present = dict.fromkeys((entry.category for entry in document.entries) if named is None else named)
-    seen = visible_categories(present, terms.target, actor, terms.config.taxonomy)
+    seen = visible_categories(present, policy.target, actor, policy.config.taxonomy)
     for category in present:
         if category in seen:
             continue
         if named is None:
             hint = "Send operations instead, or the JSON form with partial: true."
             raise ForbiddenError(f"{actor.name} may not write a whole document: it does not see all of it", hint=hint)
-        refuse_unseen_category(terms, category, seen=False)
+        refuse_unseen_category(policy, category, seen=False)
 
 
-def _first_fault(changes: Iterable[EntryChange], terms: Terms, *, is_text: bool) -> EditError | None:
+def _first_fault(changes: Iterable[EntryChange], policy: WritePolicy, *, is_text: bool) -> EditError | None:
     """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once."""
     # New words go without the verification of the old ones. A text is taken as it is, so it must not keep it.
     first: EditError | None = None
@@ -198,13 +198,13 @@ def _first_fault(changes: Iterable[EntryChange], terms: Terms, *, is_text: bool)
                 changed["verified_date"] = change.new.tags["verified_date"]
         try:
             # What is forbidden comes first, whatever else is wrong with the tags.
-            terms.check_dates(changed, old)
+            policy.check_dates(changed, old)
             if change.old is not None:
-                terms.check_domain(change.old.category, change.old.tags, change.new.tags)
-            terms.check_tags(changed, old)
+                policy.check_domain(change.old.category, change.old.tags, change.new.tags)
+            policy.check_tags(changed, old)
         except EditError as error:
             first = first or error
-        known = None if change.old is not None else terms.day_before(change.new.tags, change.new.body)
+        known = None if change.old is not None else policy.day_before(change.new.tags, change.new.body)
         if known is not None and first is None:
             first = EditError(
                 f"these words were there before, since {known}, and are no younger now",
@@ -217,17 +217,17 @@ def _first_fault(changes: Iterable[EntryChange], terms: Terms, *, is_text: bool)
 # --- the new text --------------------------------------------------------------------------------------------------
 
 
-def _laid_in(document: Document, part: Part, terms: Terms, parse: Callable[[bytes], Document]) -> Document:
+def _laid_in(document: Document, part: Part, policy: WritePolicy, parse: Callable[[bytes], Document]) -> Document:
     """The document with the entries of a JSON form in the places of its own."""
     wanted: dict[str, list[Version]] = {}
     for entry in part.entries:
         wanted.setdefault(entry.category, []).append(entry)
     for category in wanted:
-        terms.writable_category(category)
+        policy.writable_category(category)
     sectioned = bool(document.scan.headers) or set(wanted) > {UNCATEGORIZED}
     base = titled(document) if sectioned else document
     slots, first = _slots(base, part, wanted)
-    titles = {category: title for category in wanted if (title := terms.title(category)) is not None}
+    titles = {category: title for category in wanted if (title := policy.title(category)) is not None}
     title = part.title[0] if part.title and sectioned else base.title
     # Where nothing is left to be changed the bytes stay as they are.
     text = spliced(base, slots, first, titles, title)
@@ -238,7 +238,7 @@ def _slots(
     document: Document, part: Part, wanted: Mapping[str, Sequence[Version]]
 ) -> tuple[list[Slot], dict[str, list[Version]]]:
     """The places of all entries with what is to stand there, and what comes first in its category."""
-    slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
+    slots = [Slot(entry, [Version.from_entry(entry)]) for entry in document.entries]
     by_category: dict[str, list[Slot]] = {}
     for slot in slots:
         if part.covers(slot.entry.category):
@@ -286,15 +286,15 @@ def _same(slots: Sequence[Slot], versions: Sequence[Version]) -> int:
 # --- the content itself --------------------------------------------------------------------------------------------
 
 
-def _check_structure(old: Document, new: Document, terms: Terms, *, lines: bool) -> None:
+def _check_structure(old: Document, new: Document, policy: WritePolicy, *, lines: bool) -> None:
     """Raise ``EditError`` (``structure``) for a problem that the old document has not: no tool is to write it."""
     # `lines` says where; not to a writer who does not see what stands above.
     most = new.limits.file_bytes
     if 4 * len(new.text) > most and len(new.to_bytes()) > most:
         raise EditError(f"a file may have {most:,} bytes, and this would have more", code="structure", hint=_SHORTER)
-    before = all_problems(old, terms.config)
+    before = all_problems(old, policy.config)
     there = Counter((problem.rule, old.text[problem.start : problem.end]) for problem in before)
-    for problem in all_problems(new, terms.config):
+    for problem in all_problems(new, policy.config):
         key = problem.rule, new.text[problem.start : problem.end]
         there[key] -= 1
         if there[key] < 0 and problem.rule not in _PASSED_OVER:
@@ -321,7 +321,9 @@ def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> 
     return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
 
 
-def _plan(old: Document, new: Document, changes: Sequence[EntryChange], terms: Terms, warnings: Sequence[str]) -> Plan:
+def _plan(
+    old: Document, new: Document, changes: Sequence[EntryChange], policy: WritePolicy, warnings: Sequence[str]
+) -> Plan:
     if new.text == old.text:
         return Plan(old, (), (), ("it says that already",), ())
     added = [change.new for change in changes if change.new is not None and change.old is None]
@@ -341,7 +343,7 @@ def _plan(old: Document, new: Document, changes: Sequence[EntryChange], terms: T
         for key in change.new.tags
         if change.old is None or key not in change.old.tags
     )
-    notes = (on_title(old, new), *on_tags(given, terms))
+    notes = (on_title(old, new), *on_tags(given, policy))
     return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
 
 
@@ -356,9 +358,9 @@ def _found(entries: Sequence[Entry], said: Collection[Version]) -> list[Entry]:
     return found
 
 
-def refuse_unseen_category(terms: Terms, category: str, *, seen: bool) -> None:
+def refuse_unseen_category(policy: WritePolicy, category: str, *, seen: bool) -> None:
     """Raise ``ForbiddenError`` for the whole of a category that the writer does not see."""
-    actor = terms.actor
+    actor = policy.actor
     if actor is not None and not seen:
         raise ForbiddenError(
             f"{actor.name} may not write the whole of the category {category!r}, which it does not see",

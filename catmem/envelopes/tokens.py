@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 KEY = "catmem.caller"
 """Where the scope of a request keeps its caller."""
 
-Scope = Literal["write", "read", "metrics"]
+TokenScope = Literal["write", "read", "metrics"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Caller:
 
     agent: str
     profile: str | None
-    scope: Scope = "write"
+    scope: TokenScope = "write"
     label: str = ""
     token_id: str = ""
 
@@ -111,7 +111,7 @@ class Token:
     token_id: str
     label: str
     profile: str | None
-    scope: Scope
+    scope: TokenScope
     created: str
     sha256: str
     __json__ = "token_id label profile scope created"
@@ -226,7 +226,7 @@ def read_tokens(path: Path) -> list[Token]:
 
 
 def new_token(
-    config: Config, path: Path, label: str, *, person: bool = False, scope: Scope = "write"
+    config: Config, path: Path, label: str, *, person: bool = False, scope: TokenScope = "write"
 ) -> tuple[Token, str]:
     """Make a token, and give what is kept of it and the token itself, which is nowhere else."""
     refuse_no_root(config)
@@ -287,7 +287,7 @@ def _parsed(data: bytes) -> list[Token]:
 
 def _is_right(token: Token) -> bool:
     texts = (token.token_id, token.label, token.created, token.sha256, token.profile or "")
-    is_known = token.scope in get_args(Scope)
+    is_known = token.scope in get_args(TokenScope)
     return is_known and all(isinstance(text, str) for text in texts) and _DIGEST.fullmatch(token.sha256) is not None
 
 

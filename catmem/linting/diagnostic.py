@@ -47,7 +47,7 @@ class Region(NamedTuple):
     end_column: int
 
     @classmethod
-    def of(cls, index: LineIndex, start: int, end: int) -> Region:
+    def from_span(cls, index: LineIndex, start: int, end: int) -> Region:
         """The region of a span."""
         return cls(*index.position(start), *index.position(end))
 

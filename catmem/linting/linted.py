@@ -21,11 +21,10 @@ from catmem.linting.rule import all_rules
 from catmem.model.document import Document, Entry, TagValue, first_of_each, parse
 from catmem.model.edit import TextEdit
 from catmem.model.layout import delimiter_before, delimiter_behind, left_open, line_end_before
+from catmem.names import Target
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Header, closed_spans
 from catmem.text import BOM, LineIndex
-
-Target = Literal["user", "memory"]
 
 DATES = ("verified_date", "created", "expires")
 """The tags that hold a day."""
@@ -49,7 +48,7 @@ class LintedEntry:
         self.entry = entry
         self.category, self.start, self.end, raw, limit = entry
         self.raw = raw
-        self.pairs: tag_blocks.Pairs = ()
+        self.pairs: tag_blocks.TagPairs = ()
         self.tags: Mapping[str, TagValue] = {}
         self.dates: Mapping[str, date] = {}
         if raw[0] in tag_blocks.MAY_BEGIN:
@@ -99,7 +98,7 @@ class _LintedText:
 
     def region(self, start: int, end: int) -> Region:
         """A span in lines and columns."""
-        return Region.of(self.line_index, start, end)
+        return Region.from_span(self.line_index, start, end)
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
         """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
@@ -125,7 +124,7 @@ class LintedFile(_LintedText):
     target: Target | None = None
 
     @classmethod
-    def of(
+    def from_bytes(
         cls, path: str, data: bytes, config: Config, *, owner: str | None = None, target: Target | None = None
     ) -> LintedFile:
         """Parse the bytes of a memory file as a root of this configuration reads it; never raises for what they are."""

@@ -197,7 +197,7 @@ def _result(diagnostic: Diagnostic, place: int, index: Callable[[str], LineIndex
         replacements = [
             {
                 "deletedRegion": _region(
-                    Region.of(lines, edit.start, edit.end) if lines else None, edit.start, edit.end
+                    Region.from_span(lines, edit.start, edit.end) if lines else None, edit.start, edit.end
                 ),
                 "insertedContent": {"text": edit.text},
             }

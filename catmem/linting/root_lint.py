@@ -25,9 +25,9 @@ from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.linting.diagnostic import Diagnostic, LintResult
 from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root, lint_store
-from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, Target
+from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault
 from catmem.linting.rule import LintSettings, read_settings
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, Target
 from catmem.store.contract import SIDECAR, Change, Revision, Store
 from catmem.store.files.retention import copies_in
 from catmem.text import DEFAULT_LIMITS
@@ -38,8 +38,8 @@ if TYPE_CHECKING:  # a lint that fixes nothing needs none of it
     from catmem.workspace.change_plan import FileChange
 
 _YAML = (".yaml", ".yml")
-_NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 _TARGETS: tuple[Target, ...] = ("user", "memory")
+_NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +366,7 @@ class Linter:
         known, _ = self._looked.get(source.name, (None, ()))
         if known is not None and known.error is None and known.data == data:
             return known
-        return LintedFile.of(source.name, data, self.root.config, owner=source.owner, target=source.target)
+        return LintedFile.from_bytes(source.name, data, self.root.config, owner=source.owner, target=source.target)
 
     def _read(self, source: LintSource) -> bytes:
         if source.entity is not None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from catmem.linting.linted import Context
 
 
-Scope = Literal["file", "profile", "config", "root", "store"]
+RuleScope = Literal["file", "profile", "config", "root", "store"]
 """What a rule is called with: ``file`` a ``LintedFile``, ``profile`` and ``config`` a ``LintedYaml``, ``root`` the
 ``LintedFile`` of each path, in order of the paths, ``store`` the ``StoreFault``s. ``config`` rules get schema files of
 the root too."""
@@ -64,7 +64,7 @@ class Rule:
     code: str
     name: str
     severity: Severity
-    scope: Scope
+    scope: RuleScope
     summary: str
     check: Callable[[Any, Context], Iterator[Finding]]
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -89,7 +89,7 @@ def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
     name: str,
     *,
     severity: Severity = "warning",
-    scope: Scope = "file",
+    scope: RuleScope = "file",
     options: Mapping[str, Any] | None = None,
     fixes: Literal["", "safe", "unsafe"] = "",
     dated: bool = False,

@@ -54,7 +54,7 @@ from catmem.model.document import Entry
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.ops.library import ask
 from catmem.staleness.freshness import advice
-from catmem.workspace.root import discreet
+from catmem.workspace.root import hide_names
 from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import Sessions, ToolSession, shown_in, words_of_entry
@@ -249,7 +249,7 @@ class _Memory:
     async def _read(self, work: Callable[[], _T]) -> _T:
         """What ``work`` gives. An error reaches the client without its path, and one that is unforeseen as such."""
         try:
-            with discreet(self.workspace, self.profile):
+            with hide_names(self.workspace, self.profile):
                 return await self._off_the_loop(work)
         except CatmemError as error:
             raise _protocol_error(error) from error
@@ -406,7 +406,7 @@ class _Owed:
         self._open: set[str | int] = set()
         self._answered = anyio.Event()
 
-    def take(self, line: str) -> str | None:
+    def add_line(self, line: str) -> str | None:
         """Look at a line of the input, which may be anything. What to answer if the SDK would quietly drop it."""
         try:
             # In the way in which the SDK reads it a moment later.
@@ -475,14 +475,14 @@ async def _lines(owed: _Owed, output: _Output) -> AsyncIterator[str]:
         for end in whole:
             line = b"".join([*pending, end]).decode(errors="replace")
             pending.clear()
-            refusal = owed.take(line)
+            refusal = owed.add_line(line)
             if refusal is None:
                 yield line
             else:
                 await output.write(refusal)
         pending.append(rest)
     last = b"".join(pending).decode(errors="replace")
-    refusal = owed.take(last)
+    refusal = owed.add_line(last)
     if refusal is not None:
         await output.write(refusal)
     elif last:

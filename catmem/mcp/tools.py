@@ -16,11 +16,11 @@ from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.ops.table import OPERATIONS, Call, OperationRow, Parameter, UsageError, call, load_all, value_of
-from catmem.ops.table import Tool as Offer
+from catmem.ops.table import Tool as OfferedTool
 from catmem.threats import scan
 from catmem.tools.memory_tool import ACTIONS, GIVEN_TAGS, bad_arguments, memory_tool, refusal
 from catmem.workspace.init import kits
-from catmem.workspace.root import discreet
+from catmem.workspace.root import hide_names
 from catmem.workspace.seen_entry import preview, rules_in, texts_of
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession, words_of_entry
@@ -33,7 +33,7 @@ _MOST_NAMED = 64
 _ORDER = ("search", "list", "add", "replace", "remove", "move", "verify", "seed", "prompt")
 
 
-def _rows() -> dict[str, tuple[OperationRow, Offer]]:
+def _rows() -> dict[str, tuple[OperationRow, OfferedTool]]:
     """The rows that have a tool, by its name; those of the memory tool first."""
     load_all()
     found = [(row, row.tool) for row in OPERATIONS.values() if row.tool is not None]
@@ -41,11 +41,11 @@ def _rows() -> dict[str, tuple[OperationRow, Offer]]:
     return {offer.name: (row, offer) for row, offer in found}
 
 
-def _takes(row: OperationRow, offer: Offer) -> list[Parameter]:
+def _takes(row: OperationRow, offer: OfferedTool) -> list[Parameter]:
     return [each for each in row.at("tool") if each.called not in offer.without]
 
 
-def _tool(row: OperationRow, offer: Offer, rights: Rights | None = None, *, waits: bool = True) -> Tool:
+def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *, waits: bool = True) -> Tool:
     """``waits``: a write may have to wait for a person."""
     properties: dict[str, Any] = {}
     for each in _takes(row, offer):
@@ -169,7 +169,7 @@ def instructions(workspace: Workspace, profile: str) -> str:
         "what to do."
     )
     try:
-        with discreet(workspace, profile):
+        with hide_names(workspace, profile):
             return f"{said} {_outline(workspace, profile)}"
     except CatmemError:
         return f"{said} What is on file cannot be read now."

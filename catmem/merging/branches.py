@@ -17,7 +17,7 @@ from catmem.store.contract import Revision, unknown_revision, who
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import Root, entities_of_each, noted
 
-State = Literal["merges", "conflicts", "nothing new", "unreadable"]
+BranchState = Literal["merges", "conflicts", "nothing new", "unreadable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Branch:
     timestamp: str
     entries: int | None
     conflicts: int | None
-    state: State
+    state: BranchState
     person: str | None = None
 
     @property
@@ -89,7 +89,7 @@ def open_branches(workspace: Root, entity: str) -> Sequence[Revision]:
 
 def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | None) -> Branch:
     name, entries, conflicts = revision.revision, None, None
-    state: State = "unreadable"
+    state: BranchState = "unreadable"
     try:
         state, conflicts = _outlook(past, name, declared)
         entries = None if declared else differing(past.base(past.head, name), past.document(name))
@@ -110,7 +110,7 @@ def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | N
     )
 
 
-def _outlook(past: MergeHistory, branch: str, declared: DeclaredEntity | None) -> tuple[State, int]:
+def _outlook(past: MergeHistory, branch: str, declared: DeclaredEntity | None) -> tuple[BranchState, int]:
     try:
         if declared:
             content = content_merge(declared, past, past.head, branch)

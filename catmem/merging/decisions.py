@@ -18,7 +18,7 @@ from catmem.store.contract import EXTERNAL, PERSON, Revision
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.root import Root
 
-Answer: TypeAlias = Side | Literal["both"] | Version | None
+ConflictAnswer: TypeAlias = Side | Literal["both"] | Version | None
 """What becomes of a conflict: a side wins, both stay, this stands instead, or it stays open."""
 
 _BOTH_FIT = frozenset({"body", "removed"})
@@ -36,7 +36,7 @@ class Disagreement:
     branch: str
     ours: Revision
     theirs: Revision
-    taken: Answer = None
+    taken: ConflictAnswer = None
 
     def __json__(self) -> dict[str, Any]:
         """The disagreement as JSON-ready data; ``category`` may be a place: a JSON pointer, or lines."""
@@ -52,7 +52,7 @@ class Disagreement:
         return {"branch": self.branch, "reason": reason, "category": where, **sides, **by, **taken}
 
 
-Ask: TypeAlias = Callable[[Any], Answer]
+Ask: TypeAlias = Callable[[Any], ConflictAnswer]
 """Says what becomes of each conflict."""
 
 HowDecided: TypeAlias = Literal["ours", "theirs", "both"] | Sequence[str] | Ask | None

@@ -22,7 +22,7 @@ from catmem.errors import (
 )
 from catmem.jsonable import jsonable
 from catmem.merging.branches import branches_of_all, content_merge, open_branches
-from catmem.merging.decisions import Answer, Ask, Disagreement, HowDecided, asking, settling
+from catmem.merging.decisions import Ask, ConflictAnswer, Disagreement, HowDecided, asking, settling
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
 from catmem.names import is_declared
@@ -34,8 +34,8 @@ from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
 from catmem.writing.drift_guard import ToolSession, refuse_unshown
 from catmem.writing.gate import Attempt
+from catmem.writing.policy import check_threats
 from catmem.writing.request import checked_expected
-from catmem.writing.terms import check_threats
 from catmem.writing.written import FileUsage, notes_on
 
 
@@ -130,7 +130,7 @@ class _MergeWork:
 
     workspace: Root
     asked: MergeRequest
-    known: dict[str, Answer] = field(default_factory=dict)
+    known: dict[str, ConflictAnswer] = field(default_factory=dict)
 
     # --- the plan --------------------------------------------------------------------------------------------------
 
@@ -160,7 +160,7 @@ class _MergeWork:
     def _usage(self, text: str) -> FileUsage:
         return FileUsage(size_of(text), limit_of_entity(self.workspace, self.asked.entity))
 
-    def _checked(self, ask: Ask, found: Disagreement) -> Answer:
+    def _checked(self, ask: Ask, found: Disagreement) -> ConflictAnswer:
         """An answer; words that neither side has may be stored, as those of any write."""
         answer, conflict = ask(found), found.conflict
         if isinstance(answer, Version):
@@ -201,7 +201,7 @@ class _MergeWork:
         text = ours.text
         left, settled = list[Disagreement](), list[Disagreement]()
 
-        def decide(found: Disagreement) -> Answer:
+        def decide(found: Disagreement) -> ConflictAnswer:
             key = repr((found.branch, found.conflict))
             answer = self.known[key] = self.known[key] if key in self.known else ask(found)
             (left if answer is None else settled).append(replace(found, taken=answer))

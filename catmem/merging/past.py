@@ -16,7 +16,7 @@ from catmem.model.version import Conflict, Precedence, Side, Version
 from catmem.store.contract import EXTERNAL, Revision, unknown_revision
 from catmem.store.graph import merge_bases
 from catmem.workspace.root import Root
-from catmem.writing.matching import legible
+from catmem.writing.matching import parse_for_write
 
 _LONGEST_WAY = 256
 """So many revisions are looked through at most for what became of an entry; beyond, the texts alone tell."""
@@ -60,7 +60,7 @@ class MergeHistory:
         )
         self._ahead.insert(0, revision)
         self._by_name[name] = revision
-        self._documents[name] = legible(self._parse, self.entity, data)
+        self._documents[name] = parse_for_write(self._parse, self.entity, data)
 
     def log(self) -> Iterator[Revision]:
         """All revisions, the newest first, each read from the store once."""
@@ -84,7 +84,7 @@ class MergeHistory:
         """What a revision says. Raises ``DriftError`` for what is no text, and ``UnknownRevisionError``."""
         if name not in self._documents:
             data = self.data if name == self.head else self._store.read(self.entity, name).data
-            self._documents[name] = legible(self._parse, self.entity, data)
+            self._documents[name] = parse_for_write(self._parse, self.entity, data)
         return self._documents[name]
 
     def bases(self, one: str, other: str) -> list[str]:
@@ -195,5 +195,5 @@ def is_so(conflict: Conflict | ContentConflict, side: Side, base: Document) -> C
             entry.category == wanted.category and entry.body == wanted.body and entry.tags == wanted.tags
             for entry in document.entries
         )
-    places = [index for index, entry in enumerate(base.entries) if Version.of(entry) == conflict.base]
+    places = [index for index, entry in enumerate(base.entries) if Version.from_entry(entry) == conflict.base]
     return lambda document: any(index not in pair_entries(base.entries, document.entries) for index in places)

@@ -80,7 +80,7 @@ class Reconciliation:
         left: list[tuple[Difference, EditError]] = []
         for each in chosen:
             try:
-                self.bring(workspace, [each], dry_run=True)
+                self.write_chosen(workspace, [each], dry_run=True)
             except OverBudgetError:
                 pass  # that is for all of them together
             except EditError as error:
@@ -89,7 +89,7 @@ class Reconciliation:
             fit.append(each)
         return fit, left
 
-    def bring(self, workspace: Workspace, chosen: Sequence[Difference], *, dry_run: bool = False) -> Written:
+    def write_chosen(self, workspace: Workspace, chosen: Sequence[Difference], *, dry_run: bool = False) -> Written:
         """Write what is chosen as one revision. Raises what ``Workspace.write`` raises."""
         owner, _, target = self.entity.partition("/")
         operations = [each.operation() for each in chosen]

@@ -148,7 +148,7 @@ class Entry(NamedTuple):
         return content_digest([body, first_of_each(pairs)])
 
 
-def first_of_each(pairs: tag_blocks.Pairs) -> dict[str, TagValue]:
+def first_of_each(pairs: tag_blocks.TagPairs) -> dict[str, TagValue]:
     """The tags that count: of a repeated key the first."""
     tags: dict[str, TagValue] = {}
     for key, value in pairs:

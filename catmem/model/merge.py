@@ -71,7 +71,7 @@ def merge_linked(
     read = list(titled_sides(b, o, t))
     if [len(side.entries) for side in read] != [len(side.entries) for side in (b, o, t)]:
         links = (None, None)  # a heading that was an entry is a title now, so the numbers are other ones
-    sides = Sides.of(read, links)
+    sides = Sides.from_documents(read, links)
     moved = [
         is_reordered(sides.said[0], said, pairs) for said, pairs in zip(sides.said[1:], sides.pairs[:2], strict=True)
     ]
@@ -91,7 +91,9 @@ class Sides(NamedTuple):
     pairs: Pairs
 
     @classmethod
-    def of(cls, documents: Iterable[Document], links: tuple[Links | None, Links | None] = (None, None)) -> Sides:
+    def from_documents(
+        cls, documents: Iterable[Document], links: tuple[Links | None, Links | None] = (None, None)
+    ) -> Sides:
         """The base, the near and the far document, read and paired."""
         base, near, far = documents
         near, far = headed(near, base, far), headed(far, base, near)
@@ -370,7 +372,7 @@ def merged_base(base: Document, one: Document, other: Document) -> str:
     if one.text == base.text:
         return other.text
     swapped = other.text < one.text
-    sides = Sides.of(titled_sides(base, *((other, one) if swapped else (one, other))))
+    sides = Sides.from_documents(titled_sides(base, *((other, one) if swapped else (one, other))))
     return _Earlier(sides, None, swapped=swapped).run()
 
 
@@ -462,7 +464,7 @@ def merge_into(
     # none: they verified other words. `base` and `theirs` are parts of a file; what `ours` alone has is ours. `held` is
     # `base` in the words in which we held it last.
     read = list(titled_sides(base, ours, theirs))
-    merging = _Bringing(Sides.of(read, links_of(held, *read)), precedence, swapped=False)
+    merging = _Bringing(Sides.from_documents(read, links_of(held, *read)), precedence, swapped=False)
     return Merge(merging.run(), tuple(merging.conflicts))
 
 
@@ -498,7 +500,7 @@ class _Bringing(Merging):
             entry = self.near.entries[here]
             free.setdefault((entry.category, entry.body), []).append(here)
         for there in sorted(self.added_far):
-            far = Version.of(self.far.entries[there])
+            far = Version.from_entry(self.far.entries[there])
             same = free.get((far.category, far.body))
             if same:
                 self.slot_of[there] = self.slots[same.pop()]

@@ -21,7 +21,7 @@ class Version(NamedTuple):
     text: str
 
     @classmethod
-    def of(cls, entry: Entry) -> Version:
+    def from_entry(cls, entry: Entry) -> Version:
         """The version that an entry is."""
         return cls(entry.category, entry.body, entry.tags, entry.text)
 
@@ -34,7 +34,7 @@ class Version(NamedTuple):
     @classmethod
     def of_each(cls, *documents: Document) -> tuple[list[Version], ...]:
         """The versions that the entries of each document are."""
-        return tuple([cls.of(entry) for entry in document.entries] for document in documents)
+        return tuple([cls.from_entry(entry) for entry in document.entries] for document in documents)
 
     @property
     def id(self) -> str:

@@ -246,7 +246,7 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
         chosen, left = found.split(call.root, found.differences)
     else:
         chosen = _numbered(found, numbers or ())
-    written = found.bring(call.root, chosen, dry_run=dry_run) if chosen else None
+    written = found.write_chosen(call.root, chosen, dry_run=dry_run) if chosen else None
     accepts = everything and bool(found.over)
     if accepts and not dry_run:
         found.accept(call.root)
@@ -265,7 +265,7 @@ def _numbered(found: "Reconciliation", numbers: Sequence[int]) -> list["Differen
 
 _STOP = 129
 """The least status with which git gives the whole merge up."""
-_File = Annotated[str, P(argument=True)]
+_GitFile = Annotated[str, P(argument=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,9 +286,9 @@ class FileMerged:
 def merge_driver(
     call: Call,
     *,
-    base: _File,
-    ours: _File,
-    theirs: _File,
+    base: _GitFile,
+    ours: _GitFile,
+    theirs: _GitFile,
     name: Annotated[str | None, P(argument=True, metavar="[PATH]")] = None,
 ) -> Outcome:
     """Merge the files OURS and THEIRS, which come from BASE, by entry, and write the result to OURS.

@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal
 from catmem.audit.log_queries import Filter, RolloutState
 from catmem.config.config import Config
 from catmem.envelopes.agents import Key
-from catmem.envelopes.tokens import Scope, Token
+from catmem.envelopes.tokens import Token, TokenScope
 from catmem.errors import EnvelopeError, errors_at
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.ops.shared import Actor, Profile, Target
+from catmem.names import Target
+from catmem.ops.shared import Actor, Owner
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
 from catmem.store.audit_log import Damage, Status
 from catmem.store.contract import OnStale
@@ -76,7 +77,7 @@ def audit(
     ends: dict[str, Any] = {"notes": notes, "status": int(bool(found.damaged))}
     if not summary:
         return Outcome(found, STREAMED if form == "jsonl" else None, **ends)
-    counts = Counts.of(found.lines)
+    counts = Counts.from_lines(found.lines)
     return Outcome(counts, more={"damaged": found.damaged}, **ends)
 
 
@@ -155,9 +156,9 @@ def bypass(
     return Outcome(begun, {"on": True, "bypass": begun})
 
 
-_Agent = Annotated[str, P(argument=True)]
+_AgentName = Annotated[str, P(argument=True)]
 _Id = Annotated[str | None, P(argument=True)]
-_Tokens = Annotated[
+_TokensFile = Annotated[
     str | None,
     P(
         "The file of tokens. By default that of catmem.yaml, or one for each root below ~/.config/catmem/tokens.",
@@ -180,7 +181,7 @@ family(
 
 
 @operation("key new", examples=("catmem key new trinity", "catmem key new person"), opens="root")
-def key_new(call: Call, *, agent: _Agent) -> "Key":
+def key_new(call: Call, *, agent: _AgentName) -> "Key":
     """Make a key for AGENT, which signs from now on. Older ones verify until they are removed.
 
     AGENT is an agent of catmem.yaml, a profile, or person.
@@ -221,7 +222,7 @@ def key_list(call: Call) -> Keys:
 def key_remove(
     call: Call,
     *,
-    agent: _Agent,
+    agent: _AgentName,
     key_id: _Id = None,
     every: Annotated[bool, P("All keys of the agent.", "--all")] = False,
 ) -> Outcome:
@@ -272,10 +273,10 @@ class NewToken:
 def token_new(
     call: Call,
     *,
-    agent: _Agent,
+    agent: _AgentName,
     person: Annotated[bool, P("For a person, who sees and may do everything; AGENT is what to call them.")] = False,
-    scope: Annotated[Scope, P("What it allows: reading and writing, reading only, or the metrics only.")] = "write",
-    tokens_path: _Tokens = None,
+    scope: Annotated[TokenScope, P("What it allows: to read and write, to read, or the metrics.")] = "write",
+    tokens_path: _TokensFile = None,
 ) -> Outcome:
     """Make a token for AGENT: an agent of catmem.yaml, or a profile. It sees and writes what that profile may."""
     from catmem.envelopes.tokens import new_token
@@ -304,7 +305,7 @@ class CredentialList:
 
 
 @operation("token list", examples=("catmem token list", "catmem token list --format json"), opens="root")
-def token_list(call: Call, *, tokens_path: _Tokens = None) -> CredentialList:
+def token_list(call: Call, *, tokens_path: _TokensFile = None) -> CredentialList:
     """List the tokens: their ids, and what they allow."""
     from catmem.envelopes.tokens import read_tokens, why_wanted
 
@@ -321,10 +322,10 @@ def token_list(call: Call, *, tokens_path: _Tokens = None) -> CredentialList:
 def token_remove(
     call: Call,
     *,
-    agent: _Agent,
+    agent: _AgentName,
     token_id: _Id = None,
     every: Annotated[bool, P("All tokens of the agent.", "--all")] = False,
-    tokens_path: _Tokens = None,
+    tokens_path: _TokensFile = None,
 ) -> Outcome:
     """Remove a token of AGENT: TOKEN_ID, or the only one. It stops working at once, at a running server too."""
     from catmem.envelopes.tokens import read_tokens, remove_tokens, why_wanted
@@ -449,7 +450,7 @@ def _submitted(call: Call, place: str, *, confirm: bool, on_stale: "OnStale | No
 def envelope(
     call: Call,
     *,
-    profile: Profile,
+    profile: Owner,
     actor: Actor = None,
     target: Annotated[Target, P("USER.md or MEMORY.md.", "-t --target")] = "user",
     added: Annotated[str | None, P("Add an entry with these words.", "--add", metavar="TEXT")] = None,

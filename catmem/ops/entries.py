@@ -6,7 +6,7 @@ from datetime import date
 from typing import Annotated, Any, Unpack
 
 from catmem.errors import CatmemError, NoMatchError
-from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Profile, WriteOptions
+from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Owner, WriteOptions
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
 from catmem.writing.request import Operation, is_digest, placed_expected
 from catmem.writing.written import Written
@@ -55,7 +55,7 @@ def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:
 def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
-    from catmem.writing.entry_write import found_terms
+    from catmem.writing.entry_write import found_policy
     from catmem.writing.request import Request, asked_by
 
     profile, is_open = str(call.actor), target is None and expected is None
@@ -66,7 +66,7 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
             _refuse_digest(call)
         if is_open:
             asked = Request(profile, tuple(operations), profile=profile, op_id=call.values.get("op_id"))
-            target = found_terms(call.root, asked, call.root.profile(profile)).target
+            target = found_policy(call.root, asked, call.root.profile(profile)).target
     call.values["target"] = target or "user"
     return target or "user"
 
@@ -88,7 +88,7 @@ def several(
     call: Call,
     *,
     operations: Annotated[list[Any], P(brief="Several changes, all or none.")],
-    profile: Profile,
+    profile: Owner,
     actor: Actor = None,
     target: FoundTarget = None,
     **how: Unpack[WriteOptions],
@@ -119,7 +119,7 @@ def add(
     call: Call,
     *,
     content: Annotated[str, P(argument=True, metavar="TEXT", stdin=True, brief="The fact, in a sentence or two.")],
-    profile: Profile,
+    profile: Owner,
     actor: Actor = None,
     target: AddTarget = None,
     category: Annotated[
@@ -187,7 +187,7 @@ def replace(
             brief="The whole new text; without it only tags change.",
         ),
     ] = None,
-    profile: Profile,
+    profile: Owner,
     actor: Actor = None,
     target: FoundTarget = None,
     category: NarrowCategory = None,
@@ -241,7 +241,7 @@ def remove(
     call: Call,
     *,
     old: _OLD,
-    profile: Profile,
+    profile: Owner,
     actor: Actor = None,
     target: FoundTarget = None,
     category: NarrowCategory = None,
@@ -273,7 +273,7 @@ def move(
     call: Call,
     *,
     old: _OLD,
-    profile: Profile,
+    profile: Owner,
     actor: Actor = None,
     target: FoundTarget = None,
     category: Annotated[str, P("Where it goes.", "-c --category", metavar="SLUG", brief="Where the entry goes to.")],
@@ -310,7 +310,7 @@ def verify(
     call: Call,
     *,
     old: _OLD,
-    profile: Profile,
+    profile: Owner,
     actor: Actor = None,
     target: FoundTarget = None,
     category: NarrowCategory = None,

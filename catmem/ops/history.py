@@ -12,7 +12,7 @@ from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS
-from catmem.ops.shared import ENTITY, Actor, DryRun, Expected
+from catmem.ops.shared import ENTITY, Actor, DryRun, EntityArgument, Expected
 from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS
@@ -26,7 +26,6 @@ _GIT_LIMIT = 1 << 29
 """Bytes; git itself takes a file that is larger for binary."""
 SUFFIX = ".md"
 """What the path of a file ends in; no name of a profile or of an entity does."""
-_Entity = Annotated[str, P(argument=True)]
 _AnyEntity = Annotated[str | None, P(argument=True)]
 
 
@@ -237,7 +236,7 @@ def _unrecorded(call: Call, store: "Store", entity: str) -> dict[str, Any] | Non
 
 
 @operation("blame", examples=("catmem blame trinity", "catmem blame trinity/user --format json"))
-def blame(call: Call, *, entity: _Entity) -> Outcome:
+def blame(call: Call, *, entity: EntityArgument) -> Outcome:
     """Say of each entry of ENTITY who wrote it: line, revision, time (UTC), who, verification, category, words.
 
     It names the revision that gave the entry its words; a move or a tag does not count. ENTITY is PROFILE/user or
@@ -267,7 +266,7 @@ def blame(call: Call, *, entity: _Entity) -> Outcome:
 def diff(
     call: Call,
     *,
-    entity: _Entity,
+    entity: EntityArgument,
     old: Annotated[str | None, P(argument=True, metavar="[FROM]")] = None,
     new: Annotated[str | None, P(argument=True, metavar="[TO]")] = None,
     for_git: Annotated[
@@ -312,7 +311,7 @@ def _latest(store: "Store", entity: str) -> tuple[str, str | None]:
 def restore(
     call: Call,
     *,
-    entity: _Entity,
+    entity: EntityArgument,
     revision: Annotated[str, P(argument=True)],
     actor: Actor = None,
     expected: Expected = None,

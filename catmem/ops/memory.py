@@ -158,7 +158,7 @@ def read(
         owner = profile if profile is not None and profile.name == named else root.profile(named)
         measure, day = profile or owner, clock.day(as_of)
         document = parsed_at(root, now.data, root.path_of(owner, target))
-        entries = call.rights(target).in_sight(document)
+        entries = call.rights(target).visible_entries(document)
         if category is not None:
             wanted = root.config.taxonomy.category(category)
             entries = tuple(entry for entry in entries if entry.category == wanted)

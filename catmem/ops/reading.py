@@ -12,7 +12,7 @@ from catmem.errors import CatmemError, UnreadableError, errors_at
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared
-from catmem.ops.shared import AnyProfile, AsOf, Category, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
+from catmem.ops.shared import AnyProfile, AsOf, InCategory, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.staleness.freshness import advice
 from catmem.text import printable_json
@@ -143,7 +143,7 @@ class EntryList:
     "list", examples=("catmem list", "catmem list -p trinity", "catmem list -p trinity -t user -c communication-style")
 )
 def list_(
-    call: Call, *, profile: AnyProfile = None, target: OneFile = None, category: Category = None, as_of: AsOf = None
+    call: Call, *, profile: AnyProfile = None, target: OneFile = None, category: InCategory = None, as_of: AsOf = None
 ) -> Outcome:
     """List the entries that a profile sees in its own files: place, category, state, first line.
 
@@ -230,7 +230,7 @@ def search(
     query: Annotated[str, P(argument=True, metavar="QUERY...", words=True)],
     profile: AnyProfile = None,
     target: OneFile = None,
-    category: Category = None,
+    category: InCategory = None,
     tags: Annotated[
         dict[str, Any] | None,
         P(

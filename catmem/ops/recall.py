@@ -13,8 +13,8 @@ from catmem.config.json_schema import nearest
 from catmem.config.profile import limit_of
 from catmem.jsonable import jsonable
 from catmem.model.document import Entry
-from catmem.names import TARGETS, slugify
-from catmem.ops.shared import EITHER, Target
+from catmem.names import TARGETS, Target, slugify
+from catmem.ops.shared import EITHER
 from catmem.ops.table import Call, P, Tool, operation
 from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import size_of
@@ -128,11 +128,11 @@ def _count_used(call: Call, found: "Sequence[SeenEntry]", day: date) -> None:
         count_used(call.root, f"{call.actor}/{target}", shown, day)
 
 
-_Proposal = Annotated[str, P("The id of one (p-...).")]
+_ProposalNamed = Annotated[str, P("The id of one (p-...).")]
 
 
 @operation("memory proposals", command=False)
-def proposed(call: Call, *, proposal: _Proposal = "all") -> dict[str, Any]:
+def proposed(call: Call, *, proposal: _ProposalNamed = "all") -> dict[str, Any]:
     """Say what became of the profile's proposals, of one or of all."""
     from catmem.proposals.proposal import disclosed, disclosed_all
 
@@ -148,7 +148,7 @@ def proposed(call: Call, *, proposal: _Proposal = "all") -> dict[str, Any]:
 
 @operation("memory withdraw", command=False)
 def withdrawn(
-    call: Call, *, proposal: _Proposal = "all", reason: Annotated[str | None, P("Why.")] = None
+    call: Call, *, proposal: _ProposalNamed = "all", reason: Annotated[str | None, P("Why.")] = None
 ) -> dict[str, Any]:
     """Take one of its own proposals back."""
     from catmem.proposals.deciding import reject

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
-from catmem.ops.shared import Actor, AsOf, Category, refuse_undeclared
+from catmem.ops.shared import Actor, AsOf, InCategory, refuse_undeclared
 from catmem.ops.table import REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal
@@ -174,7 +174,7 @@ def _decide_each(call: Call, how: str, names: Sequence[str], words: str | None, 
     return Outcome(Decisions(done, refused), status=REFUSED if refused else 0)
 
 
-_Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
+_ProposalId = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
 
 
 @operation(
@@ -182,7 +182,7 @@ _Proposal = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
     command=False,
     http=Http("GET", "/mem/proposals/{id}", "What became of one", "Its changes, and how it was decided.", "Proposal"),
 )
-def proposal(call: Call, *, name: _Proposal) -> dict[str, Any]:
+def proposal(call: Call, *, name: _ProposalId) -> dict[str, Any]:
     """Show one proposal, also one that was decided."""
     from catmem.proposals.proposal import disclosed
 
@@ -204,7 +204,7 @@ def proposal(call: Call, *, name: _Proposal) -> dict[str, Any]:
 def approve(
     call: Call,
     *,
-    name: _Proposal,
+    name: _ProposalId,
     words: Annotated[str | None, P("Other words for the one entry that the proposal makes.")] = None,
 ) -> Outcome:
     """Write what a proposal says."""
@@ -226,7 +226,7 @@ def approve(
 def reject(
     call: Call,
     *,
-    name: _Proposal,
+    name: _ProposalId,
     reason: Annotated[str | None, P("Why, for the proposer.", form={"maxLength": 500})] = None,
 ) -> Outcome:
     """Close a proposal, or withdraw it."""
@@ -254,7 +254,7 @@ def review(
             metavar="NAME",
         ),
     ] = (),
-    category: Category = None,
+    category: InCategory = None,
     states: Annotated[
         Sequence[Literal["stale", "expired", "unverified", "future"]],
         P("Only facts that are this; repeatable. future: dated in the future.", "--state"),

@@ -11,7 +11,7 @@ from catmem.errors import CatmemError, ForbiddenError, UnknownNameError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.model.version import Conflict
-from catmem.names import TARGETS
+from catmem.names import TARGETS, Target
 from catmem.ops.shared import (
     CATEGORY,
     EITHER,
@@ -21,8 +21,7 @@ from catmem.ops.shared import (
     ExternalChange,
     Interactive,
     OneFile,
-    Reason,
-    Target,
+    ReasonOption,
 )
 from catmem.ops.table import (
     NO_COMMAND,
@@ -415,7 +414,7 @@ def promote(
             metavar="SLUG",
         ),
     ] = (),
-    reason: Reason = None,
+    reason: ReasonOption = None,
     propose: Annotated[bool, P("Make it a proposal, which waits for a person.")] = False,
     all_learned: Annotated[
         bool,

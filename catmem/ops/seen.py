@@ -69,10 +69,10 @@ def _log(value: RevisionLog, call: Call) -> dict[str, Any]:
             for each in found
             if each.note.get("actor") == call.actor and not (each.is_proposal or DECISION in each.note)
         )
-    return {"entity": value.entity, "revisions": [_discreet(each) for each in islice(found, value.limit)]}
+    return {"entity": value.entity, "revisions": [_for_agent(each) for each in islice(found, value.limit)]}
 
 
-def _discreet(revision: Revision) -> dict[str, Any]:
+def _for_agent(revision: Revision) -> dict[str, Any]:
     names = ("revision", "parents", "timestamp", "op", "agent", "op_id")
     return {name: getattr(revision, name) for name in names} | {"parents": list(revision.parents)}
 

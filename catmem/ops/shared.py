@@ -1,9 +1,10 @@
 """Parameters that several operations share, and what several of them tell."""
 
 from datetime import date
-from typing import Annotated, Literal, NamedTuple, TypeAlias, TypedDict
+from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from catmem.errors import UnknownNameError
+from catmem.names import Target
 from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
 from catmem.workspace.profile_memory import Reading
 
@@ -15,12 +16,11 @@ ENTITY = {
 REVISION = {"pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
 CATEGORY = {"minLength": 1, "maxLength": 1024}
 """What the JSON Schemas of names say."""
-Target: TypeAlias = Literal["user", "memory"]
 EITHER = "user: facts on the user; memory: notes. Default: both."
 AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", at=NO_TOOL)]
 OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
-Category = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
-Profile = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME", caller=NO_COMMAND)]
+InCategory = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
+Owner = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME", caller=NO_COMMAND)]
 AnyProfile = Annotated[
     str | None, P("The profile whose memory this is. By default that of all profiles.", "-p --profile", metavar="NAME")
 ]
@@ -28,6 +28,7 @@ Actor = Annotated[
     str | None,
     P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
 ]
+EntityArgument = Annotated[str, P(argument=True)]
 EntityId = Annotated[
     str,
     P(
@@ -53,7 +54,7 @@ AllowSecret = Annotated[
         "refused; see secrets in catmem.yaml."
     ),
 ]
-Reason = Annotated[
+ReasonOption = Annotated[
     str | None,
     P("Why, for the history and for the person who approves.", metavar="TEXT", brief="Why.", where_writes_wait=True),
 ]
@@ -98,7 +99,7 @@ class WriteOptions(TypedDict, total=False):
         ),
     ]
     op_id: Annotated[str | None, P(brief="Same for a repeat.", at=NO_COMMAND)]
-    reason: Reason
+    reason: ReasonOption
     proposes: Annotated[bool, Option("Make it a proposal, which waits for a person.", "--propose")]
     dry_run: DryRun
 
@@ -110,7 +111,7 @@ def refuse_undeclared(call: Call, category: str | None) -> None:
     taxonomy = call.root.config.taxonomy
     if category is not None and taxonomy.closed and slugify(category) not in taxonomy.declared():
         from catmem.config.json_schema import shown
-        from catmem.writing.terms import category_hint
+        from catmem.writing.policy import category_hint
 
         raise UnknownNameError(
             f"the category {shown(category)} is not declared in catmem.yaml",

@@ -12,7 +12,7 @@ from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.linting.diagnostic import LintResult, Severity
 from catmem.linting.root_lint import Linter
-from catmem.ops.shared import AsOf, DryRun
+from catmem.ops.shared import AsOf, DryRun, EntityArgument
 from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
 from catmem.registry import Plugin
 from catmem.text import counted
@@ -182,9 +182,6 @@ def schema(_: Call, *, name: Annotated[str | None, P(argument=True)] = None) -> 
     return Outcome(rows, {"schemas": rows})
 
 
-_Entity = Annotated[str, P(argument=True)]
-
-
 @operation(
     "fsck",
     examples=(
@@ -304,7 +301,7 @@ def _tokens(config: "Config") -> dict[str, Any]:
 def purge(
     call: Call,
     *,
-    entity: _Entity,
+    entity: EntityArgument,
     old: Annotated[str, P(argument=True, metavar="OLD", stdin=True)],
     every: Annotated[bool, P("Erase all entries that hold OLD, also where several do now.")] = False,
     yes: Annotated[bool, P("Do it. It cannot be undone.")] = False,

@@ -98,7 +98,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     draft = _Draft(profile, as_of, config, style, counter, absent)
     for target in TARGETS:
         if target in documents:
-            draft.take(visible(documents[target], target, profile, config.taxonomy if config else None))
+            draft.add_view(visible(documents[target], target, profile, config.taxonomy if config else None))
     return Prompt(draft.settle(), draft)
 
 
@@ -126,7 +126,7 @@ class _Draft:
     """What is in, by target, but for targets of which nothing is."""
     warnings: list[str] = field(default_factory=list)
 
-    def take(self, view: View) -> None:
+    def add_view(self, view: View) -> None:
         """Bring in what the profile sees of one target, in the order that it asks for."""
         self.views[view.target] = view
         self.warnings += view.warnings(self.profile.name)

@@ -37,7 +37,7 @@ class Size(NamedTuple):
     tokens: int
 
     @classmethod
-    def of(cls, text: str) -> Size:
+    def from_text(cls, text: str) -> Size:
         """The size of a text."""
         return cls(len(text), estimated_tokens(text))
 
@@ -109,7 +109,8 @@ def percent_of(part: int, whole: int) -> float | None:
 def flat_size(documents: Iterable[Document]) -> Size:
     """The size of the flat files of the same facts."""
     return _sum(
-        Size.of(_DELIMITER.join(entry.body for entry in document.entries if entry.body)) for document in documents
+        Size.from_text(_DELIMITER.join(entry.body for entry in document.entries if entry.body))
+        for document in documents
     )
 
 
@@ -151,7 +152,7 @@ def measure(whole: WholeSizes, profile: Profile, beside: WholeSizes | None = Non
     prompt = build_prompt(whole.documents, profile, as_of=whole.as_of, config=whole.config)
     manifest = prompt.manifest
     return Sizes(
-        prompt=Size.of(prompt.text),
+        prompt=Size.from_text(prompt.text),
         files=whole.size,
         flat=beside.flat,
         seen=len(manifest.rows),

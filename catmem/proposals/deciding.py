@@ -28,8 +28,8 @@ from catmem.model.version import Version
 from catmem.proposals.proposal import (
     Proposal,
     ProposalReader,
+    ProposalState,
     ProposedChange,
-    State,
     changes_of,
     may_decide,
     proposal,
@@ -43,9 +43,9 @@ from catmem.workspace.history import limit_of_entity
 from catmem.workspace.reports import list_everywhere
 from catmem.workspace.root import Root, load_each
 from catmem.writing import gate
-from catmem.writing.matching import legible
+from catmem.writing.matching import parse_for_write
+from catmem.writing.policy import body_of, check_threats, checked_reason
 from catmem.writing.request import Operation
-from catmem.writing.terms import body_of, check_threats, checked_reason
 from catmem.writing.write import write_operations
 from catmem.writing.written import over_budget
 
@@ -55,7 +55,7 @@ class Decided:
     """What was decided on a proposal; ``notes`` tell a person of the proposed words in the files of specialists."""
 
     proposal: Proposal
-    verdict: State
+    verdict: ProposalState
     revision: str | None
     changed: bool
     notes: tuple[str, ...] = ()
@@ -253,7 +253,7 @@ class _ApprovedText:
         self._take(entry, replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags))
 
     def _entry(self, version: Version) -> Entry:
-        return next(each for each in self._branch.entries if version.says(Version.of(each)))
+        return next(each for each in self._branch.entries if version.says(Version.from_entry(each)))
 
     def _take(self, entry: Entry, edited: Edited) -> None:
         """Go on with an edited branch, whose actions name the entry as it is then."""
@@ -269,7 +269,7 @@ class _ApprovedText:
             self.actions = [each | {"id": made.id} if each["id"] == entry.id else each for each in self.actions]
 
     def __call__(self, current: Current) -> bytes:
-        document = legible(self._parse, self._found.entity, current.data)
+        document = parse_for_write(self._parse, self._found.entity, current.data)
         changes = changes_of(self._base, self._branch, document)
         merged = merge(self._base, document, self._branch)
         if merged.conflicts or any(change.is_stale for change in changes):
@@ -295,7 +295,7 @@ def _decide(
     workspace: Root, found: Proposal, said: dict[str, Any], actor: str | None, update: _ApprovedText | None = None
 ) -> Decided:
     """Record a verdict, and what is ``said`` of it, with what it writes."""
-    verdict: State = said["verdict"]
+    verdict: ProposalState = said["verdict"]
 
     def decide(current: Current) -> bytes:
         tips = [each.revision for each in workspace.store.branches(found.entity) if each.is_proposal]

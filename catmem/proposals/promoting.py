@@ -28,9 +28,9 @@ from catmem.seeding.slices import named_of
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.reports import list_everywhere
 from catmem.workspace.root import Root
-from catmem.writing.matching import EntriesInSight, entries_holding, find_entry
+from catmem.writing.matching import VisibleEntries, entries_holding, find_entry
+from catmem.writing.policy import check_threats
 from catmem.writing.request import How, Operation
-from catmem.writing.terms import check_threats
 from catmem.writing.write import write_operations
 from catmem.writing.written import Written
 
@@ -77,7 +77,7 @@ def promote(
             code="not_new",
             hint="Nothing was written.",
         )
-    written = learned.bring(entry, how)
+    written = learned.promote_entry(entry, how)
     return Promoted(profile.name, source.name, target, entry, learned.like(entry), written=written)
 
 
@@ -112,7 +112,7 @@ def promote_learned(
                     check_threats([entry.body], workspace.config, to_agent=True, allow_secret=False)
                     reason = f"added or reworded in {profile.name}/{target}"
                     how: How = {"reason": reason, "proposes": True, "dry_run": dry_run}
-                    found.append(replace(done, written=learned.bring(entry, how, on_behalf=profile.name)))
+                    found.append(replace(done, written=learned.promote_entry(entry, how, on_behalf=profile.name)))
                     there.add(entry.body)
                 except CatmemError as error:
                     found.append(replace(done, error=error))
@@ -179,7 +179,7 @@ def _named(
     document = documents[chosen]
     among = [each for each in document.entries if slug in {None, each.category}]
     entity = f"{profile.name}/{chosen}"
-    entry, _ = find_entry(EntriesInSight(document, entity, document.entries, to_agent=False), old_text, among)
+    entry, _ = find_entry(VisibleEntries(document, entity, document.entries, to_agent=False), old_text, among)
     return chosen, entry
 
 
@@ -238,7 +238,7 @@ class Learned:
                 hint=f"Nothing was written. Say who wins: catmem seed {source} {name} --interactive",
             )
 
-    def bring(self, entry: Entry, how: How, on_behalf: str | None = None) -> Written:
+    def promote_entry(self, entry: Entry, how: How, on_behalf: str | None = None) -> Written:
         """Write one of the entries at the source, or propose it; so is what would change words of another program."""
         if not how.get("proposes"):
             try:
@@ -247,7 +247,7 @@ class Learned:
             except CatmemError as error:
                 if not (isinstance(error, DriftError) or error.code == "in_conflict"):
                     raise
-                written = self.bring(entry, {**how, "proposes": True}, on_behalf)
+                written = self.promote_entry(entry, {**how, "proposes": True}, on_behalf)
                 return replace(written, notes=(*written.notes, error.message))
         return self._write(entry, {**how, "expected": self._digest}, on_behalf)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple
 
 from catmem import clock
 from catmem.config.access import visible_categories
@@ -26,9 +26,9 @@ from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import PURGED
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.seen_entry import rules_in, tag_texts
-from catmem.writing.matching import legible
+from catmem.writing.matching import parse_for_write
 
-State: TypeAlias = Literal["waiting", "stale", "expired", "done", "approved", "rejected", "withdrawn", "replaced"]
+ProposalState = Literal["waiting", "stale", "expired", "done", "approved", "rejected", "withdrawn", "replaced"]
 """``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; ``expired``: its
 day is over; ``done``: the file says by now what it proposes; the rest are ends."""
 
@@ -97,7 +97,7 @@ class ProposalDecision(NamedTuple):
     ``words`` is the entry as a person wrote it instead, ``None`` where it was approved as it was proposed.
     """
 
-    verdict: State
+    verdict: ProposalState
     by: str
     timestamp: str
     reason: str | None
@@ -129,7 +129,7 @@ class Proposal:
     timestamp: str
     until: date
     changes: tuple[ProposedChange, ...]
-    state: State
+    state: ProposalState
     decision: ProposalDecision | None = None
 
     @property
@@ -294,7 +294,7 @@ class ProposalReader:
         changes = changes_of(self.document(base), self.document(revision.revision), head, names)
         until = date.fromisoformat(said["until"])
         decision = None if after is None else self._decision(after)
-        state: State = "waiting"
+        state: ProposalState = "waiting"
         if decision is not None:
             state = decision.verdict
         elif changes and all(each.is_stale and _is_done(each, self.document(None)) for each in changes):
@@ -324,7 +324,7 @@ class ProposalReader:
         """What the file says at a revision, ``None`` for now. Raises ``DriftError`` for what is no text."""
         if revision not in self._documents:
             data = self._store.read(self.entity, revision).data
-            self._documents[revision] = legible(self._workspace.parse, self.entity, data)
+            self._documents[revision] = parse_for_write(self._workspace.parse, self.entity, data)
         return self._documents[revision]
 
     def _decision(self, after: Revision) -> ProposalDecision:
@@ -333,7 +333,7 @@ class ProposalReader:
         if said.get("reworded"):
             document = self.document(after.revision)
             made = [found_by(document, action) for action in after.note.get("actions", ())]
-            words = next((Version.of(entry) for entry in made if entry is not None), None)
+            words = next((Version.from_entry(entry) for entry in made if entry is not None), None)
         return ProposalDecision(said["verdict"], after.who, after.timestamp, said.get("reason"), after.revision, words)
 
 

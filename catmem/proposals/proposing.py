@@ -14,11 +14,11 @@ from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
 from catmem.model.document import Document
 from catmem.names import UNCATEGORIZED
-from catmem.proposals.proposal import ProposalReader, ProposedChange, State, changes_of, safe_text
+from catmem.proposals.proposal import ProposalReader, ProposalState, ProposedChange, changes_of, safe_text
 from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision, writer_of
 from catmem.workspace.root import Root
 from catmem.writing.gate import Attempt
-from catmem.writing.matching import legible
+from catmem.writing.matching import parse_for_write
 
 _LOOKED_AT = 50
 """So many ended proposals of an agent are held against a new one at most."""
@@ -37,7 +37,7 @@ class NewProposal(NamedTuple):
     id: str
     instead_of: tuple[str, ...] = ()
     repeated: bool = False
-    state: State = "waiting"
+    state: ProposalState = "waiting"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
 
 def _changes_made(attempt: Attempt, current: Current, data: bytes, change: Change) -> Sequence[ProposedChange]:
     """What a write changes, entry by entry."""
-    old, new = (legible(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
+    old, new = (parse_for_write(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
     _refuse_titles(old, new, attempt.entity)
     return changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
 
@@ -122,10 +122,10 @@ def _refuse_titles(old: Document, new: Document, entity: str) -> None:
 
 def is_same(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
     """Whether two proposals make the same of the same entries, but for the day on which they were made."""
-    return sorted(map(_said, one)) == sorted(map(_said, other))
+    return sorted(map(_described, one)) == sorted(map(_described, other))
 
 
-def _said(change: ProposedChange, *, folds: bool = False) -> str:
+def _described(change: ProposedChange, *, folds: bool = False) -> str:
     said: list[object] = []
     for side in filter(None, change[:2]):
         tags = sorted((key, each) for key, each in side.tags.items() if key != "created")
@@ -143,9 +143,9 @@ def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[Propose
     """Raise ``ProposalError`` for what was rejected, also beside other changes, unless it comes with another reason."""
     # What the agent withdrew or replaced itself does not count: it could end a person's "no" so.
     rejected = (past for past in reader.past(agent) if past.state == "rejected")
-    wanted = {_said(each, folds=True) for each in would}
+    wanted = {_described(each, folds=True) for each in would}
     for past in islice(rejected, _LOOKED_AT):
-        refused = {_said(each, folds=True) for each in past.changes}
+        refused = {_described(each, folds=True) for each in past.changes}
         if past.reason == reason and refused <= wanted and bool(refused) == bool(wanted):
             said = "" if past.decision is None or not past.decision.reason else f": {safe_text(past.decision.reason)}"
             raise ProposalError(

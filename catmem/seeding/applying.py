@@ -25,7 +25,7 @@ from catmem.text import counted
 from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.root import Root
 from catmem.writing import gate
-from catmem.writing.matching import legible
+from catmem.writing.matching import parse_for_write
 from catmem.writing.written import notes_on, on_title
 
 UNREAD = "\ufffd"
@@ -104,7 +104,7 @@ class _Applying:
 
         def update(current: Current) -> bytes:
             nonlocal made
-            document = legible(self.workspace.parse, planned.target, current.data)
+            document = parse_for_write(self.workspace.parse, planned.target, current.data)
             refuse_unmerged(self.workspace, planned.target, document.text)
             made = planned
             if document.text != planned.before:

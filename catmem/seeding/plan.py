@@ -18,7 +18,7 @@ from catmem.model.version import Version
 from catmem.names import known_target
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
-from catmem.seeding.slices import FilePlan, Parts, Resolve, conflict_id
+from catmem.seeding.slices import FilePlan, Resolve, SeedInputs, conflict_id
 from catmem.store.contract import Snapshot
 from catmem.workspace.change_plan import ChangePlan, RefusedChange
 from catmem.workspace.root import Root, load_each
@@ -95,7 +95,7 @@ class SeedPlan(ChangePlan):
 
     asked: SeedRequest = field(repr=False)
     warnings: tuple[str, ...] = field(repr=False, compare=False)
-    parts: Mapping[str, Parts] = field(repr=False, compare=False)
+    parts: Mapping[str, SeedInputs] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)
     read: Mapping[str, Snapshot] = field(repr=False, compare=False)

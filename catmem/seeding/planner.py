@@ -28,9 +28,9 @@ from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedRecord
 from catmem.seeding.slices import (
     CLONED_HINT,
     FilePlan,
-    Offer,
     Offered,
-    Parts,
+    OfferedFile,
+    SeedInputs,
     cloned_entries,
     is_settled,
     left_out,
@@ -50,7 +50,7 @@ from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.history import refuse_bounded
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import hermes_edits
-from catmem.writing.matching import legible
+from catmem.writing.matching import parse_for_write
 from catmem.writing.written import could_go, over_budget
 
 _LISTED = 20
@@ -84,7 +84,7 @@ def joined(workspace: Root, texts: Iterable[str]) -> str:
     if len(documents) < 2:  # noqa: PLR2004 - nothing to join
         return "".join(document.text for document in documents)
     titles = {section.category: section.title for document in reversed(documents) for section in document.sections}
-    versions = [Version.of(entry) for document in documents for entry in document.entries]
+    versions = [Version.from_entry(entry) for document in documents for entry in document.entries]
     return composed(versions, titles, documents[0]).text
 
 
@@ -112,7 +112,7 @@ class _Planning:
             self.given.setdefault(record.target, []).append(record)
             self.handed_on.setdefault(record.source, []).append(record)
         self.read: dict[str, Snapshot] = {}
-        self.parts: dict[str, Parts] = {}
+        self.parts: dict[str, SeedInputs] = {}
 
     def _refuse(self, known: Callable[[str], Profile]) -> None:
         """Raise for what makes the whole seed wrong."""
@@ -176,7 +176,7 @@ class _Planning:
             clocks |= zip(targets, found, strict=False)
         return clocks
 
-    def offers(self) -> dict[str, Offer]:
+    def offers(self) -> dict[str, OfferedFile]:
         """What the source has to give, by target. Raises ``UnknownNameError`` for an unknown category."""
         offers = {target: self._offer(target) for target in self.files}
         known = self._known_categories(offers)
@@ -191,7 +191,7 @@ class _Planning:
             )
         return offers
 
-    def _known_categories(self, offers: Mapping[str, Offer]) -> set[str]:
+    def _known_categories(self, offers: Mapping[str, OfferedFile]) -> set[str]:
         """The categories that are declared, named by a profile, in the source or on record, and that the actor sees."""
         taxonomy, actor, known = self.workspace.config.taxonomy, self.asked.actor, set[str]()
         acting = None if actor is None else self.workspace.profile(actor)
@@ -204,7 +204,7 @@ class _Planning:
             known.update(filter(Rights(acting, target, taxonomy).may_see, there))
         return known
 
-    def _offer(self, target: str) -> Offer:
+    def _offer(self, target: str) -> OfferedFile:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
         reading = self.read[entity] = workspace.store.read(entity)
         try:
@@ -216,7 +216,7 @@ class _Planning:
         refuse_unmerged(workspace, entity, document.text)
         return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.day)
 
-    def _refuse_emptied(self, target: str, offered: Offer) -> None:
+    def _refuse_emptied(self, target: str, offered: OfferedFile) -> None:
         """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
         is_flat, source = _is_flat(offered), f"{self.source.name}/{target}"
         if offered.document.entries and not is_flat:
@@ -237,7 +237,7 @@ class _Planning:
                 "or remove catmem.seed.lock.",
             )
 
-    def _file(self, profile: Profile, target: str, offered: Offer) -> FilePlan | None:
+    def _file(self, profile: Profile, target: str, offered: OfferedFile) -> FilePlan | None:
         """The plan of one file; ``None`` if there is nothing to say of it."""
         parts = self.parts[f"{profile.name}/{target}"] = self._parts(profile, target, offered)
         replaces = self.asked.replace_cloned and not _is_flat(offered)
@@ -251,17 +251,17 @@ class _Planning:
         if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
             entries = self.lock.records[parts.target, parts.source].entries
             return FilePlan(parts.target, parts.source, "", "", entries, withheld=left_out(parts))
-        document = legible(self.workspace.parse, parts.target, data)
+        document = parse_for_write(self.workspace.parse, parts.target, data)
         plan = plan_within(self.workspace, self.asked, profile, parts, document)
         return None if is_new and not (parts.slice or plan.cloned) else plan
 
-    def _parts(self, profile: Profile, target: str, offered: Offer) -> Parts:
+    def _parts(self, profile: Profile, target: str, offered: OfferedFile) -> SeedInputs:
         """What goes into the plan of one file."""
         entity, source = f"{profile.name}/{target}", f"{self.source.name}/{target}"
         record = self.lock.records.get((entity, source))
         entries = () if record is None else record.entries
         others = (each for each in self.given.get(entity, ()) if each.source != source)
-        return Parts(
+        return SeedInputs(
             entity,
             source,
             offered,
@@ -276,11 +276,11 @@ class _Planning:
         try:
             text = data.decode()
         except UnicodeDecodeError:
-            text = legible(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
+            text = parse_for_write(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
         refuse_unmerged(self.workspace, entity, text)
         return text
 
-    def _refuse_slip(self, profile: Profile, parts: Parts, data: bytes) -> None:
+    def _refuse_slip(self, profile: Profile, parts: SeedInputs, data: bytes) -> None:
         """Raise ``UnknownNameError`` where a misspelt category would take copies out of a file."""
         taxonomy, there = self.workspace.config.taxonomy, parts.offered.categories
         selectors = profile.selectors(parts.target.partition("/")[2], taxonomy)
@@ -289,7 +289,7 @@ class _Planning:
         unread = {each for each in there & seeded if not selectors.matches(each)}
         for name in slips:
             near = nearest(name, unread)
-            if near is None or name in legible(self.workspace.parse, parts.target, data).by_category:
+            if near is None or name in parse_for_write(self.workspace.parse, parts.target, data).by_category:
                 continue
             raise UnknownNameError(
                 f"{profile.name} names the category {name}, which no file has. Did you mean {near}?",
@@ -329,7 +329,7 @@ class _Planning:
         return notes
 
 
-def _is_flat(offered: Offer) -> bool:
+def _is_flat(offered: OfferedFile) -> bool:
     """Whether the source has entries, seen by its profile or not, and no section."""
     return bool(offered.document.entries) and not offered.document.scan.headers
 
@@ -352,7 +352,9 @@ def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
     raise error
 
 
-def plan_within(workspace: Root, asked: SeedRequest, profile: Profile, parts: Parts, document: Document) -> FilePlan:
+def plan_within(
+    workspace: Root, asked: SeedRequest, profile: Profile, parts: SeedInputs, document: Document
+) -> FilePlan:
     """The plan of one file of ``profile``, which is ``document`` now. Raises ``EditError`` and ``OverBudgetError``."""
     cloned = cloned_entries(parts, document, asked.categories)
     ours = without_cloned(parts, document, cloned) if asked.replace_cloned else document

@@ -53,7 +53,7 @@ class Offered(NamedTuple):
         return Seeded(self.version.category, self.id, self.version.text)
 
 
-class Offer(NamedTuple):
+class OfferedFile(NamedTuple):
     """What a source's profile may read of one of its files, in file order, on a day."""
 
     document: Document
@@ -66,7 +66,7 @@ class Offer(NamedTuple):
     """In which categories of the whole document each text stands."""
 
 
-def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> Offer:
+def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> OfferedFile:
     """What ``profile`` may hand on of its ``user`` or ``memory`` file; expired and hostile entries are withheld."""
     entries = visible(document, target, profile, taxonomy).entries
     found = scan_each([f"{entry.body}\n{entry.tags or ''}" for entry in entries])
@@ -80,7 +80,7 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
         rules = sorted({finding.rule for finding in findings}) or ["title"] * (entry.category in hostile)
         expired = None if rules else expired_on(entry.tags, as_of)
         withheld = f"blocked: {', '.join(rules)}" if rules else f"expired {expired}" if expired else None
-        offered.append(Offered(Version.of(entry), entry.id, withheld, is_hostile=bool(rules)))
+        offered.append(Offered(Version.from_entry(entry), entry.id, withheld, is_hostile=bool(rules)))
     titles = {section.category: section.title for section in reversed(document.sections)}
     clear = scan_each(list(titles.values()))
     titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
@@ -88,10 +88,10 @@ def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy,
     places: dict[str, set[str]] = {}
     for entry in document.entries:
         places.setdefault(entry.body, set()).add(entry.category)
-    return Offer(document, tuple(offered), categories, {**titles, **declared}, as_of, places)
+    return OfferedFile(document, tuple(offered), categories, {**titles, **declared}, as_of, places)
 
 
-def sliced(offered: Offer, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
+def sliced(offered: OfferedFile, target: str, profile: Profile, taxonomy: Taxonomy) -> tuple[Offered, ...]:
     """The part of an offer that ``profile`` names for its ``user`` or ``memory`` file."""
     named = named_of(offered.categories, target, profile, taxonomy)
     return tuple(each for each in offered.entries if each.version.category in named)
@@ -107,7 +107,7 @@ def named_of(categories: Iterable[str], target: str, profile: Profile, taxonomy:
     return named
 
 
-def slice_text(offered: Offer, entries: Iterable[Offered]) -> str:
+def slice_text(offered: OfferedFile, entries: Iterable[Offered]) -> str:
     """A slice as the text of a memory file, without what is withheld."""
     versions = [each.version for each in entries if each.withheld is None]
     return composed(versions, offered.titles, offered.document).text
@@ -123,7 +123,7 @@ is what the other made of it.
 Resolve: TypeAlias = Choice | Mapping[str, Choice]
 """What a person says of all conflicts, or of each by its ``conflict_id``."""
 
-State = Literal[
+SeedRowState = Literal[
     "in_sync",
     "new",
     "changed_in_source",
@@ -139,7 +139,7 @@ State = Literal[
 class SeedRow(NamedTuple):
     """How one entry stands. ``version`` is the target's where it has one that counts, else the source's."""
 
-    state: State
+    state: SeedRowState
     version: Version
 
 
@@ -175,17 +175,17 @@ class FilePlan:
         """Whether the file would change."""
         return self.before != self.after
 
-    def count(self, *states: State) -> int:
+    def count(self, *states: SeedRowState) -> int:
         """How many rows have one of these states."""
         return sum(row.state in states for row in self.rows)
 
 
-class Parts(NamedTuple):
+class SeedInputs(NamedTuple):
     """What goes into the plan of one file: the names, the slice, and what was seeded last."""
 
     target: str
     source: str
-    offered: Offer
+    offered: OfferedFile
     slice: tuple[Offered, ...]
     base: tuple[Seeded, ...] | None
     held: Collection[tuple[str, str]] = frozenset()
@@ -194,7 +194,7 @@ class Parts(NamedTuple):
     """What was seeded last of categories that this seed is not asked for: it stays on record as it is."""
 
 
-def is_settled(parts: Parts) -> bool:
+def is_settled(parts: SeedInputs) -> bool:
     """Whether the slice says what was seeded last: then nothing can arrive, whatever the target did since."""
     if parts.base is None:
         return False
@@ -202,7 +202,7 @@ def is_settled(parts: Parts) -> bool:
     return known == Counter(each.key for each in parts.slice if each.withheld is None or each.key in known)
 
 
-def left_out(parts: Parts) -> tuple[Offered, ...]:
+def left_out(parts: SeedInputs) -> tuple[Offered, ...]:
     """What stays out of a slice that is settled: of an entry that was seeded, only what the scan finds by now."""
     known = {each.key for each in parts.base or ()}
     return tuple(each for each in parts.slice if each.withheld and (each.is_hostile or each.key not in known))
@@ -240,7 +240,7 @@ class _Settling:
         return "ours"
 
 
-def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
+def plan_file(parts: SeedInputs, ours: Document, *, resolve: Resolve | None = None) -> FilePlan:
     """What seeding a slice makes of the target's document. Raises ``EditError`` (``not_possible``)."""
     like, base = parts.offered.document, base_of(parts, ours)
     if not (base or ours.text):
@@ -269,7 +269,7 @@ def plan_file(parts: Parts, ours: Document, *, resolve: Resolve | None = None) -
     )
 
 
-def _first(parts: Parts) -> FilePlan:
+def _first(parts: SeedInputs) -> FilePlan:
     """The plan of a file that is not there: what a merge would say as well, ten times as fast."""
     seeded = [each for each in parts.slice if each.withheld is None]
     return FilePlan(
@@ -284,7 +284,7 @@ def _first(parts: Parts) -> FilePlan:
     )
 
 
-def _on_record(parts: Parts, ours: Document, seeded: Sequence[Seeded]) -> tuple[Seeded, ...]:
+def _on_record(parts: SeedInputs, ours: Document, seeded: Sequence[Seeded]) -> tuple[Seeded, ...]:
     """What counts as seeded, with what was seeded before of other categories, in the source's order of categories."""
     if not (parts.beside and ours.text.strip()):
         return tuple(seeded)  # of a file that is gone or was emptied nothing else is there
@@ -293,7 +293,7 @@ def _on_record(parts: Parts, ours: Document, seeded: Sequence[Seeded]) -> tuple[
     return tuple(sorted((*seeded, *parts.beside), key=lambda each: rank.get(each.category, len(rank))))
 
 
-def base_of(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
+def base_of(parts: SeedInputs, ours: Document) -> tuple[Seeded, ...]:
     """What was seeded last, as far as it counts."""
     if not ours.text.strip():
         return ()  # the file is gone or was emptied: it is filled anew
@@ -302,7 +302,7 @@ def base_of(parts: Parts, ours: Document) -> tuple[Seeded, ...]:
 
 
 def _arriving(
-    parts: Parts, base: Sequence[Seeded], ours: Document
+    parts: SeedInputs, base: Sequence[Seeded], ours: Document
 ) -> tuple[list[Seeded], tuple[Offered, ...], Counter[tuple[str, str]]]:
     """The slice as the merge is to see it, what stays out of it, and for what of that its old copies stand, how often.
 
@@ -325,7 +325,7 @@ def _arriving(
             out.append(each)
         if number is None:
             continue
-        copy = Version.of(ours.entries[said[number]]) if number in said else None
+        copy = Version.from_entry(ours.entries[said[number]]) if number in said else None
         is_own = copy is not None and not (copy.says(were[number]) or copy.says(each.version))
         is_silent = copy is None or (is_own and expired_on(copy.tags, parts.offered.as_of) is not None)
         if each.is_hostile:
@@ -352,7 +352,7 @@ def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -
     ids: dict[tuple[str, str], set[str]] = {}
     for index, entry in enumerate(ours.entries):
         if index not in pairs:
-            ids.setdefault((entry.category, entry.body), set()).add(Version.of(entry).id)
+            ids.setdefault((entry.category, entry.body), set()).add(Version.from_entry(entry).id)
     for entry in before.entries:
         ids.pop((entry.category, entry.body), None)
     places = [(each.category, Version.read(each.category, each.text).body) for each in arriving]
@@ -364,7 +364,7 @@ def _held_back(
 ) -> list[Seeded]:
     """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again."""
     seeded = list(arriving)
-    standing = {(entry.category, Version.of(entry).id) for entry in merged.entries}
+    standing = {(entry.category, Version.from_entry(entry).id) for entry in merged.entries}
     for conflict in conflicts:
         number = _find(base, conflict.base)
         was = None if number is None else base[number]
@@ -402,13 +402,13 @@ def _rows(
     left = [entry for index, entry in enumerate(ours.entries) if index not in taken]
     free = Counter((entry.category, entry.body) for entry in left)
     for index, entry in enumerate(theirs.entries):
-        version = Version.of(entry)
+        version = Version.from_entry(entry)
         if version in clashing:
             yield SeedRow("conflict", version)
         elif index in was:
             number = was[index]
-            ours_now = Version.of(ours.entries[here[number]]) if number in here else None
-            yield SeedRow(_state(Version.of(base.entries[number]), ours_now, version), version)
+            ours_now = Version.from_entry(ours.entries[here[number]]) if number in here else None
+            yield SeedRow(_state(Version.from_entry(base.entries[number]), ours_now, version), version)
         elif free[version.category, version.body]:
             free[version.category, version.body] -= 1
             yield SeedRow("in_sync", version)
@@ -417,11 +417,11 @@ def _rows(
     for number in range(len(base.entries)):
         if number in there or number not in here:
             continue
-        version = Version.of(ours.entries[here[number]])
+        version = Version.from_entry(ours.entries[here[number]])
         yield SeedRow("conflict" if version in clashing else "removed_from_source", version)
 
 
-def _state(base: Version, ours: Version | None, theirs: Version) -> State:
+def _state(base: Version, ours: Version | None, theirs: Version) -> SeedRowState:
     if ours is None:
         return "removed_in_target"
     if ours.says(theirs):
@@ -440,7 +440,7 @@ _NEARLY_ALL = 0.75
 CLONED_HINT = "Most of its entries are clones of the source's that no seed put there: --replace-cloned takes them out. "
 
 
-def cloned_entries(parts: Parts, ours: Document, asked: Collection[str] | None = None) -> list[Entry]:
+def cloned_entries(parts: SeedInputs, ours: Document, asked: Collection[str] | None = None) -> list[Entry]:
     """The entries of a target that stay clones beside what is seeded; none if more than a few are its own.
 
     What any seed put there is none, also where the target changed it. ``asked`` keeps to some categories of the source.
@@ -461,7 +461,7 @@ def cloned_entries(parts: Parts, ours: Document, asked: Collection[str] | None =
     return [entry for entry in own if asked is None or not places[entry.body].isdisjoint(asked)]
 
 
-def without_cloned(parts: Parts, ours: Document, cloned: Sequence[Entry]) -> Document:
+def without_cloned(parts: SeedInputs, ours: Document, cloned: Sequence[Entry]) -> Document:
     """The target's document without these entries."""
     if cloned and len(cloned) == len(ours.entries) and ours.title in {None, parts.offered.document.title}:
         return read_like("", ours)  # headers alone would be left

@@ -52,7 +52,7 @@ from catmem.server.requests import (
     to_json,
 )
 from catmem.workspace.change_feed import keyed_digest
-from catmem.workspace.root import discreet
+from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession, shown_in
 from catmem.writing.request import is_digest
 
@@ -232,7 +232,7 @@ def _made(
         session=session,
         wire=wire,
     )
-    with discreet(state.workspace, caller.profile):
+    with hide_names(state.workspace, caller.profile):
         try:
             done = call(asked, values)
         except UsageError as error:

@@ -32,7 +32,7 @@ from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.syntax.scan import rescan, touched_region
 from catmem.text import equal_ends
 from catmem.workspace.stores import locate
-from catmem.writing.matching import entries_holding, legible, no_match, refuse_empty
+from catmem.writing.matching import entries_holding, no_match, parse_for_write, refuse_empty
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile
@@ -135,13 +135,13 @@ class EntryHistory:
         self.last: Revision | None = None
         self.document: Document | None = None
 
-    def of(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
+    def moments(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
         """The moment of each of some entries, by start; without those that no revision has and that come from none."""
         # `document` is what the file says now. It may be newer than the last revision.
         keys = {entry.start: body_key(entry.body) for entry in entries}
         found = {start: self.known[key].moment for start, key in keys.items() if key in self.known}
         if len(found) < len(keys) and self.document is not None:
-            changed = self._in_sight(differing(self.document, document))
+            changed = self._visible(differing(self.document, document))
             for start, origin in origins(changed, keys.keys() - found.keys()).items():
                 older = self.known.get(body_key(origin.body))
                 if older is not None:
@@ -158,14 +158,14 @@ class EntryHistory:
         known = self.known.get(body_key(body))
         return known is not None and known.by_another
 
-    def take(self, revision: Revision, after: Document | None, found: Differing) -> None:
+    def add_step(self, revision: Revision, after: Document | None, found: Differing) -> None:
         """Look at the next revision, which makes ``after``; ``found`` may differ from the one before."""
         self.last = revision
         if after is None or (revision.is_proposal and not self.rights.unbounded):
             return
         if not revision.is_branch:
             self.document = after
-        changed = self._in_sight(found)
+        changed = self._visible(found)
         self._date_new_words(revision, changed)
         if not revision.is_proposal:  # what waits is in no file
             self._credit_writers(revision, changed, after)
@@ -204,7 +204,7 @@ class EntryHistory:
             known = self.known[key]
             self.known[key] = known._replace(writers=known.writers | by, by_another=known.by_another or is_another)
 
-    def _in_sight(self, found: Differing) -> Differing:
+    def _visible(self, found: Differing) -> Differing:
         """What differs for the reader: without what it may not see, and without what is equal at either end."""
         # So an entry is compared with the same others whatever the file says besides.
         old = self.rights.among(found.old)
@@ -226,7 +226,7 @@ class EntryHistories:
         self._kept: dict[Hashable, EntryHistory] = {}
         self._lock = threading.Lock()
 
-    def of(self, store: Store, parse: Parse, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
+    def histories(self, store: Store, parse: Parse, entity: str, readers: Sequence[Rights]) -> list[EntryHistory]:
         """The history of an entity up to now, for each of its readers; empty ones where it cannot be read."""
         keys = [_key(entity, rights) for rights in readers]
         with self._lock:
@@ -272,11 +272,11 @@ def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse
             new.known = history.known.copy()
             pairs = ((each, store.read(entity, each.revision).data) for each in reversed(since))
             for step in steps(pairs, history.document, parse):
-                new.take(*step)
+                new.add_step(*step)
     if anew:
         for step in steps(store.replay(entity), None, parse):
             for new in anew:
-                new.take(*step)
+                new.add_step(*step)
     return found
 
 
@@ -421,13 +421,13 @@ class Blamed:
             "category": self.entry.category,
             "id": self.entry.id,
             "body": self.entry.body,
-            **_said(self.worded),
-            "verified": None if day is None else {"date": day, **_said(self.verified)},
+            **_revision_dict(self.worded),
+            "verified": None if day is None else {"date": day, **_revision_dict(self.verified)},
             "revisions": [None if each is None else each.revision for each in self.revisions],
         }
 
 
-def _said(revision: Revision | None) -> dict[str, Any]:
+def _revision_dict(revision: Revision | None) -> dict[str, Any]:
     """The revision, who made it and when; nulls for a change that is not recorded yet."""
     if revision is None:
         return dict.fromkeys(("revision", "agent", "person", "proposed_by", "timestamp"))
@@ -471,7 +471,7 @@ class _Lines:
         self._live: dict[tuple[str, str], list[Blamed]] = defaultdict(list)
         self.gone: dict[str, Blamed] = {}
         """By their words: what comes back goes on from where it was."""
-        self.document: Document = legible(workspace.parse, entity, store.read(entity).data)
+        self.document: Document = parse_for_write(workspace.parse, entity, store.read(entity).data)
         last = None
         for revision, after, found in steps(store.replay(entity), None, workspace.parse):
             if revision.is_branch or after is None:
@@ -550,7 +550,7 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the da
     undated = [entry for entry in entries if found[entry.start].day is None]
     if undated:
         (history,) = histories_of(workspace, entity, [reader])
-        moments, clock_of = history.of(document, undated), cache(partial(_clock, as_of=as_of))
+        moments, clock_of = history.moments(document, undated), cache(partial(_clock, as_of=as_of))
         clocks = [clock_of(moments.get(entry.start)) for entry in undated]
         by_file = clock_of(_file_moment(workspace, entity)) if None in clocks else None
         found |= {entry.start: age(entry, clock=own or by_file) for entry, own in zip(undated, clocks, strict=True)}
@@ -572,7 +572,7 @@ def clocks_of(
     clocks: list[dict[str, list[str]]] = []
     for history in histories_of(workspace, entity, readers):
         seen = history.rights.among(entries)
-        moments = history.of(document, seen)
+        moments = history.moments(document, seen)
         dated = [(entry, moments.get(entry.start, written)) for entry in seen]
         clocks.append({body_key(entry.body): list(moment) for entry, moment in dated if moment is not None})
     return clocks
@@ -598,7 +598,7 @@ def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]
     taxonomy, target = workspace.config.taxonomy, entity.rpartition("/")[2]
     rights = [Rights(each, target, taxonomy) for each in readers]
     histories = workspace._cache.histories  # noqa: SLF001 - the workspace keeps them
-    return histories.of(workspace.store, taxonomy.parse, entity, rights)
+    return histories.histories(workspace.store, taxonomy.parse, entity, rights)
 
 
 def _clock(moment: Moment | None, as_of: date) -> Clock | None:

@@ -61,7 +61,7 @@ class Snapshot:
     restored: str | None = None
 
     @classmethod
-    def of(cls, data: bytes, revision: str | None) -> Snapshot:
+    def from_bytes(cls, data: bytes, revision: str | None) -> Snapshot:
         """A snapshot with the digest of its bytes."""
         return cls(data, revision, bytes_digest(data))
 
@@ -257,7 +257,7 @@ class Store(Protocol):
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, the oldest first, from the record alone."""
 
-    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+    def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a whole history, as ``replay`` of another store gives it; returns the number of revisions.
 
         Everything stays as it was said there but the sequences, which are the store's own. Raises ``StoreError``

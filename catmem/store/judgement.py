@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from catmem.store.files.records import Record
 
 
-class Point(NamedTuple):
+class KnownRevision(NamedTuple):
     """A revision in the record: its id, the digest of its bytes, and its place in the order of records."""
 
     revision: str
@@ -39,12 +39,12 @@ class Point(NamedTuple):
     sequence: int
 
 
-NOTHING = Point("0", bytes_digest(b""), 0)
+NOTHING = KnownRevision("0", bytes_digest(b""), 0)
 """What a caller saw who looked before there was anything."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class KnownState:
     """What a store knows of an entity when a caller wants to write it.
 
     ``before`` is the head before this commit found an external writer's text, ``adopted`` says whether it recorded one,
@@ -53,13 +53,13 @@ class Ground:
     ``own`` finds the revision before all external changes that the head ends with; ``None`` where it ends with none.
     """
 
-    now: Point
-    before: Point | None
+    now: KnownRevision
+    before: KnownRevision | None
     adopted: bool
     has_text: bool
-    seen: Callable[[str], Point | None]
-    external_since: Callable[[Point], bool]
-    own: Callable[[], Point | None]
+    seen: Callable[[str], KnownRevision | None]
+    external_since: Callable[[KnownRevision], bool]
+    own: Callable[[], KnownRevision | None]
 
 
 class Verdict(NamedTuple):
@@ -71,43 +71,43 @@ class Verdict(NamedTuple):
     """
 
     kind: Literal["go_on", "branch", "stale", "drift"]
-    point: Point | None = None
+    point: KnownRevision | None = None
 
 
-def judge(expected: str | None, change: Change, ground: Ground) -> Verdict:  # noqa: PLR0911 - one answer each
+def judge(expected: str | None, change: Change, state: KnownState) -> Verdict:  # noqa: PLR0911 - one answer each
     """The verdict on a write that was made on ``expected``: a revision, a digest, ``None`` for no view at all.
 
     A revision has to be in the record; that of a revision no caller can have seen is refused before.
     """
     if change.waits and expected is not None:
-        seen = NOTHING if expected == "0" else ground.seen(expected)
+        seen = NOTHING if expected == "0" else state.seen(expected)
         return Verdict("stale") if seen is None else Verdict("branch", seen)
     # A missing or emptied file is no new text.
-    changed = ground.before is not None and ground.has_text
+    changed = state.before is not None and state.has_text
     if changed and change.on_drift == "refuse":
         return Verdict("drift")
     if expected is None:
         # No refusal shows a caller without a view what was found, so what was adopted before is as new to it.
-        return Verdict("go_on", ground.own() if ground.has_text else None)
-    if sees(expected, ground.now.revision, ground.now.digest):
+        return Verdict("go_on", state.own() if state.has_text else None)
+    if sees(expected, state.now.revision, state.now.digest):
         return Verdict("go_on")
-    seen = NOTHING if expected == "0" else ground.seen(expected)
+    seen = NOTHING if expected == "0" else state.seen(expected)
     if seen is None:
         # When that text was there is unknown, so only what this commit found itself counts.
-        return Verdict("drift" if ground.adopted else "stale")
+        return Verdict("drift" if state.adopted else "stale")
     # A caller that says 0 says that no text was ever written, and that does not come back.
-    before = None if seen is NOTHING else ground.before
-    if before is not None and _is_as_good(seen, before, ground.now, changed=changed):
+    before = None if seen is NOTHING else state.before
+    if before is not None and _is_as_good(seen, before, state.now, changed=changed):
         return Verdict("go_on")
     if change.on_drift == "merge":
         return Verdict("go_on", seen)
-    drifted = ground.external_since(seen)
+    drifted = state.external_since(seen)
     if change.on_stale == "branch" and not (drifted and change.on_drift == "refuse"):
         return Verdict("branch", seen)
     return Verdict("drift" if drifted else "stale")
 
 
-def _is_as_good(seen: Point, before: Point, now: Point, *, changed: bool) -> bool:
+def _is_as_good(seen: KnownRevision, before: KnownRevision, now: KnownRevision, *, changed: bool) -> bool:
     """Whether what the caller saw is as good as what is there, though an external writer touched it since.
 
     It is the newest of catmem's own and was only taken away, or the external writer put back what the caller saw.
@@ -122,7 +122,7 @@ REMEDY = (
 """What to do after an external change."""
 
 
-def drifted(entity: str, path: str, expected: str | None, before: Point | None, found: str) -> DriftError:
+def drifted(entity: str, path: str, expected: str | None, before: KnownRevision | None, found: str) -> DriftError:
     """The refusal of a write because of an external change; ``before`` is the head before it."""
     return DriftError(
         f"another program changed {entity}; what is there now is revision {found}",
@@ -193,15 +193,15 @@ def tried(store: Store, entity: str, expected: str | None, update: Update, chang
     # An empty file without a history is what a store calls revision 0.
     is_new = now.revision is None and (head is not None or bool(now.data))
 
-    def seen(named: str) -> Point | None:
+    def seen(named: str) -> KnownRevision | None:
         return next((_point(each) for each in store.log(entity) if sees(named, each.revision, each.digest)), None)
 
-    def external_since(point: Point) -> bool:
+    def external_since(point: KnownRevision) -> bool:
         return is_new or any(each.agent == EXTERNAL and each.sequence > point.sequence for each in store.log(entity))
 
     own = last_own(head, {each.revision: each for each in store.log(entity)}.get)
-    ground = Ground(
-        now=Point("" if is_new else known, now.digest, 0),
+    state = KnownState(
+        now=KnownRevision("" if is_new else known, now.digest, 0),
         before=_point(head) if is_new and head is not None else None,
         adopted=is_new,
         has_text=bool(now.data),
@@ -209,7 +209,7 @@ def tried(store: Store, entity: str, expected: str | None, update: Update, chang
         external_since=external_since,
         own=lambda: None if own is None or own.revision == now.revision else _point(own),
     )
-    verdict = judge(expected, change, ground)
+    verdict = judge(expected, change, state)
     if verdict.kind == "drift":
         message = f"another program changed {entity}"
         raise DriftError(message, expected=expected or known, found=now.digest, hint=REMEDY)
@@ -219,9 +219,11 @@ def tried(store: Store, entity: str, expected: str | None, update: Update, chang
     base = b"" if point is NOTHING else None if point is None else store.read(entity, point.revision).data
     if verdict.kind == "branch" and point is not None and base is not None:
         data = update(Current(base, point.revision, None))
-        return replace(Snapshot.of(data, now.revision), branch=data != base or change.is_always_recorded)
-    return Snapshot.of(update(Current(now.data, now.revision or known, base, lambda: unread(own))), now.revision)
+        return replace(Snapshot.from_bytes(data, now.revision), branch=data != base or change.is_always_recorded)
+    return Snapshot.from_bytes(
+        update(Current(now.data, now.revision or known, base, lambda: unread(own))), now.revision
+    )
 
 
-def _point(revision: Revision) -> Point:
-    return Point(revision.revision, revision.digest, revision.sequence)
+def _point(revision: Revision) -> KnownRevision:
+    return KnownRevision(revision.revision, revision.digest, revision.sequence)

@@ -69,7 +69,7 @@ def _compiled(pattern: str, has_rare: bool) -> re.Pattern[str]:  # noqa: FBT001 
     return re.compile(pattern if has_rare else pattern.replace(_RARE, ""))
 
 
-Pairs = tuple[tuple[str, str | tuple[str, ...]], ...]
+TagPairs = tuple[tuple[str, str | tuple[str, ...]], ...]
 """Every ``key: value`` of a tag block in order, repeated keys included; a list value is a tuple."""
 
 MAY_BEGIN = frozenset("[-*+\\")
@@ -81,18 +81,18 @@ def read_body(text: str, limit: int) -> str:
     return read(text, limit)[1]
 
 
-def read_pairs(text: str, limit: int) -> Pairs:
+def read_pairs(text: str, limit: int) -> TagPairs:
     """What the tag block of an entry's text says."""
     return read(text, limit)[0]
 
 
-def read(text: str, limit: int) -> tuple[Pairs, str]:
+def read(text: str, limit: int) -> tuple[TagPairs, str]:
     """What ``read_pairs`` and ``read_body`` give; a tag block over ``limit`` characters is text."""
     return _read(text, limit) if text[:1] in MAY_BEGIN else ((), text)
 
 
 @lru_cache(maxsize=16_384)  # an entry is asked for its body, its tags and its id, one after the other
-def _read(text: str, limit: int) -> tuple[Pairs, str]:
+def _read(text: str, limit: int) -> tuple[TagPairs, str]:
     block = _block(text)
     pairs = () if block is None or block.end > limit else block.pairs(text)
     return pairs, _body(text, block, limit)
@@ -119,7 +119,7 @@ class _Groups(NamedTuple):
     spans: list[tuple[int, int]]
     end: int
 
-    def pairs(self, text: str) -> Pairs:
+    def pairs(self, text: str) -> TagPairs:
         found = _reading(_PAIRS, text).findall
         return tuple(
             (key, _value(value)) for start, end in self.spans for key, value in found(text, start + 1, end - 1)
@@ -129,11 +129,11 @@ class _Groups(NamedTuple):
 class _Frontmatter(NamedTuple):
     """A block between two ``---`` lines."""
 
-    found: Pairs
+    found: TagPairs
     end: int
     marker: str = ""
 
-    def pairs(self, _text: str) -> Pairs:
+    def pairs(self, _text: str) -> TagPairs:
         return self.found
 
 

@@ -33,7 +33,7 @@ from catmem.names import TARGETS
 from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict, view_of
 from catmem.ops.table import OPERATIONS, Call, OperationRow, UsageError, call
 from catmem.resources import schema
-from catmem.workspace.root import discreet
+from catmem.workspace.root import hide_names
 from catmem.workspace.seen_entry import rules_in, texts_of
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
@@ -273,7 +273,7 @@ def memory_tool(
     tool = _Turn(workspace, profile, session, arguments)
     try:
         session.begin(workspace, profile)
-        with discreet(workspace, profile):
+        with hide_names(workspace, profile):
             answer = tool.answer()
             if answer["success"]:
                 session.learn(shown_in(answer))

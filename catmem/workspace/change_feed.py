@@ -226,7 +226,7 @@ def heard(workspace: Root, news: Iterable[News], actor: str | None) -> Iterator[
     read = {name for name, each in workspace.config.entities.items() if reads_entity(each, profile)}
     for each in news:
         if unbounded or each.entity in read or (each.owner in {None, actor} and _is_own(each.record, actor)):
-            said, record = _discreet(each), each.record
+            said, record = _for_agent(each), each.record
             if record is not None and (unbounded or each.entity in read or record.note.get("actor") == actor):
                 said |= {"agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
             yield each, said
@@ -256,10 +256,10 @@ def _whole(news: News) -> dict[str, Any]:
     if record is not None:
         said = {"agent_id": record.agent, "person": record.person, "op": record.op, "timestamp": record.timestamp}
     said |= {"digest": news.digest, **(jsonable(news.error) if news.error else {})}
-    return _discreet(news) | {name: value for name, value in said.items() if value is not None}
+    return _for_agent(news) | {name: value for name, value in said.items() if value is not None}
 
 
-def _discreet(news: News) -> dict[str, Any]:
+def _for_agent(news: News) -> dict[str, Any]:
     said: dict[str, Any] = {} if news.entity is None else {"entity_id": news.entity}
     if news.profile is not None:
         said["profile"] = news.profile

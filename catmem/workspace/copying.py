@@ -130,7 +130,7 @@ def _state(source: Store, target: Store | None, entity: str) -> _CopyState:
 def _copy(source: Store, target: Store, entity: str, state: _CopyState) -> None:
     if state != "all":
         try:
-            target.bring(entity, history(source, entity))
+            target.import_history(entity, history(source, entity))
         except StoreError as error:
             if error.code != "not_empty" or state != "begun":
                 raise

@@ -26,7 +26,7 @@ from catmem.workspace.rows import RowCodec
 from catmem.workspace.seen_entry import texts_of, value_texts
 from catmem.workspace.stores import tier_of
 from catmem.writing import gate
-from catmem.writing.terms import check_threats
+from catmem.writing.policy import check_threats
 
 Form = Literal["json", "hermes", "markdown"]
 
@@ -75,7 +75,7 @@ def _exported(workspace: Root, profile: str, target: str, document: Document, fo
 
 def flat(document: Document) -> str:
     """The entries of a document, tag blocks and all, with ``§`` lines between them and nothing else."""
-    versions = [Version.of(entry)._replace(category=UNCATEGORIZED) for entry in document.entries]
+    versions = [Version.from_entry(entry)._replace(category=UNCATEGORIZED) for entry in document.entries]
     # Hermes Agent writes no newline at the end.
     return composed(versions, {}, parse("")).text.rstrip("\n")
 

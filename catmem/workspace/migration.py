@@ -25,8 +25,8 @@ from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import scan
 
-Action = Literal["moved", "tagged", "stayed"]
-_ACTIONS: tuple[Action, ...] = ("moved", "tagged", "stayed")
+MigrationAction = Literal["moved", "tagged", "stayed"]
+_ACTIONS: tuple[MigrationAction, ...] = ("moved", "tagged", "stayed")
 _TICKET = re.compile(r"[ _/-][0-9]+\Z")
 """What a ticket ends with (``OPS-112``): it names no category."""
 
@@ -50,7 +50,7 @@ class PlannedEntry:
     __json__ = "line action category label tags body why"
 
     @property
-    def action(self) -> Action:
+    def action(self) -> MigrationAction:
         """``moved`` into a section (perhaps with tags too), ``tagged`` only, or ``stayed`` as it was."""
         if self.category != UNCATEGORIZED:
             return "moved"
@@ -129,7 +129,7 @@ def propose(migrations: Iterable[Migration], taxonomy: Taxonomy, named: Iterable
 
 def plan_migration(document: Document, config: Config, *, shared: bool = False) -> Migration:
     """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``."""
-    meanings = LabelVocabulary.of(config)
+    meanings = LabelVocabulary.from_config(config)
     # With the first section a leading level-1 heading becomes the title: what stands below it is the first entry.
     read = titled(document)
     planned = _planned(read, meanings)
@@ -196,7 +196,7 @@ def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Docum
 def _made(plan: PlannedEntry) -> Version:
     """The entry as it is to be; what stays is as it was."""
     if plan.action == "stayed":
-        return Version.of(plan.entry)
+        return Version.from_entry(plan.entry)
     added = {key: value for key, value in plan.tags.items() if key not in plan.entry.tags}
     return Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
 
@@ -207,7 +207,7 @@ def regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Map
     What has a category goes to its end; new sections come in the order of ``titles``.
     """
     versions = iter(made)
-    slots = [Slot(entry, [Version.of(entry)]) for entry in document.entries]
+    slots = [Slot(entry, [Version.from_entry(entry)]) for entry in document.entries]
     last = {slot.entry.category: slot for slot in slots}
     first: dict[str, list[Version]] = {category: [] for category in titles}
     for slot in slots:

@@ -31,7 +31,7 @@ from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.seeding.seed_lock import SeedLock
-from catmem.seeding.slices import State
+from catmem.seeding.slices import SeedRowState
 from catmem.staleness.due import Copies, FactKey, asked_about, due_facts
 from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL, Revision
@@ -41,7 +41,7 @@ from catmem.workspace.root import Root, load_each, noted
 
 T = TypeVar("T")
 
-_ARRIVING: tuple[State, ...] = ("new", "changed_in_source", "changed_in_both", "removed_from_source")
+_ARRIVING: tuple[SeedRowState, ...] = ("new", "changed_in_source", "changed_in_both", "removed_from_source")
 
 
 class FileFacts(NamedTuple):

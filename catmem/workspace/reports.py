@@ -436,7 +436,7 @@ class AccessExplanation(NamedTuple):
     category: str
     declared: bool
     entries: dict[str, int]
-    reasons: tuple[Reason, ...]
+    reasons: tuple[AccessReason, ...]
     note: str | None
     problems: tuple[CatmemError, ...]
 
@@ -510,8 +510,8 @@ def unknown_category(category: str, fleet: Fleet) -> str:
 
 # --- why -----------------------------------------------------------------------------------------------------------
 
-Asked = Literal["user", "memory", "write", "verify"]
-Rule = Literal[
+AskedRight = Literal["user", "memory", "write", "verify"]
+AccessRule = Literal[
     "selected", "taken-away", "not-selected", "closed", "include-uncategorized", "tier-1", "may-verify", "not-seen"
 ]
 
@@ -519,12 +519,12 @@ _READ_KEYS = {"user": SELECTOR_KEYS[0], "memory": SELECTOR_KEYS[1]}
 _WRITE_KEY = SELECTOR_KEYS[2]
 
 
-class Reason(NamedTuple):
+class AccessReason(NamedTuple):
     """One answer and what decides it."""
 
-    asked: Asked
+    asked: AskedRight
     answer: Literal["yes", "no"]
-    rule: Rule
+    rule: AccessRule
     because: str
     selector: str | None = None
     key: str | None = None
@@ -536,7 +536,9 @@ class Reason(NamedTuple):
         return "asked answer rule because selector key inherited_from path=place.path line=place.line"
 
 
-def reasons(profile: Profile, category: str, taxonomy: Taxonomy) -> tuple[Reason, Reason, Reason, Reason]:
+def reasons(
+    profile: Profile, category: str, taxonomy: Taxonomy
+) -> tuple[AccessReason, AccessReason, AccessReason, AccessReason]:
     """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it."""
     case = _Case(profile, category, taxonomy, access_of(profile, (category,), taxonomy)[category])
     return case.read("user"), case.read("memory"), case.write(), case.verify()
@@ -548,14 +550,14 @@ class _Case(NamedTuple):
     taxonomy: Taxonomy
     cell: Cell
 
-    def read(self, target: Literal["user", "memory"]) -> Reason:
+    def read(self, target: Literal["user", "memory"]) -> AccessReason:
         answer = self.cell.reads(target)
         selectors, key = self.profile.selectors(target, self.taxonomy), _READ_KEYS[target]
         if self.category == UNCATEGORIZED and selectors.deciding(self.category) is None:
             return self._included(target, answer=answer)
         return self._selected(target, selectors, key, answer=answer)
 
-    def write(self) -> Reason:
+    def write(self) -> AccessReason:
         if self.profile.tier == ORCHESTRATOR_TIER:
             because = "a profile of tier 1 may write to every category of every profile's files"
             return self._reason("write", "tier-1", self._but_closed(because), at=("tier",), answer=self.cell.write)
@@ -564,7 +566,7 @@ class _Case(NamedTuple):
             found = found._replace(because=f"{found.because}; it can add there, and sees nothing of it (a drop)")
         return found._replace(because=self._but_closed(found.because)) if self.cell.write else found
 
-    def verify(self) -> Reason:
+    def verify(self) -> AccessReason:
         said = self.profile.may_verify
         at: KeyPath = ("tier",) if said is None else ("may_verify",)
         if said is None:
@@ -582,7 +584,7 @@ class _Case(NamedTuple):
         because += f"; it counts for what it reads, in {where} of {whose}"
         return self._reason("verify", "may-verify", because, at=at, answer=True)
 
-    def _included(self, asked: Asked, *, answer: bool) -> Reason:
+    def _included(self, asked: AskedRight, *, answer: bool) -> AccessReason:
         """What decides on entries without a category where no selector names them."""
         said = self.profile.include_uncategorized
         if said is None:
@@ -592,10 +594,10 @@ class _Case(NamedTuple):
             because = f"include_uncategorized is {'true' if said else 'false'}"
         return self._reason(asked, "include-uncategorized", because, at=("include_uncategorized",), answer=answer)
 
-    def _selected(self, asked: Asked, selectors: Selectors, key: str, *, answer: bool) -> Reason:
+    def _selected(self, asked: AskedRight, selectors: Selectors, key: str, *, answer: bool) -> AccessReason:
         index, quoted = selectors.deciding(self.category), selectors.patterns
         if index is not None:
-            rule: Rule = "selected" if answer else "taken-away"
+            rule: AccessRule = "selected" if answer else "taken-away"
             because = f"{quoted[index]!r} of {key} {'selects it' if answer else 'takes it away'}"
             return self._reason(asked, rule, because, at=(key, index), answer=answer)
         wider = Selectors(quoted).deciding(self.category)
@@ -615,9 +617,9 @@ class _Case(NamedTuple):
             return f"{because}; but nothing can be added to it while catmem.yaml does not declare it"
         return because
 
-    def _reason(self, asked: Asked, rule: Rule, because: str, *, at: KeyPath, answer: bool) -> Reason:
+    def _reason(self, asked: AskedRight, rule: AccessRule, because: str, *, at: KeyPath, answer: bool) -> AccessReason:
         place, parent = self.profile.places.get(at), None
         if place is not None and self.profile.path is not None and place.path != str(self.profile.path):
             parent = place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
         selector = getattr(self.profile, str(at[0]))[at[1]] if len(at) > 1 else None
-        return Reason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)
+        return AccessReason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)

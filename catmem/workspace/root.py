@@ -331,7 +331,7 @@ def entities_of_each(workspace: Root) -> Entities:
 
 
 @contextmanager
-def discreet(workspace: Root, actor: str | None) -> Iterator[None]:
+def hide_names(workspace: Root, actor: str | None) -> Iterator[None]:
     """Make the error for a missing name say no more than the caller may know.
 
     A name that is not found is no word of the folder of profiles, if that is away: raises ``UnreadableError``. And a

@@ -71,7 +71,7 @@ class RowCodec:
         if document is None:
             return EditedRows(head, [(row.id, f"{entity} cannot be shown in rows") for row in rows])
         editing = _Editing(document)
-        editing.take(rows)
+        editing.apply_rows(rows)
         if editing.document is document:
             return EditedRows(head, editing.bad)
         data = editing.document.to_bytes()
@@ -136,11 +136,11 @@ class _Editing:
         self.document = document
         self.bad: list[tuple[int, str]] = []
 
-    def take(self, rows: Sequence[FoundRow]) -> None:
+    def apply_rows(self, rows: Sequence[FoundRow]) -> None:
         """Make the document what the rows say."""
         entries = self.document.entries
         paired = _paired(entries, rows)
-        every = (self._said(row, entries[paired[row.id]] if row.id in paired else None) for row in rows)
+        every = (self._row_parts(row, entries[paired[row.id]] if row.id in paired else None) for row in rows)
         said = {each.row.id: each for each in every if each is not None}
         # Of a row that is no entry, what it was stays, until the row is mended.
         stays = set(paired.values())
@@ -195,7 +195,7 @@ class _Editing:
         self.document = made.document
         return made.entry
 
-    def _said(self, row: FoundRow, entry: Entry | None) -> _RowParts | None:
+    def _row_parts(self, row: FoundRow, entry: Entry | None) -> _RowParts | None:
         """What a row says; ``None`` if it is none, which is noted."""
         fault = _fault(row)
         if fault is not None:

@@ -28,7 +28,7 @@ from catmem.store.contract import EXTERNAL, PERSON, Store
 from catmem.store.judgement import REMEDY, last_own
 from catmem.text import unify_newlines
 from catmem.workspace.stores import hermes_edits
-from catmem.writing.matching import legible
+from catmem.writing.matching import parse_for_write
 
 if TYPE_CHECKING:
     from catmem.model.document import Document, Entry
@@ -144,7 +144,7 @@ class ToolSession:
             if each in self._began:
                 continue
             try:
-                self._began[each] = _Beginning.of(root, root.profile(profile), each)
+                self._began[each] = _Beginning.at_present(root, root.profile(profile), each)
             except CatmemError:
                 self._began[each] = None
 
@@ -213,7 +213,7 @@ class _Beginning:
     sequence: int
 
     @classmethod
-    def of(cls, root: Root, actor: Profile, entity: str) -> _Beginning:
+    def at_present(cls, root: Root, actor: Profile, entity: str) -> _Beginning:
         now, head = root.store.read(entity), root.store.head(entity)
         is_head = head is not None and head.digest == now.digest
         recorded = None if head is None else now.data if is_head else root.store.read(entity, head.revision).data
@@ -227,8 +227,8 @@ class _Beginning:
         by_another = any(each.agent == EXTERNAL for each in log[:-1])
         if is_declared(self.entity):
             return frozenset({self.digest} if is_recorded and not by_another else ())
-        now = self._said(self.now)
-        now = now if is_recorded else now & self._said(self.recorded or b"")
+        now = self._words_in(self.now)
+        now = now if is_recorded else now & self._words_in(self.recorded or b"")
         return now & self._written() if by_another else now
 
     def _written(self) -> set[ShownWords | str]:
@@ -247,13 +247,13 @@ class _Beginning:
             before = headings
         return written
 
-    def _said(self, data: bytes) -> frozenset[ShownWords | str]:
+    def _words_in(self, data: bytes) -> frozenset[ShownWords | str]:
         try:
             document = self.root.parse(data)
         except CatmemError:
             return frozenset()  # a text that cannot be read was shown to no writer
         rights = Rights(self.actor, self.entity.partition("/")[2], self.root.config.taxonomy)
-        return frozenset([*map(words_of_entry, rights.in_sight(document)), *headings_of(document)])
+        return frozenset([*map(words_of_entry, rights.visible_entries(document)), *headings_of(document)])
 
 
 def shown_in(answer: dict[str, Any]) -> set[ShownWords | str]:
@@ -293,7 +293,7 @@ def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: Too
         if before != now and (session is None or not session.knows_content(entity, bytes_digest(now))):
             raise refusal
         return
-    there, was, after = (legible(root.parse, entity, data) for data in (now, before, new))
+    there, was, after = (parse_for_write(root.parse, entity, data) for data in (now, before, new))
     gone = [*gone_entries(there.entries, after.entries)]
     if session is not None:
         if session.lost_heading(entity, there, after) or not all(session.knows(entity, each) for each in gone):

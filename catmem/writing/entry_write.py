@@ -36,8 +36,9 @@ from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
 from catmem.workspace.stores import backend_of
 from catmem.writing.gate import Attempt
-from catmem.writing.matching import WriterView, entries_holding, legible, no_match, refuse_empty
+from catmem.writing.matching import WriterView, entries_holding, no_match, parse_for_write, refuse_empty
 from catmem.writing.planning import Plan, plan_operations
+from catmem.writing.policy import WritePolicy, check_beforehand, checked_reason, policy_of
 from catmem.writing.request import (
     Operation,
     Request,
@@ -47,7 +48,6 @@ from catmem.writing.request import (
     hide_digests,
     refuse_surrogates,
 )
-from catmem.writing.terms import Terms, check_beforehand, checked_reason, terms_of
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile
@@ -64,7 +64,7 @@ Reworded: TypeAlias = "Iterable[tuple[str, str]]"
 class Write(Attempt, ABC):
     """A request on its way to the store, by the kind of its content."""
 
-    terms: Terms | None = None
+    policy: WritePolicy | None = None
     """Whose file it is and who acts, for a memory file."""
     current: Current
     recorded_op = "put"
@@ -159,7 +159,7 @@ class Write(Attempt, ABC):
 class OperationsWrite(Write):
     """Operations on the entries of a memory file."""
 
-    terms: Terms
+    policy: WritePolicy
     view: WriterView | None = None
     document: Document | None = None
     """What is there; ``None`` until it was read."""
@@ -178,8 +178,8 @@ class OperationsWrite(Write):
 
     def check(self) -> None:
         asked, operations = self.asked, self.operations
-        self.terms = self.found_terms()
-        self.entity = self.terms.entity
+        self.policy = self.found_policy()
+        self.entity = self.policy.entity
         self.describe()
         if not 0 < len(operations) <= _MOST_OPERATIONS:
             raise EditError(
@@ -188,23 +188,23 @@ class OperationsWrite(Write):
                 hint="Give one or more, and very many in several batches.",
             )
         refuse_surrogates([] if asked.op_id is None else [asked.op_id])
-        check_beforehand(operations, self.terms)
+        check_beforehand(operations, self.policy)
         self.expected = checked_expected(asked.expected)
         self.hide_proposal()
 
-    def found_terms(self) -> Terms:
-        """The terms of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
+    def found_policy(self) -> WritePolicy:
+        """The policy of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
         asked = self.asked
         if asked.target is None and asked.expected is None:
-            return found_terms(self.workspace, asked, self.acting)
+            return found_policy(self.workspace, asked, self.acting)
         target = known_target(TARGETS[0] if asked.target is None else asked.target)
-        return terms_of(self.workspace, asked.profile, target, self.acting, allow_secret=asked.allow_secret)
+        return policy_of(self.workspace, asked.profile, target, self.acting, allow_secret=asked.allow_secret)
 
     def describe(self) -> None:
         """Say what the record says of it. Raises ``EditError`` for a reason that cannot be recorded."""
         reason, operations = self.asked.reason, self.operations
-        self.note["target"] = self.terms.target
-        if reason and (said := checked_reason(reason, self.terms.config, to_agent=self.acting is not None)):
+        self.note["target"] = self.policy.target
+        if reason and (said := checked_reason(reason, self.policy.config, to_agent=self.acting is not None)):
             self.note["reason"] = said
         if operations and all(each.action == "verify" for each in operations):
             self.recorded_op = "verify"
@@ -212,15 +212,15 @@ class OperationsWrite(Write):
 
     def hide_proposal(self) -> None:
         """Have the branch of a proposal be a revision that is not there: a profile may not know that there is one."""
-        self.is_hidden = not self.terms.unbounded and self.is_proposal(self.expected or "0")
+        self.is_hidden = not self.policy.unbounded and self.is_proposal(self.expected or "0")
 
     def request(self) -> str:
-        return content_digest([[jsonable(each) for each in self.operations], self.actor, self.terms.target])
+        return content_digest([[jsonable(each) for each in self.operations], self.actor, self.policy.target])
 
     def on_drift(self) -> OnDrift:
         said = super().on_drift()
         if self.asked.on_drift is None and said == "adopt" and self.acting is not None:
-            return "adopt" if backend_of(self.terms.config).has_files else "refuse"
+            return "adopt" if backend_of(self.policy.config).has_files else "refuse"
         return said
 
     # --- on the text that is there ---------------------------------------------------------------------------------
@@ -230,7 +230,7 @@ class OperationsWrite(Write):
         if self.is_hidden:
             raise unknown_revision(self.entity, self.expected or "0")
         self.document = self.fault = None
-        self.document = document = self.legible(current.data)
+        self.document = document = self.parsed(current.data)
         try:
             self.plan = plan = self.planned(document, current)
         except (ForbiddenError, RefusedError):
@@ -251,14 +251,14 @@ class OperationsWrite(Write):
         """
         self.view = None
         if current.base is not None:
-            self.view = WriterView(document, self.legible_or_none(current.base), current.unread())
+            self.view = WriterView(document, self.parsed_or_none(current.base), current.unread())
         elif self.expected is None:
             self.view = WriterView(document, document, current.unread())
-        return plan_operations(document, self.operations, self.terms, self.view, self.asked.session)
+        return plan_operations(document, self.operations, self.policy, self.view, self.asked.session)
 
     def alert(self) -> None:
         if self.plan is not None:
-            self.warn(self.plan.reworded, self.terms.config.semantic_alert)
+            self.warn(self.plan.reworded, self.policy.config.semantic_alert)
 
     def check_content(self) -> None:
         if self.fault is not None:
@@ -272,16 +272,16 @@ class OperationsWrite(Write):
     def knows(self, entry: Entry) -> bool:
         """Whether the conversation that the write comes from knows an entry; false outside of one."""
         session = self.asked.session
-        return session is not None and session.knows(self.terms.entity, entry)
+        return session is not None and session.knows(self.policy.entity, entry)
 
-    def legible(self, data: bytes) -> Document:
+    def parsed(self, data: bytes) -> Document:
         """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
-        return legible(self.workspace.parse, self.terms.entity, data)
+        return parse_for_write(self.workspace.parse, self.policy.entity, data)
 
-    def legible_or_none(self, data: bytes) -> Document | None:
+    def parsed_or_none(self, data: bytes) -> Document | None:
         """The same; ``None`` for bytes that cannot be compared."""
         try:
-            return self.legible(data)
+            return self.parsed(data)
         except DriftError:
             return None
 
@@ -292,32 +292,32 @@ class OperationsWrite(Write):
         if isinstance(error, NoMatchError):
             error.hint = self._other_file() or error.hint
         # An actor who does not see the whole file learns nothing that depends on all of it.
-        elif isinstance(error, RefusedError) and not self.terms.unbounded:
+        elif isinstance(error, RefusedError) and not self.policy.unbounded:
             hide_digests(error)
         return error
 
     def without_proposal(self, error: CatmemError) -> CatmemError:
         """The refusal as it would be if there were no proposal."""
         if self.is_hidden and isinstance(error, StaleError | DriftError):
-            return unknown_revision(self.terms.entity, self.expected or "0")
+            return unknown_revision(self.policy.entity, self.expected or "0")
         return error
 
     def _other_file(self) -> str | None:
         """Where the entry is that a write means, if the caller sees it in the other file of the profile."""
-        terms, wanted = self.terms, [each.old_text for each in self.operations if each.old_text]
-        for other in (each for each in TARGETS if each != terms.target):
+        policy, wanted = self.policy, [each.old_text for each in self.operations if each.old_text]
+        for other in (each for each in TARGETS if each != policy.target):
             try:
-                document = read_document(self.workspace, terms.owner, other)
+                document = read_document(self.workspace, policy.owner, other)
             except UnreadableError:
                 continue  # the refusal is about this file
-            there = replace(terms, target=other).in_sight(document)
+            there = replace(policy, target=other).visible_entries(document)
             if any(entries_holding(text, there) for text in wanted):
-                how = f"give the target {other}" if terms.to_agent else f"give -t {other}"
-                return f"The {other} file of {terms.owner.name} holds it: {how}."
+                how = f"give the target {other}" if policy.to_agent else f"give -t {other}"
+                return f"The {other} file of {policy.owner.name} holds it: {how}."
         return None
 
     def touched(self, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
-        old, new = self.legible(before), self.legible(after)
+        old, new = self.parsed(before), self.parsed(after)
         found: list[Entry] = []
         for action in record.note.get("actions", ()):
             document = old if action.get("action") == "remove" else new
@@ -329,21 +329,21 @@ class OperationsWrite(Write):
 # --- which of its two files the operations of a profile mean that name none ----------------------------------------
 
 
-def found_terms(root: Root, asked: Request, acting: Profile | None) -> Terms:
-    """The terms of the file that operations without a target mean: that of their entry, or of the category to add to.
+def found_policy(root: Root, asked: Request, acting: Profile | None) -> WritePolicy:
+    """The policy of the file that operations without a target mean: that of their entry, or of the category to add to.
 
     Of a retry it is the file of the first try. Raises what refuses the write to both files, ``AmbiguousError`` for an
     entry in both, and ``NoMatchError``.
     """
-    every = [terms_of(root, asked.profile, each, acting, allow_secret=asked.allow_secret) for each in TARGETS]
+    every = [policy_of(root, asked.profile, each, acting, allow_secret=asked.allow_secret) for each in TARGETS]
     made = asked.op_id, PERSON if acting is None else acting.name  # that of another writer tells nothing
-    for terms in every if asked.op_id else ():
-        if any((each.op_id, each.agent) == made for each in root.store.log(terms.entity)):
-            return terms
+    for policy in every if asked.op_id else ():
+        if any((each.op_id, each.agent) == made for each in root.store.log(policy.entity)):
+            return policy
     return (_terms_that_hold if finds_its_file(asked.content) else _terms_to_add_to)(root, asked.content, every)
 
 
-def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequence[Terms]) -> Terms:
+def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
     """The only file in which the profile reads the category of additions; else the only one that has entries of it.
 
     These are entries that the actor sees. Where none of that decides it is USER.md.
@@ -355,13 +355,13 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
     category, holding = first.goal(str(*named)), []
     reading = targets_read(category, first.owner, taxonomy)
     if len(reading) == 1:
-        return next(terms for terms in every if terms.target in reading)
-    for terms in every:
+        return next(policy for policy in every if policy.target in reading)
+    for policy in every:
         try:
-            document = read_document(root, terms.owner, terms.target)
+            document = read_document(root, policy.owner, policy.target)
         except UnreadableError:
             return first  # the file that cannot be read may have it
-        holding += [terms] if terms.among(last_entries(document, category, 1)) else []
+        holding += [policy] if policy.among(last_entries(document, category, 1)) else []
     return holding[0] if len(holding) == 1 else first
 
 
@@ -371,30 +371,30 @@ class FileLook(NamedTuple):
     ``document`` is ``None`` for a file that cannot be read, or that the write is ``refused`` to.
     """
 
-    terms: Terms
+    policy: WritePolicy
     document: Document | None = None
     seen: Sequence[Entry] = ()
     holding: Sequence[Entry] = ()
     refused: CatmemError | None = None
 
 
-def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequence[Terms]) -> Terms:
+def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
     """The one file of a profile that holds the entry of the first operation, as far as the actor sees."""
     wanted = operations[0].old_text or ""
     refuse_empty(wanted)
-    looks = [_look(root, operations, wanted, terms) for terms in every]
+    looks = [_look(root, operations, wanted, policy) for policy in every]
     whole, holding = unify_newlines(wanted).strip(), [each for each in looks if each.holding]
     exact = [each for each in holding if any(entry.body == whole for entry in each.holding)]
     meant = exact if len(exact) == 1 else holding
     if len(meant) > 1:
         raise _in_both(wanted, meant)
     if meant:
-        return meant[0].terms
+        return meant[0].policy
     # A file that cannot be read may hold it, and so may rows that another program changed: the write to it says so.
-    unread = [each.terms for each in looks if each.document is None and each.refused is None]
+    unread = [each.policy for each in looks if each.document is None and each.refused is None]
     if not unread:
         changed = {name for name, (known, now) in root.store.generations().items() if known != now}
-        unread = [terms for terms in every if terms.entity in changed]
+        unread = [policy for policy in every if policy.entity in changed]
     if unread:
         return unread[0]
     if looks[0].refused is not None and all(each.refused for each in looks):
@@ -403,27 +403,27 @@ def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequenc
     raise no_match(wanted, there, every[0].owner.name, to_agent=every[0].to_agent)
 
 
-def _look(root: Root, operations: Sequence[Operation], wanted: str, terms: Terms) -> FileLook:
+def _look(root: Root, operations: Sequence[Operation], wanted: str, policy: WritePolicy) -> FileLook:
     try:
-        check_beforehand(operations, terms)
-        document = read_document(root, terms.owner, terms.target)
+        check_beforehand(operations, policy)
+        document = read_document(root, policy.owner, policy.target)
     except UnreadableError:
-        return FileLook(terms)
+        return FileLook(policy)
     except CatmemError as error:
-        return FileLook(terms, refused=error)
+        return FileLook(policy, refused=error)
     category = operations[0].category
-    slug = None if category is None else terms.category(category)
-    seen = [each for each in terms.in_sight(document) if slug in {None, each.category}]
-    return FileLook(terms, document, seen, entries_holding(wanted, seen))
+    slug = None if category is None else policy.category(category)
+    seen = [each for each in policy.visible_entries(document) if slug in {None, each.category}]
+    return FileLook(policy, document, seen, entries_holding(wanted, seen))
 
 
 def _in_both(wanted: str, holding: Sequence[FileLook]) -> AmbiguousError:
     """The error for a text that entries of both files hold; an agent is given no lines, as in ``ambiguous``."""
-    to_agent, places, said = holding[0].terms.to_agent, [], []
-    for terms, document, _, (entry, *_), _ in holding:
+    to_agent, places, said = holding[0].policy.to_agent, [], []
+    for policy, document, _, (entry, *_), _ in holding:
         line = {} if to_agent or document is None else {"line": document.line(entry.start)}
-        places.append({"target": terms.target, **line, "category": entry.category, "id": entry.id})
-        said.append(f"{terms.entity}{''.join(f' line {each}' for each in line.values())} ({entry.category})")
+        places.append({"target": policy.target, **line, "category": entry.category, "id": entry.id})
+        said.append(f"{policy.entity}{''.join(f' line {each}' for each in line.values())} ({entry.category})")
     return AmbiguousError(
         f"entries of both files hold {shown(wanted)}: {' and '.join(said)}",
         [preview(each.holding[0], to_agent=to_agent) for each in holding],

@@ -43,7 +43,7 @@ from catmem.threats import SECRETS
 from catmem.workspace.root import Root, person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
-from catmem.writing.terms import check_threats
+from catmem.writing.policy import check_threats
 
 DECIDES = "decision "
 """How the ``op_id`` of a decision on a proposal begins: no other write may block it."""

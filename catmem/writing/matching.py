@@ -17,7 +17,7 @@ from catmem.text import unify_newlines
 from catmem.workspace.seen_entry import preview
 
 
-def legible(parse: Callable[[bytes], Document], entity: str, data: bytes) -> Document:
+def parse_for_write(parse: Callable[[bytes], Document], entity: str, data: bytes) -> Document:
     """The document in an entity's bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
     try:
         return parse(data)
@@ -31,7 +31,7 @@ def legible(parse: Callable[[bytes], Document], entity: str, data: bytes) -> Doc
         ) from error
 
 
-Says = tuple[str, str, tuple[Any, ...]]
+EntryWords = tuple[str, str, tuple[Any, ...]]
 """What an entry says: category, body, tags."""
 
 
@@ -75,7 +75,7 @@ class WriterView:
         return [entry.id for entry in document.entries if self.differs(entry) and not knows(entry)]
 
 
-def says(entry: Entry) -> Says:
+def says(entry: Entry) -> EntryWords:
     """What an entry says, to be compared and counted."""
     tags = tuple((key, value if isinstance(value, str) else tuple(value)) for key, value in entry.tags.items())
     return entry.category, entry.body, tags
@@ -95,7 +95,7 @@ _COMPARED_CHARACTERS = 400
 _ALIKE = 0.4
 
 
-class EntriesInSight(NamedTuple):
+class VisibleEntries(NamedTuple):
     """The entries of a file that a caller may be shown, and how errors speak of them."""
 
     document: Document
@@ -104,7 +104,7 @@ class EntriesInSight(NamedTuple):
     to_agent: bool
 
 
-def find_entry(sight: EntriesInSight, old_text: str, among: Sequence[Entry]) -> tuple[Entry, int]:
+def find_entry(sight: VisibleEntries, old_text: str, among: Sequence[Entry]) -> tuple[Entry, int]:
     """The one entry of ``among`` whose body holds ``old_text``, or whose id it is; and how many say the same as it."""
     # Where several hold it, the one whose whole body it is, if there is one such; of equal ones the first.
     refuse_empty(old_text)
@@ -119,10 +119,10 @@ def find_entry(sight: EntriesInSight, old_text: str, among: Sequence[Entry]) -> 
     raise no_match(old_text, sight.entries, sight.entity, to_agent=sight.to_agent)
 
 
-def no_match(wanted: str, in_sight: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:
+def no_match(wanted: str, visible: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:
     """The error for a text that no entry holds, with the nearest of those that may be shown."""
     hint = "List the entries to see what is there, and give a piece of the text of one."
-    near = nearest_entries(wanted, in_sight)
+    near = nearest_entries(wanted, visible)
     if near:
         quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
         hint = f"The nearest: {quoted}. Give a piece of the text as it is there."

@@ -26,9 +26,9 @@ from catmem.syntax.tags import block_size
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import READ_FIRST, ToolSession, text_digest
-from catmem.writing.matching import EntriesInSight, Says, WriterView, find_entry, says
+from catmem.writing.matching import EntryWords, VisibleEntries, WriterView, find_entry, says
+from catmem.writing.policy import WritePolicy, body_of, each_of
 from catmem.writing.request import Operation
-from catmem.writing.terms import Terms, body_of, each_of
 from catmem.writing.written import (
     on_tags,
     on_title,
@@ -55,13 +55,13 @@ class Plan(NamedTuple):
 def plan_operations(
     document: Document,
     operations: Sequence[Operation],
-    terms: Terms,
+    policy: WritePolicy,
     base: WriterView | None = None,
     session: ToolSession | None = None,
 ) -> Plan:
     """Apply operations that passed ``check_beforehand`` one after the other, all or none."""
     # `base` is what the caller may have seen, `None` if that is all; in a conversation its `session` counts.
-    draft = _PlanDraft(document, document, terms, base, session)
+    draft = _PlanDraft(document, document, policy, base, session)
     each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
     return draft.plan()
 
@@ -70,10 +70,10 @@ def plan_operations(
 class _PlanDraft:
     document: Document
     original: Document
-    terms: Terms
+    policy: WritePolicy
     base: WriterView | None
     session: ToolSession | None
-    made: Counter[Says] = field(default_factory=Counter)
+    made: Counter[EntryWords] = field(default_factory=Counter)
     touched: list[tuple[Entry, bool]] = field(default_factory=list)
     """Entries in the order of the operations, and whether each is gone."""
     actions: list[dict[str, Any]] = field(default_factory=list)
@@ -95,30 +95,30 @@ class _PlanDraft:
         if already is not None:
             said = "is already there, so no second copy was made"
             if any(already.tags.get(key) != value for key, value in tags.items()):
-                how = "replace it with tags" if self.terms.to_agent else "use replace OLD --tag KEY=VALUE"
+                how = "replace it with tags" if self.policy.to_agent else "use replace OLD --tag KEY=VALUE"
                 said += f"; to give it these tags, {how}"
             self._leave("add", already, said)
             return
         self._remark_tags(tags)
         tags = self._dated(tags, body, operation)
-        title = self.terms.title(category)
+        title = self.policy.title(category)
         made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
         self._remark_expiry(made, tags)
         self._remark_words(made, body)
 
     def replace(self, operation: Operation) -> None:
         entry = self._entry(operation)
-        self.terms.refuse_unwritable(entry.category)
+        self.policy.refuse_unwritable(entry.category)
         body = entry.body if operation.content is None else body_of(operation.content)
         old_tags, given = entry.tags, operation.tags or {}
-        self.terms.check_tags(given, old_tags)
+        self.policy.check_tags(given, old_tags)
         tags: dict[str, TagValue] = {k: value for k, value in {**old_tags, **given}.items() if value is not None}
-        self.terms.check_domain(entry.category, old_tags, tags)
+        self.policy.check_domain(entry.category, old_tags, tags)
         if body == entry.body and tags == old_tags:
             self._leave("replace", entry, "already says that")
             return
         if body != entry.body:
-            known = self.terms.day_before(tags, body)
+            known = self.policy.day_before(tags, body)
             tags = tags if known is None else {**tags, "created": known}
             if tags.get("verified_date") == old_tags.get("verified_date"):
                 tags = unverified(tags)
@@ -140,20 +140,20 @@ class _PlanDraft:
 
     def remove(self, operation: Operation) -> None:
         entry = self._entry(operation)
-        self.terms.refuse_unwritable(entry.category)
+        self.policy.refuse_unwritable(entry.category)
         self.document = remove_entry(self.document, entry).document
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
-        category = self.terms.goal(operation.to_category or "")
+        category = self.policy.goal(operation.to_category or "")
         entry = self._entry(operation)
-        self.terms.refuse_unwritable(entry.category)
+        self.policy.refuse_unwritable(entry.category)
         if entry.category == category:
             self._leave("move", entry, f"is already in {category}")
             return
         self._check_threats([operation.to_category or ""], category)
         doubled = self._same(category, entry.body) is not None
-        made = self._take("move", move_entry(self.document, entry, category, title=self.terms.title(category)))
+        made = self._take("move", move_entry(self.document, entry, category, title=self.policy.title(category)))
         self._remark(made, f"is in {category} twice now" if doubled else None)
 
     def verify(self, operation: Operation) -> None:
@@ -182,7 +182,7 @@ class _PlanDraft:
             found = document.text.find(line, start, end)
             if found >= 0:
                 within = [entry for entry in document.entries_between(found, end) if start <= entry.start < end]
-                seen = self.terms.among(within)
+                seen = self.policy.among(within)
                 same = next((entry for entry in seen if entry.body == body), None)
                 if same is not None:
                     return same
@@ -191,10 +191,10 @@ class _PlanDraft:
     # --- parts of them ---------------------------------------------------------------------------------------------
 
     def _entry(self, operation: Operation) -> Entry:
-        in_sight, narrowed = self.terms.in_sight(self.document), operation.category
-        category = None if narrowed is None else self.terms.category(narrowed)
-        among = [entry for entry in in_sight if category in {None, entry.category}]
-        sight = EntriesInSight(self.document, self.terms.entity, in_sight, self.terms.to_agent)
+        visible, narrowed = self.policy.visible_entries(self.document), operation.category
+        category = None if narrowed is None else self.policy.category(narrowed)
+        among = [entry for entry in visible if category in {None, entry.category}]
+        sight = VisibleEntries(self.document, self.policy.entity, visible, self.policy.to_agent)
         entry, alike = find_entry(sight, operation.old_text or "", among)
         if alike > 1:
             self._remark(entry, f"is in {entry.category} {alike} times, word for word; the first of them was meant")
@@ -211,18 +211,18 @@ class _PlanDraft:
         """Refuse to touch an entry that the writer does not know as it is: see ``drift_guard``."""
         if expected is not None:
             if expected != text_digest(entry):
-                raise unseen(entry, self.terms, "is not, as it is now, what expected names")
+                raise unseen(entry, self.policy, "is not, as it is now, what expected names")
         elif self.session is not None:
-            if not self.session.knows(self.terms.entity, entry):
-                raise unseen(entry, self.terms)
+            if not self.session.knows(self.policy.entity, entry):
+                raise unseen(entry, self.policy)
         elif self.base is not None and self._is_unseen(entry, self.base):
-            raise DriftError(f"another writer changed {quoted(entry, self.terms)}", hint=REMEDY)
+            raise DriftError(f"another writer changed {quoted(entry, self.policy)}", hint=REMEDY)
 
     def _is_unseen(self, entry: Entry, base: WriterView) -> bool:
         """Whether another writer changed it since; to an agent also whether another program wrote it."""
-        if not self.terms.to_agent:
+        if not self.policy.to_agent:
             return base.differs(entry)
-        self.by_another = self.by_another or self.terms.history().by_another
+        self.by_another = self.by_another or self.policy.history().by_another
         return base.differs(entry, to_agent=True) or self.by_another(entry.body)
 
     def _refuse_too_large(self, entry: Entry, *, shortens: bool = False, seen: bool = False) -> None:
@@ -230,14 +230,14 @@ class _PlanDraft:
 
         Without a limit of the file, that of Hermes Agent says from where on text is not shortened unseen.
         """
-        limit, most = self.terms.limit, self.document.limits.entry_chars
+        limit, most = self.policy.limit, self.document.limits.entry_chars
         if limit is None and shortens:
-            limit = HERMES_LIMITS[self.terms.target]
+            limit = HERMES_LIMITS[self.policy.target]
         whole = limit is not None and limit <= most
         allowed = limit if limit is not None and whole else most
         if len(entry.raw) <= allowed or (shortens and seen):
             return
-        whose = "the whole limit of the file" if self.terms.limit is not None else "Hermes Agent lets a whole file be"
+        whose = "the whole limit of the file" if self.policy.limit is not None else "Hermes Agent lets a whole file be"
         raise DriftError(
             f"this entry has {len(entry.raw):,} characters, longer than {whose if whole else 'an entry may be'}, "
             f"{allowed:,}",
@@ -245,7 +245,7 @@ class _PlanDraft:
             hint=REMEDY
             if shortens
             else "Nothing was written. Shorten or remove it once you have read it, or see what "
-            f"'catmem fsck {self.terms.entity}' would do. Other entries can be changed.",
+            f"'catmem fsck {self.policy.entity}' would do. Other entries can be changed.",
         )
 
     def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
@@ -256,38 +256,38 @@ class _PlanDraft:
 
     def _category_to_add_to(self, named: str | None) -> str:
         if named is not None:
-            return self.terms.goal(named)  # whether it may be written was looked at beforehand
-        terms = self.terms
-        only = terms.only_category()
+            return self.policy.goal(named)  # whether it may be written was looked at beforehand
+        policy = self.policy
+        only = policy.only_category()
         if only is not None:
             return only
-        if not self.document.scan.headers and terms.may_write(UNCATEGORIZED):
+        if not self.document.scan.headers and policy.may_write(UNCATEGORIZED):
             return UNCATEGORIZED
-        if not terms.unbounded:
-            raise terms.no_category(terms.writable_names())
+        if not policy.unbounded:
+            raise policy.no_category(policy.writable_names())
         # A person is shown every section; a profile those that have something that it sees.
-        parts = self.document.sections if terms.actor is None else terms.in_sight(self.document)
-        names = [*terms.config.taxonomy.categories, *(part.category for part in parts)]
-        read = [name for name in names if targets_read(name, terms.owner, terms.config.taxonomy)]
-        raise terms.no_category(read or names)
+        parts = self.document.sections if policy.actor is None else policy.visible_entries(self.document)
+        names = [*policy.config.taxonomy.categories, *(part.category for part in parts)]
+        read = [name for name in names if targets_read(name, policy.owner, policy.config.taxonomy)]
+        raise policy.no_category(read or names)
 
     def _dated(self, tags: dict[str, TagValue], body: str, operation: Operation) -> dict[str, TagValue]:
         """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags.
 
         Words that come back are as old as they were, unless they come from a writer who may verify them.
         """
-        undated = "created" in (operation.tags or {}) and self.terms.may_verify  # null takes it away
+        undated = "created" in (operation.tags or {}) and self.policy.may_verify  # null takes it away
         if "created" not in tags and not undated and not is_shared(self.document):
             tags = {"created": self._day(operation), **tags}
-        known = self.terms.day_before(tags, body)
+        known = self.policy.day_before(tags, body)
         return tags if known is None else {**tags, "created": known}
 
     def _day(self, operation: Operation) -> str:
-        return (operation.as_of or self.terms.today).isoformat()
+        return (operation.as_of or self.policy.today).isoformat()
 
     def _check_threats(self, texts: Sequence[str], category: str = "") -> None:
         # The words of a category become the title of its section.
-        warning = self.terms.check_threats([*texts, category.replace("-", " ")])
+        warning = self.policy.check_threats([*texts, category.replace("-", " ")])
         if warning:
             self.warnings.append(warning)
 
@@ -315,24 +315,24 @@ class _PlanDraft:
 
     def _remark(self, entry: Entry, what: str | None) -> None:
         if what is not None:
-            self.notes.append(f"{preview(entry, to_agent=self.terms.to_agent)!r} {what}")
+            self.notes.append(f"{preview(entry, to_agent=self.policy.to_agent)!r} {what}")
 
     def _remark_expiry(self, entry: Entry, tags: Mapping[str, TagValue]) -> None:
-        day = expired_on(tags, self.terms.today)
+        day = expired_on(tags, self.policy.today)
         if day is not None:
-            drops = self.terms.owner.prompt.expired == "drop"
+            drops = self.policy.owner.prompt.expired == "drop"
             effect = "stays out of prompts until its tag expires is changed" if drops else "prompts say so"
             self._remark(entry, f"expired on {day}, and {effect}")
 
     def _remark_words(self, entry: Entry, body: str) -> None:
         """Say of a text that begins as tags do in a file that it is kept as words, and dates nothing."""
         if block_size(body):
-            option = "" if self.terms.to_agent else " (--tag KEY=VALUE)"
+            option = "" if self.policy.to_agent else " (--tag KEY=VALUE)"
             self._remark(entry, f"begins like tags, and is kept as words; give tags by name{option}")
 
     def _remark_tags(self, given: Iterable[str]) -> None:
         """Say of tags that are slips, each once, however many entries get it."""
-        self.notes += [note for note in on_tags(given, self.terms) if note not in self.notes]
+        self.notes += [note for note in on_tags(given, self.policy) if note not in self.notes]
 
     def _note(self, action: str, entry: Entry, *, gone: bool = False) -> None:
         self.touched.append((entry, gone))
@@ -358,48 +358,48 @@ class _PlanDraft:
 
     def _on_slip(self, category: str, name: str) -> str | None:
         """What to know of a new category: that it is nearly called as one that the actor knows, or that it is new."""
-        taxonomy, terms = self.terms.taxonomy, self.terms
+        taxonomy, policy = self.policy.taxonomy, self.policy
         there = {header.category for header in self.original.scan.headers}
         if category in there or taxonomy.named(category):
             return None
-        known = [*filter(terms.may_write, taxonomy.categories), *filter(terms.may_see, there)]
+        known = [*filter(policy.may_write, taxonomy.categories), *filter(policy.may_see, there)]
         near, said = nearest(category, known), f"{category} is a new category"
         if near is None:
-            if terms.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
+            if policy.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
                 return None
             return f"{said}; 'catmem access' says who reads it"
         said = f"{said}. Did you mean {near}?"
-        owner = terms.entity.partition("/")[0]
-        return said if terms.to_agent else f"{said} 'catmem move -p {owner} {name} -c {near}' puts it there"
+        owner = policy.entity.partition("/")[0]
+        return said if policy.to_agent else f"{said} 'catmem move -p {owner} {name} -c {near}' puts it there"
 
     def _warn_of_unread(self, category: str) -> None:
         """Say so to who wrote into a category of which its owner's prompt has nothing.
 
         A profile may write on purpose where it reads nothing: it is warned only if it reads it in the other file.
         """
-        terms, name = self.terms, self.terms.owner.name
-        read = targets_read(category, terms.owner, terms.config.taxonomy)
-        if terms.target in read or (terms.to_agent and not read):
+        policy, name = self.policy, self.policy.owner.name
+        read = targets_read(category, policy.owner, policy.config.taxonomy)
+        if policy.target in read or (policy.to_agent and not read):
             return
         where = "entries without a category" if category == UNCATEGORIZED else f"the category {category}"
-        said = f"the profile {name} does not read {where} ({terms.target}), so this will not be in its prompt"
+        said = f"the profile {name} does not read {where} ({policy.target}), so this will not be in its prompt"
         self.warnings.append("; ".join([said, *(f"it reads it in {each}: give the target {each}" for each in read)]))
 
     def _in_layout(self, document: Document) -> Document:
         """The document; where stock Hermes Agent edits it too, in the layout that is safe there, if that has room."""
-        if not document.scan.headers or not self.terms.hermes_edits:
+        if not document.scan.headers or not self.policy.hermes_edits:
             return document
-        limit = self.terms.limit
+        limit = self.policy.limit
         text = shared_within(document, None if limit is None else max(limit, size_of(self.original.text)))
         if text is None:
-            self.warnings.append(on_unshared(self.terms.entity))
+            self.warnings.append(on_unshared(self.policy.entity))
             return document
         known = document.scan
         return Document(scan(text, known.categories, always_titled=known.always_titled), document.limits)
 
     def _final(self, document: Document) -> list[Entry]:
         """The touched entries as they are in the end; one that a later operation changed again is listed once."""
-        if len(self.touched) == 1 and not self.touched[0][1] and not self.terms.hermes_edits:
+        if len(self.touched) == 1 and not self.touched[0][1] and not self.policy.hermes_edits:
             start = self.touched[0][0].start  # nothing came after it, so it stands where it was put
             return [entry for entry in document.entries_between(start, start + 1) if entry.start == start]
         left: dict[tuple[str, str], list[Entry]] = {}
@@ -415,11 +415,11 @@ class _PlanDraft:
         return found
 
     def _refuse_too_long(self, document: Document) -> None:
-        refuse_over_budget(self.original, document, self.terms, lambda entry: bool(self.made[says(entry)]))
+        refuse_over_budget(self.original, document, self.policy, lambda entry: bool(self.made[says(entry)]))
         most = document.limits.file_bytes
         if 4 * len(document.text) > most and len(document.to_bytes()) > most:
             raise EditError(
-                f"{self.terms.entity} would have more than {most:,} bytes, and catmem would not read it again",
+                f"{self.policy.entity} would have more than {most:,} bytes, and catmem would not read it again",
                 code="too_large",
                 hint="Shorten or remove other entries first.",
             )
@@ -436,16 +436,16 @@ _ACTIONS = {
 }
 
 
-def unseen(entry: Entry, terms: Terms, why: str = "was written by another, and not shown to you whole") -> DriftError:
+def unseen(entry: Entry, policy: WritePolicy, why: str = "is another's, and was not shown to you whole") -> DriftError:
     """The refusal of a change of an entry that the writer does not know as it is now."""
-    refusal = DriftError(f"{quoted(entry, terms)} {why}", hint=READ_FIRST)
+    refusal = DriftError(f"{quoted(entry, policy)} {why}", hint=READ_FIRST)
     refusal.entry = entry
     return refusal
 
 
-def quoted(entry: Entry, terms: Terms) -> str:
+def quoted(entry: Entry, policy: WritePolicy) -> str:
     """An entry and its file, as a refusal names them."""
-    return f"{preview(entry, to_agent=terms.to_agent)!r} in {terms.entity}"
+    return f"{preview(entry, to_agent=policy.to_agent)!r} in {policy.entity}"
 
 
 def ended(document: Document) -> Document:

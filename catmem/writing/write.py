@@ -173,7 +173,7 @@ def write(root: Root, asked: Request) -> Written:
             run(a, "before")
             written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
         # After the attempt, whose time is that of the write.
-        crowded = None if a.terms is None else crowded_out(root, written, a.actor, a.terms.today)
+        crowded = None if a.policy is None else crowded_out(root, written, a.actor, a.policy.today)
         return replace(written, notes=(*a.notes(), *written.notes), crowded=crowded)
 
 
@@ -210,7 +210,7 @@ def _answer(a: Write) -> Written:
         )
     if now.branch and written.changed:
         written = replace(written, branch=True, notes=(*written.notes, on_branch(a.entity, now.revision)))
-    unmerged = () if a.terms is None else a.terms.unmerged(a.entity, after, a.workspace.parse)
+    unmerged = () if a.policy is None else a.policy.unmerged(a.entity, after, a.workspace.parse)
     return replace(written, warnings=(*written.warnings, *unmerged)) if unmerged else written
 
 
@@ -224,8 +224,8 @@ def _written(a: Write, now: Snapshot, before: str, after: str, entries: tuple[En
         before=before,
         after=after,
         entries=entries,
-        usage=FileUsage(size_of(after), None if a.terms is None else a.terms.limit),
-        bounded=a.terms is not None and not a.terms.unbounded,
+        usage=FileUsage(size_of(after), None if a.policy is None else a.policy.limit),
+        bounded=a.policy is not None and not a.policy.unbounded,
     )
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from catmem.prompt.prompt import Prompt, Row
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
-    from catmem.writing.terms import Terms
+    from catmem.writing.policy import WritePolicy
 
 
 _FILES = {**FILE_NAMES, "total": "both files together"}
@@ -137,9 +137,9 @@ _NAME_SHOWN = 80
 """Characters of a tag's name that a note shows."""
 
 
-def on_tags(given: Iterable[str], terms: Terms) -> list[str]:
+def on_tags(given: Iterable[str], policy: WritePolicy) -> list[str]:
     """What to know of the names of tags that are ``given``: of those that are nearly a known one, and so do nothing."""
-    known = known_tags(terms.config.tag_schemas)
+    known = known_tags(policy.config.tag_schemas)
     meant = {name: meant_tag(name, known) for name in given if name not in known}
     return [
         f"the tag {name[:_NAME_SHOWN]} is not declared and has no effect; {near} may be meant"
@@ -220,19 +220,19 @@ def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence
     )
 
 
-def refuse_over_budget(old: Document, new: Document, terms: Terms, is_made: Callable[[Entry], bool]) -> None:
+def refuse_over_budget(old: Document, new: Document, policy: WritePolicy, is_made: Callable[[Entry], bool]) -> None:
     """Raise ``OverBudgetError`` for a text over the limit of the file that is not shorter than the old one."""
-    before, size, limit = size_of(old.text), size_of(new.text), terms.limit
+    before, size, limit = size_of(old.text), size_of(new.text), policy.limit
     # What shortens a file that is over its limit already is a step to the better.
     if limit is None or size <= max(limit, before):
         return
     # A person who looks at a fact brings no words: the day in its tags must not make that fail.
-    if not terms.to_agent and [each.body for each in old.entries] == [each.body for each in new.entries]:
+    if not policy.to_agent and [each.body for each in old.entries] == [each.body for each in new.entries]:
         return
-    there = [each for each in terms.in_sight(new) if terms.may_write(each.category) and not is_made(each)]
-    own = {each.id for each in there if terms.wrote(each.body)} if terms.to_agent else None
-    named = could_go(there, terms.owner, terms.config, terms.today, own)
-    raise over_budget(terms.entity, before, size, limit, named)
+    there = [each for each in policy.visible_entries(new) if policy.may_write(each.category) and not is_made(each)]
+    own = {each.id for each in there if policy.wrote(each.body)} if policy.to_agent else None
+    named = could_go(there, policy.owner, policy.config, policy.today, own)
+    raise over_budget(policy.entity, before, size, limit, named)
 
 
 def could_go(

@@ -251,7 +251,7 @@ def merge_nothing(scene: Scene, store: FileStore) -> None:
 def bring(scene: Scene, store: FileStore) -> None:
     """Repeated by a person: a history that is there already is refused, and is there."""
     try:
-        store.bring(ENTITY, elsewhere().replay(ENTITY))
+        store.import_history(ENTITY, elsewhere().replay(ENTITY))
     except StoreError as error:
         if error.code != "not_empty":
             raise

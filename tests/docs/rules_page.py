@@ -49,7 +49,9 @@ def counts() -> tuple[int, Mapping[str, Count]]:
     rules = all_rules()
     config = Config(SAMPLES)
     context = Context(config, AS_OF, rule_options={code: rule.options for code, rule in rules.items()})
-    files = [LintedFile.of(path.name, path.read_bytes(), config) for path in sorted(SAMPLES.glob("sample-*.md"))]
+    files = [
+        LintedFile.from_bytes(path.name, path.read_bytes(), config) for path in sorted(SAMPLES.glob("sample-*.md"))
+    ]
     root = {file.path: file for file in files if not file.error}
     found: dict[str, Count] = {}
     for code, rule in rules.items():

@@ -82,7 +82,7 @@ class Dropped(Counting):
         with self._lock:
             now = self.read(entity)
             data = update(Current(now.data, str(now.revision), None))
-            return Snapshot.of(data, str(int(str(now.revision)) + 1))
+            return Snapshot.from_bytes(data, str(int(str(now.revision)) + 1))
 
 
 class Unchecked(Counting):

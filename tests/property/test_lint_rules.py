@@ -21,7 +21,7 @@ KEEP_THE_WORDS = ("CM102", "CM107", "CM201")
 
 
 def linted(text):
-    return LintedFile.of("USER.md", text.encode(), CONFIG)
+    return LintedFile.from_bytes("USER.md", text.encode(), CONFIG)
 
 
 def said(text):

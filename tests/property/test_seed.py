@@ -14,7 +14,7 @@ from catmem.errors import EditError
 from catmem.model.document import parse
 from catmem.model.splice import titled
 from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.seeding.slices import Parts, offer, plan_file, sliced
+from catmem.seeding.slices import SeedInputs, offer, plan_file, sliced
 from tests.property.strategies import texts
 from tests.roots import make_root, put_bytes, text_of
 
@@ -37,7 +37,7 @@ def planned(source: str, target: str, base: str | None, names: tuple[str, ...]):
 
     offered, entries = slice_of(source)
     before = None if base is None else tuple(each.seeded() for each in slice_of(base)[1] if each.withheld is None)
-    parts = Parts("neo/user", "boss/user", offered, entries, before)
+    parts = SeedInputs("neo/user", "boss/user", offered, entries, before)
     try:
         return parts, plan_file(parts, parse(target))
     except EditError as error:

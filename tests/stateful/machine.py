@@ -244,7 +244,7 @@ class Machine(RuleBasedStateMachine):
         if not self.entities[entity].revisions:
             return
         try:
-            self.store.bring(entity, [])
+            self.store.import_history(entity, [])
         except StoreError as error:
             assert error.code == "not_empty", f"{error!r}"
             return
@@ -260,7 +260,7 @@ class Machine(RuleBasedStateMachine):
         folder = Path(tempfile.mkdtemp(dir=self.temporary.name))
         stores = [self.kind.make(folder) for _ in self.stores]
         for entity, model in self.entities.items():
-            assert stores[0].bring(entity, self.store.replay(entity)) == len(model.history)
+            assert stores[0].import_history(entity, self.store.replay(entity)) == len(model.history)
             model.there = model.known if model.revisions else None
         for store in self.stores:
             store.close()

@@ -131,12 +131,12 @@ class DictStore(LastingStore):
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         return self._now().replay(entity)
 
-    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+    def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         brought = list(history)
         if any(bytes_digest(data) != each.digest for each, data in brought):
             raise DamagedError("a revision has other bytes than it was recorded with", hint="Nothing was copied.")
         with self._changing() as memory:
-            return memory.bring(entity, brought)
+            return memory.import_history(entity, brought)
 
     def check_writable(self, entities: Iterable[str]) -> None:
         if not os.access(self._path.parent, os.W_OK):

@@ -24,7 +24,7 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.graph import tips
-from catmem.store.judgement import Ground, Point, judge
+from catmem.store.judgement import KnownRevision, KnownState, judge
 
 
 class InMemoryStore(Store):
@@ -50,7 +50,7 @@ class InMemoryStore(Store):
         """The newest bytes, or those of ``revision``."""
         if revision in (None, "0"):
             kept = self._head(entity) if revision is None else None
-            return Snapshot.of(kept[1], kept[0].revision) if kept else Snapshot.of(b"", "0")
+            return Snapshot.from_bytes(kept[1], kept[0].revision) if kept else Snapshot.from_bytes(b"", "0")
         recorded, data = self._find(entity, str(revision))
         return Snapshot(data, recorded.revision, recorded.digest)
 
@@ -75,7 +75,7 @@ class InMemoryStore(Store):
                 if self._find(entity, merged)[0].revision != merged:
                     raise unknown_revision(entity, merged)
             now = self.read(entity)
-            verdict = judge(expected, change, self._ground(entity, now))
+            verdict = judge(expected, change, self._known_state(entity, now))
             if verdict.kind in {"stale", "drift"}:
                 raise stale(entity, str(expected), str(now.revision))
             point = verdict.point
@@ -88,18 +88,18 @@ class InMemoryStore(Store):
             head = self._head(entity)
             return self._append(entity, str(int(head[0].revision) + 1 if head else 1), str(now.revision), data, change)
 
-    def _ground(self, entity: str, now: Snapshot) -> Ground:
-        def seen(expected: str) -> Point | None:
+    def _known_state(self, entity: str, now: Snapshot) -> KnownState:
+        def seen(expected: str) -> KnownRevision | None:
             try:
                 recorded, _ = self._find(entity, expected)
             except UnknownRevisionError:
                 if expected.startswith("sha256:"):
                     return None
                 raise
-            return Point(recorded.revision, recorded.digest, recorded.sequence)
+            return KnownRevision(recorded.revision, recorded.digest, recorded.sequence)
 
-        return Ground(
-            now=Point(str(now.revision), now.digest, self._sequence),
+        return KnownState(
+            now=KnownRevision(str(now.revision), now.digest, self._sequence),
             before=None,
             adopted=False,
             has_text=bool(now.data),
@@ -121,7 +121,7 @@ class InMemoryStore(Store):
 
     def _append(self, entity: str, name: str, parent: str, data: bytes, change: Change) -> Snapshot:
         self._sequence += 1
-        written = Snapshot.of(data, name)
+        written = Snapshot.from_bytes(data, name)
         self._keep(
             Revision(
                 entity=entity,
@@ -164,7 +164,7 @@ class InMemoryStore(Store):
         """Every revision with its bytes."""
         return iter(list(self._revisions.get(entity, [])))
 
-    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+    def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a history."""
         with self._lock:
             if self._revisions.get(entity):

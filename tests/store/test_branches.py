@@ -286,7 +286,7 @@ def test_the_retry_of_a_merge_gets_the_first_answer(store):
 def test_a_history_is_taken_over_with_all_that_it_says(kind, store, tmp_path):
     branched(store)
     other = another(kind, tmp_path)
-    assert other.bring(USER, store.replay(USER)) == 8
+    assert other.import_history(USER, store.replay(USER)) == 8
     assert told(other.replay(USER)) == told(store.replay(USER))
     assert other.read(USER) == store.read(USER)
     assert other.peek(USER) == b"5\n"
@@ -298,8 +298,8 @@ def test_a_history_is_taken_over_with_all_that_it_says(kind, store, tmp_path):
 def test_a_history_goes_to_another_kind_of_store_and_back(kind, store, tmp_path):
     branched(store)
     between, back = InMemoryStore(), another(kind, tmp_path)
-    between.bring(USER, store.replay(USER))
-    back.bring(USER, between.replay(USER))
+    between.import_history(USER, store.replay(USER))
+    back.import_history(USER, between.replay(USER))
     assert told(back.replay(USER)) == told(store.replay(USER))
     back.close()
 
@@ -310,7 +310,7 @@ def test_a_long_history_is_taken_over(kind, store, tmp_path):
         write(store, b"line\n" * (number % 50) + b"%d\n" % number)
     other = another(kind, tmp_path)
     write(other, b"memory\n", MEMORY)
-    assert other.bring(USER, store.replay(USER)) == count
+    assert other.import_history(USER, store.replay(USER)) == count
     assert told(other.replay(USER)) == told(store.replay(USER))
     assert other.read(MEMORY).data == b"memory\n"
     assert other.verify() == []
@@ -321,7 +321,7 @@ def test_the_sequences_of_a_history_are_the_stores_own(kind, store, tmp_path):
     branched(store)
     other = another(kind, tmp_path)
     filled(other, 3, MEMORY)
-    other.bring(USER, store.replay(USER))
+    other.import_history(USER, store.replay(USER))
     write(other, b"6\n")
     sequences = [each.sequence for each, _ in other.replay(USER)]
     assert sequences == sorted(set(sequences))
@@ -331,7 +331,7 @@ def test_the_sequences_of_a_history_are_the_stores_own(kind, store, tmp_path):
 def test_writing_goes_on_where_a_history_ended(kind, store, tmp_path):
     branched(store)
     other = another(kind, tmp_path)
-    other.bring(USER, store.replay(USER))
+    other.import_history(USER, store.replay(USER))
     assert write(other, b"6\n", expected="5").revision == "6"
     assert branch(other, b"or so\n", "1").revision == "2b"
     assert write(other, b"7\n", merges=("3a", "4a")).revision == "7"
@@ -350,7 +350,7 @@ def test_a_history_does_not_go_where_there_is_one(kind, store, tmp_path):
     other = another(kind, tmp_path)
     write(other, b"mine\n")
     with pytest.raises(StoreError) as caught:
-        other.bring(USER, store.replay(USER))
+        other.import_history(USER, store.replay(USER))
     assert caught.value.code == "not_empty"
     assert written(other) == [("1", b"mine\n")]
     other.close()
@@ -369,11 +369,11 @@ def test_a_history_that_breaks_off_leaves_nothing(kind, tmp_path):
             yield each
 
     with pytest.raises(StoreError) as caught:
-        store.bring(USER, broken())
+        store.import_history(USER, broken())
     assert caught.value.code == "connection_lost"
     assert store.head(USER) is None
     assert store.peek(USER) == b""
-    assert store.bring(USER, source.replay(USER)) == 600
+    assert store.import_history(USER, source.replay(USER)) == 600
     assert store.read(USER).data == b"599\n"
     assert store.verify() == []
     store.close()
@@ -385,7 +385,7 @@ def test_a_history_whose_bytes_are_not_what_it_says_is_not_taken_over(kind, tmp_
     filled(source, 3)
     history = [(recorded, data.replace(b"2", b"9")) for recorded, data in source.replay(USER)]
     with pytest.raises(DamagedError):
-        store.bring(USER, history)
+        store.import_history(USER, history)
     assert store.head(USER) is None
     store.close()
 

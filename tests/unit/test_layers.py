@@ -321,8 +321,11 @@ def test_no_class_and_no_alias_has_the_name_of_another(package):
         for part in module.parts:
             if isinstance(part, ast.ClassDef):
                 places[part.name.lstrip("_")].append(module.place)
-            elif isinstance(part, ast.AnnAssign) and "TypeAlias" in ast.unparse(part.annotation):
-                places[ast.unparse(part.target).lstrip("_")].append(module.place)
+        for part in module.tree.body:
+            if isinstance(part, ast.Assign | ast.AnnAssign):
+                name = ast.unparse(part.target if isinstance(part, ast.AnnAssign) else part.targets[0]).lstrip("_")
+                if name[:1].isupper() and not name.isupper():
+                    places[name].append(module.place)
     assert len(places) > 400
     assert more_than_one(places) == {}
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from catmem.ops.shared import ExternalChange
     from catmem.ops.table import Call
     from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.slices import FilePlan, State
+    from catmem.seeding.slices import FilePlan, SeedRowState
     from catmem.workspace.change_plan import ChangePlan, FileChange
     from catmem.workspace.formatting import Declaration
     from catmem.workspace.init import NewCategory
@@ -282,26 +282,26 @@ def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
 def plan_line(plan: FilePlan) -> str:
     """What would become of one file, or became of it, in a line."""
     revision = "" if plan.revision is None else f" (revision {plan.revision})"
-    return printable(f"{plan.target}: {_said(plan)}{revision}\n")
+    return printable(f"{plan.target}: {_summary(plan)}{revision}\n")
 
 
 def _status(plan: FilePlan) -> str:
-    head = printable(f"{plan.target} from {plan.source}: {_said(plan)}\n")
+    head = printable(f"{plan.target} from {plan.source}: {_summary(plan)}\n")
     found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
     found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
     return head + columns([("", state, version.category, first_line(version.body, NARROW)) for state, version in found])
 
 
-_WORDS: dict[State, str] = {
+_WORDS: dict[SeedRowState, str] = {
     "new": "added",
     "changed_in_source": "changed",
     "changed_in_both": "merged",
     "removed_from_source": "removed",
 }
-_KEPT: dict[State, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
+_KEPT: dict[SeedRowState, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
 
 
-def _said(plan: FilePlan) -> str:
+def _summary(plan: FilePlan) -> str:
     counts = Counter(row.state for row in plan.rows)
     parts = [f"{counts[state]} {word}" for state, word in _WORDS.items() if counts[state]]
     done = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)

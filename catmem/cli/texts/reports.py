@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from catmem.ops.table import Call
     from catmem.prompt.sizes import Sizes, Use
     from catmem.workspace.overview import NextSteps
-    from catmem.workspace.reports import Access, AccessExplanation, Fleet, Measured, Orphan, Reason, Stats
+    from catmem.workspace.reports import Access, AccessExplanation, AccessReason, Fleet, Measured, Orphan, Stats
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 80
@@ -138,12 +138,12 @@ def _answers(why: AccessExplanation) -> Iterator[str]:
             yield f"  {shown_path(reason.place.path)}:{reason.place.line}{parent}\n"
 
 
-def _question(reason: Reason) -> str:
+def _question(reason: AccessReason) -> str:
     asked = {"write": "may write it", "verify": "may verify it"}
     return asked.get(reason.asked) or f"reads it in {FILE_NAMES[reason.asked]}"
 
 
-def _answer(why: AccessExplanation, reason: Reason) -> str:
+def _answer(why: AccessExplanation, reason: AccessReason) -> str:
     count = why.entries.get(reason.asked, 0)
     held = f" ({counted(count, 'entry')} in its own file)" if reason.asked in FILE_NAMES and count else ""
     return f"{reason.answer}{held}"

@@ -106,7 +106,7 @@ def category_file(category: str, entries: Sequence[Entry]) -> CategoryFile:
     versions: list[Version] = []
     withheld: list[str] = []
     for entry, findings in zip(entries, scanned, strict=True):
-        version = Version.of(entry)._replace(category=UNCATEGORIZED)
+        version = Version.from_entry(entry)._replace(category=UNCATEGORIZED)
         if findings:
             line = f"{blocked_line(', '.join(sorted({finding.rule for finding in findings})))} (id {entry.id})"
             version = Version(UNCATEGORIZED, line, {}, line)

@@ -36,7 +36,7 @@ from catmem.plugins.anthropic.memory_files import (
 )
 from catmem.proposals.proposal import disclosed_all
 from catmem.staleness.freshness import advice, freshness
-from catmem.workspace.root import discreet
+from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession, words_of_entry
 from catmem.writing.request import Operation
 from catmem.writing.write import write_operations
@@ -350,7 +350,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     def _as_tool_errors(self) -> Iterator[None]:
         """What catmem refuses, as the model reads it."""
         try:
-            with discreet(self._workspace, self._profile):
+            with hide_names(self._workspace, self._profile):
                 yield
         except CatmemError as error:
             self._session.refusals += 1

@@ -33,7 +33,7 @@ MOST_INPUT = 1 << 20
 _PATIENCE = 2.0
 
 
-class Asked(NamedTuple):
+class HookRequest(NamedTuple):
     """What the command line asks for."""
 
     profile: str | None = None
@@ -66,11 +66,11 @@ def quiet(make: Callable[[], str]) -> str:
         return ""
 
 
-def asked(arguments: Sequence[str]) -> Asked:
+def asked(arguments: Sequence[str]) -> HookRequest:
     """The options of the command line. Raises ``ValueError``."""
     said: dict[str, Any] = {}
     left = list(arguments)
-    names = {f"--{each.replace('_', '-')}": each for each in Asked._fields} | {"-p": "profile"}
+    names = {f"--{each.replace('_', '-')}": each for each in HookRequest._fields} | {"-p": "profile"}
     while left:
         option, is_joined, value = left.pop(0).partition("=")
         name = names.get(option)
@@ -84,7 +84,7 @@ def asked(arguments: Sequence[str]) -> Asked:
                 raise ValueError(f"{option} needs a value")
             value = left.pop(0)
         said[name] = int(value) if name == "limit" else value
-    return Asked(**said)
+    return HookRequest(**said)
 
 
 def _input() -> bytes:
@@ -106,7 +106,7 @@ def _is_json(data: bytes) -> bool:
     return True
 
 
-def answer(wanted: Asked, data: bytes) -> str:
+def answer(wanted: HookRequest, data: bytes) -> str:
     """What a hook prints; nothing where there is nothing to say. Raises ``ValueError`` and ``CatmemError``."""
     if wanted.format not in FORMATS:
         raise ValueError(f"there is no format {wanted.format}: it is one of {', '.join(FORMATS)}")
@@ -128,7 +128,7 @@ def answer(wanted: Asked, data: bytes) -> str:
     return json.dumps(made) + "\n"
 
 
-def _event(data: bytes, wanted: Asked) -> Mapping[str, Any]:
+def _event(data: bytes, wanted: HookRequest) -> Mapping[str, Any]:
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
@@ -140,7 +140,7 @@ def _event(data: bytes, wanted: Asked) -> Mapping[str, Any]:
     raise ValueError("standard input holds no JSON of an event")
 
 
-def _text(wanted: Asked, said: Mapping[str, Any]) -> str:
+def _text(wanted: HookRequest, said: Mapping[str, Any]) -> str:
     """The prompt of the profile that is meant; of an agent that is none, nothing."""
     agent = said.get("agent_type")
     if wanted.by_agent and not (isinstance(agent, str) and is_name(agent)):

@@ -14,7 +14,7 @@ from catmem.config.yamlfile import with_declared
 from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-from catmem.plugins.harnesses.hook import LIMIT, MOST_INPUT, Asked, answer, quiet
+from catmem.plugins.harnesses.hook import LIMIT, MOST_INPUT, HookRequest, answer, quiet
 from catmem.plugins.harnesses.sync_targets import HARNESSES, chosen_syncs, declared_syncs, refuse_place, targets_of
 from catmem.plugins.harnesses.syncing import SyncAsked, SyncedFile, remove_blocks, sync_files
 from catmem.workspace.root import Root
@@ -75,7 +75,7 @@ def hook(
     from an agent that can read files.
     """
     if config is None:
-        wanted = Asked(profile, by_agent, form, limit, call.named_root)
+        wanted = HookRequest(profile, by_agent, form, limit, call.named_root)
         return Outcome(HookAnswer(quiet(lambda: answer(wanted, call.stdin(MOST_INPUT)))))
     if profile is None and not by_agent:
         raise UsageError("Say whose memory: --profile NAME, --by-agent, or both.")

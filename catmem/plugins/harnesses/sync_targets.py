@@ -21,7 +21,7 @@ from catmem.files import shown_path
 from catmem.text import BOM, unify_newlines
 from catmem.workspace.root import Root, run_git
 
-Scope = Literal["user", "project", "local"]
+SyncScope = Literal["user", "project", "local"]
 _COMMENT = re.compile(r"(?ms)^ {0,3}<!--.*?-->[ \t]*$\n?")
 _FENCED = re.compile(r"(?ms)^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$\n?|\Z)")
 _FRONT = re.compile(rf"\A{BOM}?---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)

@@ -29,12 +29,13 @@ from catmem.files import read_bounded, take_lock
 from catmem.names import HERMES_FOLDER
 from catmem.plugins.hermes.store_text import (
     DELIMITER,
-    Answer,
     FileText,
+    HermesAnswer,
     HermesDraft,
     Refusal,
     aligned,
     apply,
+    change_record,
     clean,
     drift,
     failure,
@@ -43,7 +44,6 @@ from catmem.plugins.hermes.store_text import (
     one_match,
     read_text,
     refused,
-    said,
     size_of,
     success,
     usage,
@@ -241,7 +241,7 @@ def _looked_at(text: str, threats: Any, filename: str) -> str:  # noqa: ANN401 -
 # --- the store -------------------------------------------------------------------------------------------------------
 
 
-_Plan = HermesDraft | Refusal | str | None
+_HermesPlan = HermesDraft | Refusal | str | None
 """What an action makes of a file: a draft, a refusal, or the message of a success with nothing to write.
 
 ``None`` for what an agent may not write over: an entry longer than the whole limit, or one that it has not seen.
@@ -327,14 +327,14 @@ class MemoryStore:
 
     # --- the four actions --------------------------------------------------------------------------------------------
 
-    def add(self, target: str, content: str) -> Answer:
+    def add(self, target: str, content: str) -> HermesAnswer:
         """Append an entry; refused if it is over the limit."""
         content = clean(content)
         refusal = _unfit(content) if content else "Content cannot be empty."
         if refusal:
             return failure(refusal)
 
-        def plan(file: FileText) -> _Plan:
+        def plan(file: FileText) -> _HermesPlan:
             if content in file.entries:
                 return "Entry already exists (no duplicate added)."
             draft = file.draft()
@@ -343,7 +343,7 @@ class MemoryStore:
 
         return self._write(target, "add", plan, "Entry added.", (_ADD_OVER, len(content)))
 
-    def replace(self, target: str, old_text: str, new_content: str) -> Answer:
+    def replace(self, target: str, old_text: str, new_content: str) -> HermesAnswer:
         """Put another text in the place of the entry that holds ``old_text``."""
         old_text, new_content = clean(old_text), clean(new_content)
         if not old_text:
@@ -357,7 +357,7 @@ class MemoryStore:
         plan = partial(self._change_one, target, old_text, "replace", change)
         return self._write(target, "replace", plan, "Entry replaced.", (_REPLACE_OVER, 0))
 
-    def remove(self, target: str, old_text: str) -> Answer:
+    def remove(self, target: str, old_text: str) -> HermesAnswer:
         """Take out the entry that holds ``old_text``."""
         old_text = clean(old_text)
         if not old_text:
@@ -367,7 +367,7 @@ class MemoryStore:
 
     def _change_one(
         self, target: str, old_text: str, action: str, change: Callable[[HermesDraft, int], None], file: FileText
-    ) -> _Plan:
+    ) -> _HermesPlan:
         found = one_match(file, old_text, action)
         if isinstance(found, Refusal):
             return found
@@ -375,7 +375,7 @@ class MemoryStore:
         change(draft, found)
         return draft
 
-    def apply_batch(self, target: str, operations: Sequence[Mapping[str, Any] | None]) -> Answer:
+    def apply_batch(self, target: str, operations: Sequence[Mapping[str, Any] | None]) -> HermesAnswer:
         """Make several changes, all or none; the limit holds for what they come to."""
         if not operations:
             return failure("operations list is empty.")
@@ -386,7 +386,7 @@ class MemoryStore:
                 if refusal:
                     return failure(f"Operation {number}: {refusal}")
 
-        def plan(file: FileText) -> _Plan:
+        def plan(file: FileText) -> _HermesPlan:
             draft = file.draft(self._shown[target])
             for number, each in enumerate(fields, start=1):
                 problem = apply(draft, each, number)
@@ -402,13 +402,13 @@ class MemoryStore:
         self,
         target: str,
         action: str,
-        plan: Callable[[FileText], _Plan],
+        plan: Callable[[FileText], _HermesPlan],
         message: str,
         over: tuple[str, int] | None = None,
-    ) -> Answer:
+    ) -> HermesAnswer:
         """Have the store write what ``plan`` makes of the file as it is now; ``over`` says that it is too long."""
         path, limit = _path_for(target), self._char_limit(target)
-        found: _Plan = message
+        found: _HermesPlan = message
         file, made = FileText("", [], ()), HermesDraft([], [])
         note: dict[str, object] = {"target": target, "actor": None}
 
@@ -429,7 +429,7 @@ class MemoryStore:
                 too_long = over[0].format(size=file.size, new_size=after.size, limit=limit, length=over[1])
                 found = Refusal(full(too_long, file, limit))
                 return data
-            note["actions"] = said(file, draft)
+            note["actions"] = change_record(file, draft)
             found, file, made = message, after, draft
             return after.text.encode()
 
@@ -449,7 +449,7 @@ class MemoryStore:
             logger.warning("%s: %s", path.name, warnings[-1])
         return {**answer, "warning": " ".join(warnings)} if warnings else answer
 
-    def _answer(self, target: str, found: _Plan) -> Answer:
+    def _answer(self, target: str, found: _HermesPlan) -> HermesAnswer:
         if found is None:
             path = _path_for(target)
             return drift(path, _backup(path))

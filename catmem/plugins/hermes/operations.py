@@ -38,7 +38,7 @@ from catmem.resources import install_command
 from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.workspace.workspace import Workspace
 
-_Home = Annotated[
+_HomeOption = Annotated[
     str | None, P("A home of Hermes Agent. By default what HERMES_HOME says, else ~/.hermes.", metavar="DIR")
 ]
 _OneProfile = Annotated[
@@ -72,7 +72,7 @@ class Applied:
 def install(
     call: Call,
     *,
-    home: _Home = None,
+    home: _HomeOption = None,
     profile: _OneProfile = None,
     everybody: _All = False,
     name: Annotated[
@@ -117,7 +117,7 @@ def install(
 def uninstall(
     call: Call,
     *,
-    home: _Home = None,
+    home: _HomeOption = None,
     profile: _OneProfile = None,
     everybody: _All = False,
     yes: _Yes = False,
@@ -133,7 +133,7 @@ def uninstall(
 
 
 @operation("hermes status", examples=("catmem hermes status", "catmem hermes status --all --format json"), rooted=False)
-def status(call: Call, *, home: _Home = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
+def status(call: Call, *, home: _HomeOption = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
     found = statuses(_chosen(call, home, profile, everybody=everybody))
     findings = FINDINGS if any(each.problems for each in found) else 0
@@ -166,7 +166,7 @@ def sync(
         Sequence[str], P("Settle conflicts: target, source or both, as for catmem seed.", metavar="[ID=]SIDE")
     ] = (),
     interactive: Interactive = False,
-    home: _Home = None,
+    home: _HomeOption = None,
     dry_run: DryRun = False,
     as_of: AsOf = None,
 ) -> Outcome:

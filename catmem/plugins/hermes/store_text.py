@@ -21,7 +21,7 @@ from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.text import decode, unify_newlines
 
-Answer = dict[str, Any]
+HermesAnswer = dict[str, Any]
 
 DELIMITER = "\n§\n"
 _PREVIEW = 80
@@ -230,7 +230,7 @@ def _spliced(file: FileText, draft: HermesDraft) -> str:
 class Refusal(NamedTuple):
     """Why nothing is written. ``counted``: one of the failures that end a turn's tries."""
 
-    answer: Answer
+    answer: HermesAnswer
     counted: bool = True
 
 
@@ -301,7 +301,7 @@ def aligned(file: FileText, texts: Sequence[str]) -> HermesDraft:
     return draft
 
 
-def said(file: FileText, draft: HermesDraft) -> list[dict[str, str]]:
+def change_record(file: FileText, draft: HermesDraft) -> list[dict[str, str]]:
     """What a change does, for the record: actions, categories and the ids of the entries."""
     return [
         {"action": action, "category": category, "id": Version.read(category, text).id}
@@ -312,12 +312,12 @@ def said(file: FileText, draft: HermesDraft) -> list[dict[str, str]]:
 # --- the answers of Hermes's store, word for word, and those for what it has no answer to ----------------------------
 
 
-def failure(error: str, **more: object) -> Answer:
+def failure(error: str, **more: object) -> HermesAnswer:
     """A call that did nothing, and why."""
     return {"success": False, "error": error, **more}
 
 
-def success(target: str, message: str, count: int, used: str) -> Answer:
+def success(target: str, message: str, count: int, used: str) -> HermesAnswer:
     """A call that is done."""
     note = "Write saved. This update is complete — do not repeat it."
     return {
@@ -337,7 +337,7 @@ def usage(size: int, limit: int) -> str:
     return f"{percent}% — {size:,}/{limit:,} chars"
 
 
-def given_up(failures: int) -> Answer:
+def given_up(failures: int) -> HermesAnswer:
     """The end of a turn's tries to make room."""
     error = (
         f"Memory consolidation failed {failures} times this turn. Stop retrying memory calls — leave memory unchanged "
@@ -346,12 +346,12 @@ def given_up(failures: int) -> Answer:
     return {"success": False, "done": True, "error": error}
 
 
-def full(error: str, file: FileText, limit: int) -> Answer:
+def full(error: str, file: FileText, limit: int) -> HermesAnswer:
     """A call that was refused with the file before the agent's eyes, so that it makes room."""
     return failure(error, current_entries=[*file.entries], usage=f"{file.size:,}/{limit:,}")
 
 
-def drift(path: Path, backup: str) -> Answer:
+def drift(path: Path, backup: str) -> HermesAnswer:
     """Another writer put more into one entry than the tool writes."""
     return failure(
         f"Refusing to write {path.name}: file on disk has content that wouldn't round-trip through the memory tool "
@@ -365,13 +365,13 @@ def drift(path: Path, backup: str) -> Answer:
     )
 
 
-def refused(path: Path, error: CatmemError, backup: str | None) -> Answer:
+def refused(path: Path, error: CatmemError, backup: str | None) -> HermesAnswer:
     """The file cannot be read, or not be written: what Hermes's own store takes for empty, or raises."""
     said = f"Refusing to write {path.name}: {error.message}. The file is as it was."
     if error.hint and "in place" in error.hint:
         said = f"{path.name}: {error.message}. {error.hint}"
     elif backup:
         said += f" A snapshot was saved to {backup}."
-    more: Answer = {"drift_backup": backup} if backup else {}
+    more: HermesAnswer = {"drift_backup": backup} if backup else {}
     remediation = error.hint or "Nothing was written. Have a person look at the file, then retry."
     return failure(said, **more, remediation=remediation, reason=error.code)

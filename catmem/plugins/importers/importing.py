@@ -26,8 +26,8 @@ from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
 from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
 from catmem.workspace.workspace import Workspace
+from catmem.writing.policy import refuses_secret, secret_hint
 from catmem.writing.request import Operation
-from catmem.writing.terms import refuses_secret, secret_hint
 from catmem.writing.written import Written
 
 ANY = "*"
@@ -44,7 +44,7 @@ _SHOWN = 5
 _WORDS = 60
 """Characters that a message quotes of one."""
 
-Outcome = Literal["new", "there", "changed", "withheld"]
+ImportOutcome = Literal["new", "there", "changed", "withheld"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Placed:
     tags: Mapping[str, str | list[str]]
     created: date | None
     threats: tuple[str, ...]
-    outcome: Outcome
+    outcome: ImportOutcome
 
     def __json__(self) -> dict[str, Any]:
         """The fields as JSON-ready data; what is withheld without its tags and its secrets."""
@@ -83,7 +83,7 @@ class Placed:
         """Whether a secret is among the threats."""
         return not SECRETS.keys().isdisjoint(self.threats)
 
-    def said(self) -> str:
+    def described(self) -> str:
         """Its place, its threats and how it begins, without its secrets."""
         line = " ".join(mask_secrets(self.entry.body).split())
         words = line if len(line) <= _WORDS else f"{line[: _WORDS - 1]}…"
@@ -146,7 +146,7 @@ def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         threats = rules_in([entry.body, *tag_texts(tags)])
         created = placing.created(entry, tags)
         skips = skip_withheld and threats
-        outcome: Outcome = "withheld" if skips else seen[where].outcome(entry, tags)
+        outcome: ImportOutcome = "withheld" if skips else seen[where].outcome(entry, tags)
         placed.append(Placed(entry, where, category, tags, created, threats, outcome))
     digests = {each: reading.digest for each, reading in readings.items()}
     masked = (each._replace(value=mask_secrets(each.value)) for each in left_out)
@@ -203,7 +203,7 @@ def sort_command(profile: str, target: str) -> str:
 
 def _named(placed: Sequence[Placed]) -> str:
     more = f"; and {len(placed) - _SHOWN:,} more" if len(placed) > _SHOWN else ""
-    return f"{'; '.join(each.said() for each in placed[:_SHOWN])}{more}"
+    return f"{'; '.join(each.described() for each in placed[:_SHOWN])}{more}"
 
 
 def _addition(placed: Placed) -> Operation:
@@ -293,7 +293,7 @@ class _Seen:
         self._bodies = {entry.body for entry in entries}
         self._sources = {source for entry in entries if isinstance(source := entry.tags.get("source"), str)}
 
-    def outcome(self, entry: ImportedEntry, tags: Mapping[str, str | list[str]]) -> Outcome:
+    def outcome(self, entry: ImportedEntry, tags: Mapping[str, str | list[str]]) -> ImportOutcome:
         body = _body(entry)
         if body in self._bodies:
             return "there"

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from catmem.jsonable import jsonable
-from catmem.ops.shared import AllowSecret, DryRun, Target
+from catmem.names import Target
+from catmem.ops.shared import AllowSecret, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.importers.importing import ImportPlan
 from catmem.registry import registry

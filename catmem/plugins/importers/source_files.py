@@ -248,7 +248,7 @@ def front_matter(file: File) -> FrontMatter:
         return without
     reading = _Fields(file.name)
     for line in lines[1:end]:
-        reading.take(line)
+        reading.read_line(line)
     if not reading.fields:
         return without
     fields = {name: ", ".join(parts) for name, parts in reading.fields.items()}
@@ -264,7 +264,7 @@ class _Fields:
         self.left_out: list[LeftOut] = []
         self._last = ""
 
-    def take(self, line: str) -> None:
+    def read_line(self, line: str) -> None:
         """Read one more line."""
         last = self._last
         # Fields below an empty one (`metadata:`) count as fields of their own.

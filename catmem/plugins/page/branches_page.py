@@ -8,7 +8,7 @@ from typing import Any
 
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
 from catmem.merging.branches import branch_of, branches_of_all, open_branches
-from catmem.merging.decisions import Answer, Ask, Disagreement, in_words
+from catmem.merging.decisions import Ask, ConflictAnswer, Disagreement, in_words
 from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.version import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field
@@ -145,7 +145,7 @@ def _preview(asked: PageRequest, said: Mapping[str, str], *, is_refused: bool) -
 def _asking(said: Mapping[str, str]) -> Ask:
     """What a form says of conflicts, as a merge asks for it; what was not chosen stays open."""
 
-    def ask(found: Disagreement) -> Answer:
+    def ask(found: Disagreement) -> ConflictAnswer:
         conflict, key = found.conflict, _key_of(found)
         choice, words = said.get(f"choice-{key}"), said.get(f"words-{key}", "")
         if choice is None:
@@ -153,7 +153,7 @@ def _asking(said: Mapping[str, str]) -> Ask:
         if choice not in CHOICES[conflict.reason]:
             raise _bad_answer("that is no answer to this conflict", "Choose one of those that are named.")
         if choice != OWN:
-            side: Answer = choice  # type: ignore[assignment]  # one of CHOICES
+            side: ConflictAnswer = choice  # type: ignore[assignment]  # one of CHOICES
             return side
         if not words.strip():
             raise _bad_answer("the text of your own is empty", "Write what the entry is to say, or choose a side.")

@@ -4,8 +4,8 @@ The answers of a review (``reviewing.operations``) and the operations of the com
 is meant as it was shown, so that the same form is the same write however often it is sent.
 
 An untouched field changes nothing. Browsers send back something else than what a file holds: a field of one
-line has no line ends, and a text has one kind of them. So ``EntryDraft.of`` is an entry as a browser sends it back, and
-only what differs from that was changed.
+line has no line ends, and a text has one kind of them. So ``EntryDraft.from_entry`` is an entry as a browser sends it
+back, and only what differs from that was changed.
 """
 
 from __future__ import annotations
@@ -73,7 +73,9 @@ def edit_form(asked: PageRequest) -> Page:
             code="no_entry",
             hint="It was changed or removed since then. The page of the file shows what it holds now.",
         )
-    draft = EntryDraft.of(entry)  # not verified unless the person says so: a typo that is put right makes nothing true
+    draft = EntryDraft.from_entry(
+        entry
+    )  # not verified unless the person says so: a typo that is put right makes nothing true
     return Page(
         "edit.html",
         {
@@ -135,7 +137,7 @@ class EntryDraft:
         return cls(**texts, verified="verified" in fields)
 
     @classmethod
-    def of(cls, entry: Entry) -> EntryDraft:
+    def from_entry(cls, entry: Entry) -> EntryDraft:
         """An entry as it is, with every text as the field of a form gives it back."""
         tags = entry.tags
         return cls(
@@ -167,7 +169,7 @@ class EntryDraft:
 
 def operations_for(entry: Entry, draft: EntryDraft, as_of: date) -> list[Operation]:
     """What makes an entry what a draft of it says; nothing for what it says already."""
-    was = EntryDraft.of(entry)
+    was = EntryDraft.from_entry(entry)
     content = None if draft.content == was.content else draft.content
     tags: TagFields = {}
     if draft.expires.strip() != was.expires.strip():

@@ -337,10 +337,10 @@ def _with_words(lines: Sequence[DiffLine]) -> Iterator[DiffLine]:
     return (line for run in runs for line in run)
 
 
-_Parts = tuple[tuple[str, bool], ...]
+_DiffParts = tuple[tuple[str, bool], ...]
 
 
-def _marked(old: str, new: str) -> tuple[_Parts, _Parts]:
+def _marked(old: str, new: str) -> tuple[_DiffParts, _DiffParts]:
     plain = ((old, False),), ((new, False),)
     if len(old) + len(new) > _LONGEST_COMPARED:
         return plain
@@ -357,7 +357,7 @@ def _marked(old: str, new: str) -> tuple[_Parts, _Parts]:
     return tuple(ours), tuple(theirs)
 
 
-def changed_from(text: str, old: str) -> _Parts:
+def changed_from(text: str, old: str) -> _DiffParts:
     """A text in parts, each new since ``old`` or not; nothing where too much of it is, or it is too long to compare."""
     parts = _marked(old, text)[1]
     return parts if any(changed for _, changed in parts) else ()

@@ -89,7 +89,7 @@ class Guesser:
                 rare *= max(_LEAST, log(number / said[term]) / log(number))
             self._worth[term] = {category: worth * rare for category, worth in worths.items()}
 
-    def of(self, text: str) -> Guess:
+    def guess(self, text: str) -> Guess:
         """The categories that share a word with the text, the likeliest first.
 
         The first is sure if those are far behind that other specialists read, or without specialists all.

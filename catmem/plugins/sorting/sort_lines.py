@@ -76,7 +76,7 @@ class Proposer:
     ) -> None:
         """``categories`` may be proposed, ``seldom`` are those that the file seldom has, ``known`` what teaches."""
         self._document = document
-        self._meanings = LabelVocabulary.of(config)
+        self._meanings = LabelVocabulary.from_config(config)
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories
         self._guesser = Guesser(
@@ -132,7 +132,7 @@ class Proposer:
     def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], Guess]:
         """The best guess, or that it stays; the nearest categories; and how sure the guess is."""
         label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
-        guess = self._guesser.of(body)
+        guess = self._guesser.guess(body)
         names = tuple(dict.fromkeys((*([label] if label else ()), *guess.categories)))[:_OTHERS]
         return next(iter(names), STAYS), names, guess._replace(sure=label is not None or guess.sure)
 
@@ -141,7 +141,7 @@ class Proposer:
         parts = parts_of(body)
         if "\n" in body:
             return set(parts)
-        guesses = [self._guesser.of(part) for part in parts] if len(parts) > 1 else []
+        guesses = [self._guesser.guess(part) for part in parts] if len(parts) > 1 else []
         return {guess.categories[0] for guess in guesses if guess.sure}
 
     def _said_before(self) -> dict[Entry, str]:

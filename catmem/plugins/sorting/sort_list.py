@@ -90,11 +90,13 @@ def as_text(lines: Sequence[SortLine], name: str, digest: str, categories: Mappi
         rows = wrap(shown(line), max(_WIDTH - len(first), _NARROWEST), break_long_words=False, break_on_hyphens=False)
         text.append(first + (rows[0] if rows else ""))
         text += [f"{'| ':>{places + choices + 5}}{row}" for row in rows[1:]]
-        text += [f"{'':>{places}}  # {printable(said)}" for said in ["; ".join(_said(line, categories, every))] if said]
+        text += [
+            f"{'':>{places}}  # {printable(said)}" for said in ["; ".join(_remarks(line, categories, every))] if said
+        ]
     return "\n".join([*text, ""])
 
 
-def _said(line: SortLine, categories: Mapping[str, Described], every: int) -> Iterator[str]:
+def _remarks(line: SortLine, categories: Mapping[str, Described], every: int) -> Iterator[str]:
     """What stands below an entry."""
     readers = categories[line.choice].readers if line.choice in categories else ()
     if readers:

@@ -421,7 +421,7 @@ class Database:
 
     def _borrowed(self, pool: _Pool) -> DriverConnection:
         try:
-            return pool.take()
+            return pool.acquire()
         except self.error as error:
             raise fault_of(DriverError(error, is_connecting=True), self.name) from None
 
@@ -488,7 +488,7 @@ class _Pool:
         self._lock = threading.Lock()
         self._is_closed = False
 
-    def take(self) -> DriverConnection:
+    def acquire(self) -> DriverConnection:
         """A connection, a new one if none is free."""
         with self._lock:
             while self._idle:

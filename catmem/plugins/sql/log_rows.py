@@ -309,7 +309,7 @@ class LogHistory:
     def snapshot(self, revision: str) -> Snapshot:
         """A revision as it was. Raises ``UnknownRevisionError``."""
         if revision == "0":
-            return Snapshot.of(b"", "0")
+            return Snapshot.from_bytes(b"", "0")
         found = self.named(revision)
         if found is None:
             raise unknown_revision(self.entity, revision)

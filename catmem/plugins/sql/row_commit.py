@@ -28,7 +28,7 @@ from catmem.store.contract import (
     stale,
     unknown_revision,
 )
-from catmem.store.judgement import Ground, Point, complete, drifted, judge, last_own, unread
+from catmem.store.judgement import KnownRevision, KnownState, complete, drifted, judge, last_own, unread
 from catmem.store.table_rows import find_copy, keep_rows
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("catmem.plugins.sql")
 
-_Refusal = TypeVar("_Refusal", bound=RefusedError)
+_AnyRefusal = TypeVar("_AnyRefusal", bound=RefusedError)
 
 
-def _point(revision: Revision) -> Point:
-    return Point(revision.revision, revision.digest, revision.sequence)
+def _point(revision: Revision) -> KnownRevision:
+    return KnownRevision(revision.revision, revision.digest, revision.sequence)
 
 
 class SqlCommit:
@@ -62,7 +62,7 @@ class SqlCommit:
         self.meta = log_rows.NEVER
         self.data = b""
         """The bytes of the head."""
-        self.before: Point | None = None
+        self.before: KnownRevision | None = None
         """The head before this commit found an external change, if it did."""
         self.adopted: str | None = None
         """The revision as which it was recorded."""
@@ -146,7 +146,7 @@ class SqlCommit:
             raise _with_rows(self._bad_rows(edited.bad), generations, self.kept)
         if self.meta.revision:
             now = self._now()
-            self.before = Point(str(now.revision), now.digest, self.meta.sequence)
+            self.before = KnownRevision(str(now.revision), now.digest, self.meta.sequence)
         note: dict[str, Any] = {"generation_observed": generations[0], "generation_actual": generations[1]}
         note |= {"set_back": columns} if columns else {}
         adopting = Change(op="adopt", agent=EXTERNAL, note=note)
@@ -171,7 +171,7 @@ class SqlCommit:
 
     def _write(self, expected: str | None, update: Update) -> Snapshot:
         now = self._now()
-        verdict = judge(expected, self.change, self._ground(now))
+        verdict = judge(expected, self.change, self._known_state(now))
         if verdict.kind == "drift":
             raise drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
         if verdict.kind == "stale":
@@ -193,9 +193,9 @@ class SqlCommit:
             self.data, str(self.meta.revision), self.meta.digest or bytes_digest(self.data), adopted=self.adopted
         )
 
-    def _ground(self, now: Snapshot) -> Ground:
-        return Ground(
-            now=Point(str(now.revision), now.digest, self.meta.sequence),
+    def _known_state(self, now: Snapshot) -> KnownState:
+        return KnownState(
+            now=KnownRevision(str(now.revision), now.digest, self.meta.sequence),
             before=self.before,
             adopted=self.adopted is not None,
             has_text=bool(now.data),
@@ -204,7 +204,7 @@ class SqlCommit:
             own=lambda: None if (own := self._own()) is None or own.revision == now.revision else _point(own),
         )
 
-    def _seen(self, expected: str) -> Point | None:
+    def _seen(self, expected: str) -> KnownRevision | None:
         find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
         found = find(expected)
         return None if found is None else _point(found)
@@ -301,7 +301,7 @@ class SqlCommit:
                 raise unknown_revision(self.entity, revision)
 
 
-def _with_rows(refusal: _Refusal, generations: tuple[int, int], kept: Path | None) -> _Refusal:
+def _with_rows(refusal: _AnyRefusal, generations: tuple[int, int], kept: Path | None) -> _AnyRefusal:
     """The refusal with the generation of the rows that was known, the one that was found, and the copy of them."""
     refusal.generation_observed, refusal.generation_actual = generations
     at = "" if kept is None else f", snapshot at {kept}"

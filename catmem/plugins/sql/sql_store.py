@@ -47,7 +47,7 @@ TIMEOUT = 10.0
 _CHANGES_NOTHING = "INSERT INTO mem_log SELECT * FROM mem_log WHERE 1 = 0"
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.25
 
-_Answer = TypeVar("_Answer")
+_Got = TypeVar("_Got")
 
 
 class SqlStore(LastingStore):
@@ -93,11 +93,11 @@ class SqlStore(LastingStore):
 
     def _read(self, entity: str, revision: str | None) -> Snapshot:
         if revision == "0":
-            return Snapshot.of(b"", "0")
+            return Snapshot.from_bytes(b"", "0")
         if not self.ready.to_read():
             if revision is not None:
                 raise unknown_revision(entity, revision)
-            return Snapshot.of(b"", "0")
+            return Snapshot.from_bytes(b"", "0")
         if revision is not None:
             with self._database.reading() as link:
                 return LogHistory(link, entity).snapshot(revision)
@@ -118,7 +118,7 @@ class SqlStore(LastingStore):
         data = self.codec.edited(entity, head, rows).data
         if data == head:
             return Snapshot(head, str(there.revision), there.digest or bytes_digest(head))
-        return Snapshot.of(data, None)
+        return Snapshot.from_bytes(data, None)
 
     def head(self, entity: str) -> Revision | None:
         """The newest recorded revision."""
@@ -159,13 +159,13 @@ class SqlStore(LastingStore):
             yield from page
             after = page[-1].revision.sequence
 
-    def _found(self, look: Callable[[Link], _Answer], *, at_once: bool = False, waits: bool = True) -> _Answer | None:
+    def _found(self, look: Callable[[Link], _Got], *, at_once: bool = False, waits: bool = True) -> _Got | None:
         """What a look finds, whose statements all see one state; ``None`` where there are no tables.
 
         ``at_once`` is for a look with a single statement.
         """
 
-        def once() -> _Answer | None:
+        def once() -> _Got | None:
             if not self.ready.to_read():
                 return None
             with self._database.looking() if at_once else self._database.reading() as link:
@@ -193,7 +193,7 @@ class SqlStore(LastingStore):
             return answer
         raise BusyError(f"another program keeps changing the rows of {entity}", hint="Nothing was written. Try again.")
 
-    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+    def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
         """Take over a whole history, in one transaction: all of it or nothing.
 
         It is not begun again if the database asks for that, since a history may be read only once.
@@ -231,7 +231,7 @@ class SqlStore(LastingStore):
         log_rows.record(link, there, after, last)
         return after.sequence
 
-    def _again(self, work: Callable[[], _Answer], *, waits: bool = True) -> _Answer:
+    def _again(self, work: Callable[[], _Got], *, waits: bool = True) -> _Got:
         """Do something, again where the database asks for it, until it took too long; once if it never ``waits``."""
         longest = self._timeout if waits else 0.0
         start, wait = time.monotonic(), _FIRST_WAIT

@@ -26,7 +26,17 @@ from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.observed_file import ObservedFile, look_at
 from catmem.store.files.records import Record, RecordDraft, branch_name
 from catmem.store.files.system import store_errors
-from catmem.store.judgement import NOTHING, Ground, Point, complete, drifted, judge, last_own, name_copy, unread
+from catmem.store.judgement import (
+    NOTHING,
+    KnownRevision,
+    KnownState,
+    complete,
+    drifted,
+    judge,
+    last_own,
+    name_copy,
+    unread,
+)
 
 if TYPE_CHECKING:
     from catmem.store.files.file_store import FileStore
@@ -126,7 +136,7 @@ class FileCommit:
         """What is to go into the file; or the answer, where nothing is to. Raises the refusals."""
         revision = visible.revision if visible else "0"
         try:
-            verdict = judge(expected, self.change, self._ground(sight, visible))
+            verdict = judge(expected, self.change, self._known_state(sight, visible))
             if verdict.kind == "drift":
                 raise drifted(self.entity, self.path, expected, _point(self.before), revision)
             if verdict.kind == "stale":
@@ -188,7 +198,7 @@ class FileCommit:
 
     # --- beside the head ----------------------------------------------------------------------------------------
 
-    def _branch(self, seen: Point, update: Update) -> Snapshot:
+    def _branch(self, seen: KnownRevision, update: Update) -> Snapshot:
         """Keep what ``update`` makes of what the caller saw beside the head. The file stays as it is."""
         base = self._data(seen)
         data = update(Current(base, seen.revision, None))
@@ -222,8 +232,8 @@ class FileCommit:
         if not known:
             raise unknown_revision(self.entity, expected)
 
-    def _ground(self, sight: ObservedFile, visible: Record | None) -> Ground:
-        return Ground(
+    def _known_state(self, sight: ObservedFile, visible: Record | None) -> KnownState:
+        return KnownState(
             now=_point(visible) or NOTHING,
             before=_point(self.before),
             adopted=self.adopted is not None,
@@ -237,7 +247,7 @@ class FileCommit:
         """The newest record of catmem's own, else the first of the file."""
         return last_own(self.journal.head(self.name), lambda revision: self.journal.find(self.name, revision))
 
-    def _data(self, point: Point) -> bytes:
+    def _data(self, point: KnownRevision) -> bytes:
         return recorded(self.journal, self.entity, self.name, point.revision).data
 
     def _seen(self, expected: str) -> Record | None:
@@ -290,8 +300,8 @@ class FileCommit:
             reap(self.folder, record.sequence)
 
 
-def _point(record: Record | None) -> Point | None:
-    return None if record is None else Point(record.revision, record.head, record.sequence)
+def _point(record: Record | None) -> KnownRevision | None:
+    return None if record is None else KnownRevision(record.revision, record.head, record.sequence)
 
 
 def revision_of(entity: str, record: Record) -> Revision:
@@ -302,7 +312,7 @@ def revision_of(entity: str, record: Record) -> Revision:
 def recorded(journal: Journal | None, entity: str, name: str, revision: str) -> Snapshot:
     """The snapshot of a recorded revision. Raises ``UnknownRevisionError``."""
     if revision == "0":
-        return Snapshot.of(b"", "0")
+        return Snapshot.from_bytes(b"", "0")
     record = journal.find(name, revision) if journal else None
     if journal is None or record is None:
         raise unknown_revision(entity, revision)

@@ -111,12 +111,12 @@ class FileStore(LastingStore):
                 return self._read_beside(journal, entity, name)
             data = self.peek(entity)
             if not os.path.lexists(self._locate(entity).path):
-                return Snapshot.of(b"", "0")
+                return Snapshot.from_bytes(b"", "0")
         # The file may be that of a first write, which was recorded after this look at the journal.
         with self._reading(entity) as (journal, name):
             if journal is not None and journal.head(name) is not None:
                 return self._read_beside(journal, entity, name)
-            return Snapshot.of(data, None)
+            return Snapshot.from_bytes(data, None)
 
     def _read_beside(self, journal: Journal, entity: str, name: str) -> Snapshot:
         """The file with its revision, while others write: the journal is read after the file, until the two agree."""
@@ -126,7 +126,7 @@ class FileStore(LastingStore):
             journal.refresh()
             head = journal.head(name)
             if head is None:
-                return Snapshot.of(data, None)
+                return Snapshot.from_bytes(data, None)
             digest = bytes_digest(data)
             if digest == head.head:
                 return Snapshot(data, head.revision, digest)
@@ -225,13 +225,13 @@ class FileStore(LastingStore):
             error.hint = _hint_of(error, making)
             raise
 
-    def bring(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
-        """Take over a whole history; see ``Store.bring``; ``history_import`` says what a stop leaves."""
-        from catmem.store.files.history_import import bring
+    def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+        """Take over a whole history; see ``Store.import_history``; ``history_import`` says what a stop leaves."""
+        from catmem.store.files.history_import import import_history
 
         with self._writing(entity) as (folder, name, _):
             self._written.add(entity)
-            return bring(ExternalWriters(self._publish(folder, name), self._merge), entity, history)
+            return import_history(ExternalWriters(self._publish(folder, name), self._merge), entity, history)
 
     @contextmanager
     def _writing(self, entity: str) -> Iterator[tuple[Folder, str, str | None]]:

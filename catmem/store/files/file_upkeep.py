@@ -298,6 +298,6 @@ def _begin_again(
     for name, number in sorted(highest.items()):
         # What is not there, or no file, the next write to it tells.
         record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)
-    journal.bring(
+    journal.append_history(
         Brought(replace(branch, publishes=False, brought=True), data, branch.timestamp) for branch, data in branches
     )

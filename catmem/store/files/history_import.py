@@ -22,8 +22,8 @@ from catmem.store.files.records import RecordDraft, Retired, is_revision, record
 from catmem.store.files.system import store_errors
 
 
-def bring(writers: ExternalWriters, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
-    """Take over a history into the locked folder; returns the number of its revisions. See ``Store.bring``."""
+def import_history(writers: ExternalWriters, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
+    """Take over a history into the locked folder; returns the number of its revisions. See ``Store.import_history``."""
     folder, name, publication = writers.folder, writers.name, writers.publication
     if folder.writable_journal.head(name) is not None:
         raise not_empty(entity)
@@ -31,7 +31,7 @@ def bring(writers: ExternalWriters, entity: str, history: Iterable[tuple[Revisio
         bringing = _Import(writers, entity, sight)
         try:
             with store_errors(folder.file_path(name)):
-                folder.writable_journal.bring(bringing.records(history))
+                folder.writable_journal.append_history(bringing.records(history))
         except BaseException:
             bringing.forget_file()
             raise

@@ -302,7 +302,7 @@ class Journal:
             # If this makes no sense, perhaps a record that was read before was taken back by a writer whose disk
             # failed, and another one is in its place: then all of it is read.
             try:
-                segment.take(self._folder.read(segment.name, self._reader, segment.end, there.st_size))
+                segment.add_lines(self._folder.read(segment.name, self._reader, segment.end, there.st_size))
             except DamagedError:
                 return False
             if segment.torn:
@@ -359,7 +359,7 @@ class Journal:
             self._heads[draft.file] = step.record, data
         return step.record
 
-    def bring(self, history: Iterable[Brought]) -> None:
+    def append_history(self, history: Iterable[Brought]) -> None:
         """Take over many records, in a segment of their own: all of them, or none whatever stops it."""
         self.refuse_doubt()
         segment, first = Segment.begin(self._folder.where, self._segment(), self._system.token())

@@ -70,7 +70,7 @@ class Publication:
         self.durable = durable
         self.path = folder.file_path(name)
 
-    def of(self, name: str) -> Publication:
+    def for_file(self, name: str) -> Publication:
         """The same for another file of the folder."""
         return type(self)(self.folder, name, durable=self.durable)
 

@@ -52,7 +52,7 @@ def recover(folder: Folder, publication: Publication, merge: MergeFunction) -> s
         idle = not _drop_second_names(folder)
         last = folder.writable_journal.last_write
         if last is not None:
-            own = publication if last.file == publication.name else publication.of(last.file)
+            own = publication if last.file == publication.name else publication.for_file(last.file)
             idle = not _Recovery(own, merge).finish(last) and idle
         for name in () if idle else folder.system.names(folder.tmp):
             set_aside(folder, name)

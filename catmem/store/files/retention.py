@@ -333,7 +333,7 @@ def _remove_retired(writers: ExternalWriters, erasure: Erasure) -> tuple[list[Pa
 def adopt_late_writes(writers: ExternalWriters) -> None:
     """Take in what was written to any file of the folder after it was taken out, however long ago that was."""
     for file in writers.journal.files():
-        own = writers if file == writers.name else ExternalWriters(writers.publication.of(file), writers.merge)
+        own = writers if file == writers.name else ExternalWriters(writers.publication.for_file(file), writers.merge)
         deque(own.adopt_late_writes(of_all=True), maxlen=0)
 
 

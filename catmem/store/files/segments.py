@@ -177,10 +177,10 @@ class Segment:
         if path.name != segment_name(header.sequence):
             raise damaged(path, f"the segment begins with record {header.sequence}, and its name says another")
         segment = cls(path, header, data[: first.end])
-        segment.take(data, first.end)
+        segment.add_lines(data, first.end)
         return segment
 
-    def take(self, data: bytes, start: int = 0) -> None:
+    def add_lines(self, data: bytes, start: int = 0) -> None:
         """Add the lines of ``data`` from ``start`` on. Raises ``DamagedError``; the segment is of no use then."""
         found = walk(data, start)
         for line in found.lines:

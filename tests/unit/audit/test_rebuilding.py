@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_read_is_a_mismatch(tmp_path):
     assert "nothing that can be read" in found.found
 
 
-OTHER = Snapshot.of(b"other bytes\n", "2")
+OTHER = Snapshot.from_bytes(b"other bytes\n", "2")
 BENT = {
     "the head": ("head", lambda head: replace(head, revision="1")),
     "the digest of the head": ("head", lambda head: replace(head, digest="sha256:0")),

@@ -19,7 +19,7 @@ CONFIG = Config(
     tag_schemas={"owner": {"type": "string"}},
     domains={"design": 30},
 )
-MEANINGS = LabelVocabulary.of(CONFIG)
+MEANINGS = LabelVocabulary.from_config(CONFIG)
 COMM, FIN = "communication-style", "finance-rules"
 
 

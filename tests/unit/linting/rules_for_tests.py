@@ -55,7 +55,7 @@ def lint(text: str | bytes, settings: LintSettings | None = None, path: str = "U
     """The diagnostics of one text, as it would stand at ``path``."""
     data = text if isinstance(text, bytes) else text.encode()
     settings = settings or LintSettings()
-    file = LintedFile.of(path, data, CONTEXT.config)
+    file = LintedFile.from_bytes(path, data, CONTEXT.config)
     return sorted(lint_file(file, CONTEXT, settings), key=attrgetter("sort_key"))
 
 

@@ -65,7 +65,7 @@ def across(root, context):
 
 
 def test_rules_across_files_speak_of_a_place_in_each():
-    files = {path: LintedFile.of(path, b"x\ny", CONTEXT.config) for path in ("a.md", "b.md")}
+    files = {path: LintedFile.from_bytes(path, b"x\ny", CONTEXT.config) for path in ("a.md", "b.md")}
     with registered(making("CM298", "root", across)):
         settings = LintSettings(per_file=(("b.md", ("CM298",)),))
         found = lint_root(files, CONTEXT, settings, files.__getitem__)

@@ -51,7 +51,7 @@ class Scene(NamedTuple):
         for name, source in self.root.sources().items():
             if isinstance(source, LintSource):
                 data, config = source.path.read_bytes(), self.root.config
-                files[name] = LintedFile.of(name, data, config, owner=source.owner, target=source.target)
+                files[name] = LintedFile.from_bytes(name, data, config, owner=source.owner, target=source.target)
         return files
 
 
@@ -151,7 +151,7 @@ def test_a_schema_in_a_file_is_found_wrong_in_that_file(tmp_path):
 @together("name", ["rules.yaml", "rules.json"])
 def test_entries_are_checked_by_a_schema_in_a_file(tmp_path, name):
     root = scene(tmp_path, with_schema(name), **{f"schemas/{name}": json.dumps({"body": {"maxLength": 4}})})
-    file = LintedFile.of("USER.md", b"## Vendors\nAcme\n\xc2\xa7\nBolts\n", root.root.config)
+    file = LintedFile.from_bytes("USER.md", b"## Vendors\nAcme\n\xc2\xa7\nBolts\n", root.root.config)
     found = list(all_rules()["CM352"].check(file, root.context))
     assert [one.message for one in found] == ["the text must have at most 4 characters, and has 5 (schema of vendors)"]
 

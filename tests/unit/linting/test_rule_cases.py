@@ -33,7 +33,7 @@ def context_of(case, folder):
 
 
 def linted(context, path, data, owner=None, target=None):
-    return LintedFile.of(path, data, context.config, owner=owner, target=target)
+    return LintedFile.from_bytes(path, data, context.config, owner=owner, target=target)
 
 
 def findings(case, context, text=None):

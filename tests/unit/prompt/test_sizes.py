@@ -41,7 +41,7 @@ def prompt(profile, text=TEXT):
 
 def test_the_prompt_is_the_one_that_is_built():
     profile = Profile("neo", user_memory_categories=("talk",))
-    assert sizes(profile).prompt == Size.of(prompt(profile).text)
+    assert sizes(profile).prompt == Size.from_text(prompt(profile).text)
 
 
 def test_files_are_counted_as_limits_count_them():
@@ -86,8 +86,8 @@ four"""
 
 
 def test_flat_files_hold_the_texts_alone():
-    assert sizes(Profile("neo")).flat == Size.of(FLAT)
-    assert sizes(Profile("neo"), FLAT).files == Size.of(FLAT)
+    assert sizes(Profile("neo")).flat == Size.from_text(FLAT)
+    assert sizes(Profile("neo"), FLAT).files == Size.from_text(FLAT)
 
 
 def test_two_flat_files_are_counted_one_by_one():

@@ -7,7 +7,7 @@ from catmem.config.profile import Profile
 from catmem.model.document import parse
 from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
-from catmem.seeding.slices import Parts, is_settled, offer, plan_file, sliced
+from catmem.seeding.slices import SeedInputs, is_settled, offer, plan_file, sliced
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -34,7 +34,7 @@ def planned(source, target, base=None, *, resolve=None, held=()):
     was = None if base is None else tuple(each.seeded() for each in offered(base).entries)
     entries = sliced(found, "user", reader("*"), OPEN)
     return plan_file(
-        Parts("neo/user", "boss/user", found, entries, was, frozenset(held)), parse(target), resolve=resolve
+        SeedInputs("neo/user", "boss/user", found, entries, was, frozenset(held)), parse(target), resolve=resolve
     )
 
 
@@ -140,7 +140,7 @@ def test_how_each_entry_stands(source, target, base, rows):
     plan = planned(source, target, base)
     assert states(plan) == rows
     # What was planned is in sync afterwards.
-    again = Parts("neo/user", "boss/user", offered(source), offered(source).entries, plan.entries)
+    again = SeedInputs("neo/user", "boss/user", offered(source), offered(source).entries, plan.entries)
     after = plan_file(again, parse(plan.after))
     assert not after.changes
     assert after.conflicts == plan.conflicts
@@ -191,7 +191,7 @@ def test_what_expires_at_its_source_expires_where_it_was_seeded(  # noqa: PLR091
     assert [row.state for row in plan.rows] == ["in_sync", *rows]
     assert [each.withheld for each in plan.withheld] == out
     again = plan_file(
-        Parts("neo/user", "boss/user", offered(one(source)), offered(one(source)).entries, plan.entries),
+        SeedInputs("neo/user", "boss/user", offered(one(source)), offered(one(source)).entries, plan.entries),
         parse(plan.after),
     )
     assert (again.after, again.entries) == (plan.after, plan.entries)
@@ -201,7 +201,8 @@ def test_what_expired_after_it_was_removed_here_stays_removed_when_it_is_renewed
     expired = planned(one(PAST + TEA), one(None), one(TEA))
     renewed = one("[verified_date: 2026-11-21] " + TEA)
     plan = plan_file(
-        Parts("neo/user", "boss/user", offered(renewed), offered(renewed).entries, expired.entries), parse(one(None))
+        SeedInputs("neo/user", "boss/user", offered(renewed), offered(renewed).entries, expired.entries),
+        parse(one(None)),
     )
     assert (plan.changes, plan.conflicts) == (False, ())
 
@@ -233,7 +234,7 @@ def test_the_same_text_twice_is_seeded_twice():
 
 def test_an_entry_that_no_version_names_is_nobody_s():
     seeded = Seeded("a", "b2:00", "gone")
-    plan = plan_file(Parts("neo/user", "boss/user", offered(ONE), offered(ONE).entries, (seeded,)), parse(ONE))
+    plan = plan_file(SeedInputs("neo/user", "boss/user", offered(ONE), offered(ONE).entries, (seeded,)), parse(ONE))
     assert (plan.after, [each.text for each in plan.entries]) == (ONE, ["Likes tea."])
 
 
@@ -252,7 +253,7 @@ LATER = {
 def again(source, target, entries):
     """The plan of the next seed, after which ``entries`` counted as seeded."""
     found = offered(source)
-    return plan_file(Parts("neo/user", "boss/user", found, found.entries, entries), parse(target))
+    return plan_file(SeedInputs("neo/user", "boss/user", found, found.entries, entries), parse(target))
 
 
 @together(("source", "arrives"), LATER.values(), ids=LATER)

@@ -34,7 +34,7 @@ def shares(person, half):
     first = three = count = 0
     for category, entries in notes.by_category.items():
         for entry in entries[half::2]:
-            found = guesser.of(entry.body).categories
+            found = guesser.guess(entry.body).categories
             count += 1
             first += found[:1] == [category]
             three += category in found[:3]

@@ -6,13 +6,13 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.store.contract import Change
-from catmem.store.judgement import NOTHING, Ground, Point, Verdict, judge
+from catmem.store.judgement import NOTHING, KnownRevision, KnownState, Verdict, judge
 
-ONE, TWO, THREE = (Point(str(number), bytes_digest(b"text %d" % number), number) for number in (1, 2, 3))
+ONE, TWO, THREE = (KnownRevision(str(number), bytes_digest(b"text %d" % number), number) for number in (1, 2, 3))
 RECORDED = {each.revision: each for each in (ONE, TWO, THREE)} | {each.digest: each for each in (ONE, TWO, THREE)}
 NOT_RECORDED = bytes_digest(b"in no record")
 
-CATMEM_ONLY = Ground(
+CATMEM_ONLY = KnownState(
     now=THREE,
     before=None,
     adopted=False,
@@ -26,24 +26,24 @@ OUTSIDER_WAS_LAST = replace(CATMEM_ONLY, external_since=lambda point: point.sequ
 """The third is an outsider's, and an earlier commit recorded it."""
 OUTSIDER_JUST_FOUND = replace(OUTSIDER_WAS_LAST, before=TWO, adopted=True)
 """The third is an outsider's, which this very commit found."""
-FILE_IS_GONE = replace(OUTSIDER_JUST_FOUND, now=Point("3", NOTHING.digest, 3), has_text=False)
+FILE_IS_GONE = replace(OUTSIDER_JUST_FOUND, now=KnownRevision("3", NOTHING.digest, 3), has_text=False)
 
 GO_ON = Verdict("go_on")
 STALE, DRIFT = Verdict("stale"), Verdict("drift")
 
 
-def on(point: Point) -> Verdict:
+def on(point: KnownRevision) -> Verdict:
     return Verdict("go_on", point)
 
 
-def beside(point: Point) -> Verdict:
+def beside(point: KnownRevision) -> Verdict:
     return Verdict("branch", point)
 
 
 @pytest.mark.parametrize("seen", [THREE.revision, THREE.digest])
-@pytest.mark.parametrize("ground", [CATMEM_ONLY, OUTSIDER_WAS_LAST])
-def test_who_saw_what_is_there_goes_on(seen: str, ground: Ground) -> None:
-    assert judge(seen, Change(), ground) == GO_ON
+@pytest.mark.parametrize("state", [CATMEM_ONLY, OUTSIDER_WAS_LAST])
+def test_who_saw_what_is_there_goes_on(seen: str, state: KnownState) -> None:
+    assert judge(seen, Change(), state) == GO_ON
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ def test_a_write_of_catmem_came_between(seen: str, refuse: Verdict, merge: Verdi
     assert judge(seen, Change(on_stale="branch"), CATMEM_ONLY) == branch
 
 
-@pytest.mark.parametrize("ground", [OUTSIDER_WAS_LAST, OUTSIDER_JUST_FOUND])
-def test_somebody_else_came_between(ground: Ground) -> None:
-    assert judge(ONE.revision, Change(), ground) == DRIFT
-    assert judge(ONE.revision, Change(on_drift="merge"), ground) == on(ONE)
-    assert judge(ONE.revision, Change(on_stale="branch"), ground) == beside(ONE)
+@pytest.mark.parametrize("state", [OUTSIDER_WAS_LAST, OUTSIDER_JUST_FOUND])
+def test_somebody_else_came_between(state: KnownState) -> None:
+    assert judge(ONE.revision, Change(), state) == DRIFT
+    assert judge(ONE.revision, Change(on_drift="merge"), state) == on(ONE)
+    assert judge(ONE.revision, Change(on_stale="branch"), state) == beside(ONE)
 
 
-@pytest.mark.parametrize("ground", [OUTSIDER_WAS_LAST, OUTSIDER_JUST_FOUND])
-def test_who_refuses_drift_makes_no_branch_of_it(ground: Ground) -> None:
-    assert judge(ONE.revision, Change(on_drift="refuse", on_stale="branch"), ground) == DRIFT
+@pytest.mark.parametrize("state", [OUTSIDER_WAS_LAST, OUTSIDER_JUST_FOUND])
+def test_who_refuses_drift_makes_no_branch_of_it(state: KnownState) -> None:
+    assert judge(ONE.revision, Change(on_drift="refuse", on_stale="branch"), state) == DRIFT
     assert judge(ONE.revision, Change(on_drift="refuse", on_stale="branch"), CATMEM_ONLY) == beside(ONE)
 
 

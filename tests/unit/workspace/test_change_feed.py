@@ -29,7 +29,7 @@ class Outside(InMemoryStore):
         if self.error is not None:
             raise self.error
         if self.text is not None and revision is None:
-            return Snapshot.of(self.text, None)
+            return Snapshot.from_bytes(self.text, None)
         return super().read(entity, revision)
 
 
@@ -95,7 +95,7 @@ def test_what_is_just_being_recorded_is_no_change_from_outside(watch, store, mon
     def read_early(entity):
         monkeypatch.setattr(store, "read", read)
         write(store, "Two.")
-        return Snapshot.of(b"Two.", None)
+        return Snapshot.from_bytes(b"Two.", None)
 
     monkeypatch.setattr(store, "read", read_early)
     assert kinds(watch) == [("revision", "2")]

@@ -32,7 +32,7 @@ class Changed(InMemoryStore):
     def read(self, entity, revision=None):
         now = super().read(entity, revision)
         if revision is None and self.outside is not None:
-            return replace(now.of(self.outside, None))
+            return replace(now.from_bytes(self.outside, None))
         return now
 
     def peek(self, entity):
@@ -100,13 +100,13 @@ def test_a_target_that_was_written_since_is_refused(source, target):
 
 def test_a_target_that_has_only_the_beginning_decides_whether_it_was_stopped_there(source, target):
     class Resumable(InMemoryStore):
-        def bring(self, entity, history):
+        def import_history(self, entity, history):
             self._revisions.pop(entity, None)
-            return super().bring(entity, history)
+            return super().import_history(entity, history)
 
     resumable = Resumable()
     for begun in (resumable, target):
-        InMemoryStore.bring(begun, USER, list(source.replay(USER))[:2])
+        InMemoryStore.import_history(begun, USER, list(source.replay(USER))[:2])
     assert copy_entities(source, resumable, [OTHER, USER])[1].outcome == "copied"
     assert everything(resumable) == everything(source)
     with pytest.raises(StoreError) as caught:
@@ -170,8 +170,8 @@ class Forgetful(InMemoryStore):
         super().__init__()
         self.loses = loses
 
-    def bring(self, entity, history):
-        return super().bring(entity, self.loses(list(history)))
+    def import_history(self, entity, history):
+        return super().import_history(entity, self.loses(list(history)))
 
 
 LOSSES = {
@@ -192,8 +192,8 @@ def test_a_store_that_loses_something_is_found_out(source, loses, where):
 
 def test_a_write_to_the_source_meanwhile_is_noticed(source):
     class Slow(InMemoryStore):
-        def bring(self, entity, history):
-            count = super().bring(entity, history)
+        def import_history(self, entity, history):
+            count = super().import_history(entity, history)
             write(source, "meanwhile\n")
             return count
 

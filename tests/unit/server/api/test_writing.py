@@ -390,7 +390,7 @@ def test_names_of_requests_at_the_same_time_are_not_mixed(served):
 
 # --- what ETags tell -------------------------------------------------------------------------------------------------
 
-READ = Snapshot.of(b"a text", None)
+READ = Snapshot.from_bytes(b"a text", None)
 
 
 @pytest.mark.parametrize(
@@ -436,7 +436,7 @@ def test_the_tag_of_a_text_without_a_revision_fits_that_text_alone():
     match = read_match([tag_of(b"{}", keyed_digest(READ.digest))])
     assert match.revision is None
     assert match.fits(READ)
-    assert not match.fits(Snapshot.of(b"another text", None))
+    assert not match.fits(Snapshot.from_bytes(b"another text", None))
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ ALL = ["1", "2", "3", "3a", "4", "5", "6", "7", "8", "9", "3b"]
 
 
 def test_the_file_is_the_head_and_outsiders_may_write_to_it_at_once(store, source, file):
-    assert store.bring(ENTITY, source.replay(ENTITY)) == len(ALL)
+    assert store.import_history(ENTITY, source.replay(ENTITY)) == len(ALL)
     assert file.read_bytes() == b"9\n"
     with file.open("ab") as outsider:
         outsider.write(b"by hand\n")
@@ -58,7 +58,7 @@ def test_the_file_is_the_head_and_outsiders_may_write_to_it_at_once(store, sourc
 @pytest.mark.parametrize("there", [b"", b"9\n"], ids=["empty", "the head's bytes"])
 def test_a_file_that_says_nothing_else_may_be_there(store, source, file, there):
     file.write_bytes(there)
-    store.bring(ENTITY, source.replay(ENTITY))
+    store.import_history(ENTITY, source.replay(ENTITY))
     assert (file.read_bytes(), store.read(ENTITY).revision) == (b"9\n", "9")
     assert store.commit(ENTITY, "9", lambda _: b"10\n", Change()).revision == "10"
 
@@ -68,7 +68,7 @@ def test_what_an_outsiders_record_says_is_still_to_be_done_is_not_done_here(stor
     source = InMemoryStore()
     source.commit(ENTITY, None, lambda _: b"one\n", Change())
     source.commit(ENTITY, None, lambda _: b"two\n", Change(agent=EXTERNAL, op="adopt", note={"merge_with": "1"}))
-    store.bring(ENTITY, source.replay(ENTITY))
+    store.import_history(ENTITY, source.replay(ENTITY))
     assert store.commit(ENTITY, "2", lambda _: b"three\n", Change()).revision == "3"
     assert file.read_bytes() == b"three\n"
 
@@ -81,12 +81,12 @@ def test_a_stop_leaves_all_or_nothing_and_the_next_write_puts_the_file_in_place(
     with monkeypatch.context() as patched:
         patched.setattr(SegmentFolder, call, stopped)
         with pytest.raises(KeyboardInterrupt):
-            store.bring(ENTITY, source.replay(ENTITY))
+            store.import_history(ENTITY, source.replay(ENTITY))
     store.close()
     assert names(store) == ([] if call == "put" else ALL)
     assert not file.exists()
     if call == "put":
-        assert store.bring(ENTITY, source.replay(ENTITY)) == len(ALL)
+        assert store.import_history(ENTITY, source.replay(ENTITY)) == len(ALL)
     else:
         assert ("unfinished", False) in [(fault.code, fault.damage) for fault in store.verify()]
     assert store.commit(ENTITY, "9", lambda current: current.data + b"10\n", Change()).revision == "10"
@@ -97,6 +97,6 @@ def test_a_stop_leaves_all_or_nothing_and_the_next_write_puts_the_file_in_place(
 def test_a_history_is_not_brought_over_another(store, source):
     store.commit(ENTITY, None, lambda _: b"other\n", Change())
     with pytest.raises(StoreError) as caught:
-        store.bring(ENTITY, source.replay(ENTITY))
+        store.import_history(ENTITY, source.replay(ENTITY))
     assert caught.value.code == "not_empty"
     assert names(store) == ["1"]

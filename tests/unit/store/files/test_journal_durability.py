@@ -48,7 +48,7 @@ def test_erasure_puts_whole_segments_over_the_old_ones_and_tails_go_last(tmp_pat
 
 def test_a_history_is_put_in_place_whole(tmp_path, noting):
     with journal_in(tmp_path, noting, **SMALL) as journal:
-        journal.bring(
+        journal.append_history(
             Brought(draft(number, publishes=False, brought=True), b"%d" % number, "2026-11-21T12:00:00.000000Z")
             for number in range(1, 7)
         )

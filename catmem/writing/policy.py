@@ -40,7 +40,7 @@ MOST_REASON = 500
 
 
 @dataclass(frozen=True)
-class Terms(Rights):
+class WritePolicy(Rights):
     """Whose file it is, who acts on it, and on which day."""
 
     root: Root
@@ -236,12 +236,12 @@ def secret_hint(config: Config, *, asks: bool) -> str:
     return hint
 
 
-def terms_of(root: Root, name: str, target: str, actor: Profile | None, *, allow_secret: bool = False) -> Terms:
-    """The terms of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today."""
+def policy_of(root: Root, name: str, target: str, actor: Profile | None, *, allow_secret: bool = False) -> WritePolicy:
+    """The policy of a write to a file of the profile ``name`` by ``actor`` (``None``: a person), today."""
     # Another's file is refused in the same words as one that there is not.
     taxonomy = root.config.taxonomy
     Rights(actor, target, taxonomy).refuse_other_owner(name)
-    return Terms(actor, target, taxonomy, root, root.profile(name), clock.today(), allow_secret)
+    return WritePolicy(actor, target, taxonomy, root, root.profile(name), clock.today(), allow_secret)
 
 
 def category_hint(
@@ -260,10 +260,10 @@ def body_of(content: str) -> str:
     return body
 
 
-def check_beforehand(operations: Sequence[Operation], terms: Terms) -> None:
+def check_beforehand(operations: Sequence[Operation], policy: WritePolicy) -> None:
     """Raise what each operation is refused with whatever the file holds."""
     # For a profile nothing depends on what it does not see, neither here nor in the plan.
-    each_of(operations, lambda operation: _check(operation, terms))
+    each_of(operations, lambda operation: _check(operation, policy))
 
 
 def each_of(operations: Sequence[Operation], act: Callable[[Operation], None]) -> None:
@@ -277,33 +277,33 @@ def each_of(operations: Sequence[Operation], act: Callable[[Operation], None]) -
             raise
 
 
-def _check(operation: Operation, terms: Terms) -> None:
+def _check(operation: Operation, policy: WritePolicy) -> None:
     operation.check()
     if operation.action == "add":
-        _check_addition(operation, terms)
+        _check_addition(operation, policy)
         return
     if operation.action == "verify":
-        terms.refuse_unverified()
-        terms.refuse_future(operation.as_of, "verified")
+        policy.refuse_unverified()
+        policy.refuse_future(operation.as_of, "verified")
         if operation.evidence is not None:
-            terms.check_threats([operation.evidence])
+            policy.check_threats([operation.evidence])
     else:
-        terms.refuse_without_any_category()
+        policy.refuse_without_any_category()
     if operation.to_category is not None:
-        terms.writable_category(operation.to_category)
+        policy.writable_category(operation.to_category)
     if operation.category is None:
         return
-    category = terms.category(operation.category)
+    category = policy.category(operation.category)
     if operation.action != "verify":
-        terms.refuse_unwritable(category, operation.category)
-    if not terms.may_see(category):
-        raise no_match(operation.old_text or "", (), terms.entity, to_agent=terms.to_agent)
+        policy.refuse_unwritable(category, operation.category)
+    if not policy.may_see(category):
+        raise no_match(operation.old_text or "", (), policy.entity, to_agent=policy.to_agent)
 
 
-def _check_addition(operation: Operation, terms: Terms) -> None:
+def _check_addition(operation: Operation, policy: WritePolicy) -> None:
     if operation.category is not None:
-        terms.writable_category(operation.category)
-    elif not (terms.unbounded or terms.only_category() or terms.may_write(UNCATEGORIZED)):
-        raise terms.no_category(terms.writable_names())
-    terms.check_tags(operation.tags or {}, None)
-    terms.refuse_future(operation.as_of, "written")
+        policy.writable_category(operation.category)
+    elif not (policy.unbounded or policy.only_category() or policy.may_write(UNCATEGORIZED)):
+        raise policy.no_category(policy.writable_names())
+    policy.check_tags(operation.tags or {}, None)
+    policy.refuse_future(operation.as_of, "written")

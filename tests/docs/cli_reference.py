@@ -78,12 +78,8 @@ def counted(lines: dict[str, list[str]]) -> Counter[str]:
 
 
 def shared_options(lines: dict[str, list[str]]) -> list[str]:
-    """The lines that several commands have, most of all first, and one line a name."""
-    by_name: dict[str, str] = {}
-    for each, count in counted(lines).most_common():
-        if count >= SHARED_BY:
-            by_name.setdefault(each.split(":")[0], each)
-    return list(by_name.values())
+    """The lines that several commands have, most of all first."""
+    return [each for each, count in counted(lines).most_common() if count >= SHARED_BY]
 
 
 def slug(heading: str) -> str:
@@ -110,7 +106,9 @@ def section(command: click.Command, path: str, own: list[str], also: list[str]) 
     """
     first, *_ = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
     examples = command.examples if isinstance(command, Command) else ()
-    fence = [usage(command, path), *[each for each in examples if each not in {path, f"{path} --format json"}][:1]]
+    fence = [each for each in examples if each not in {path, f"{path} --format json"}][:1]
+    if not fence or usage(command, path) != path:
+        fence.insert(0, usage(command, path))
     lines = [f"## `{path}`\n", f"{first}\n", "```text\n" + "\n".join(fence) + "\n```\n"]
     if own:
         lines.append("\n".join(map(first_sentence, own)) + "\n")

@@ -77,9 +77,7 @@ def _lists() -> list[str]:
     rules = all_rules().values()
     lines = []
     for severity in ("error", "warning", "hint"):
-        linked = ", ".join(
-            f"[{rule.code} {rule.name}](#{_anchor(rule)})" for rule in rules if rule.severity == severity
-        )
+        linked = ", ".join(f"[{rule.code}](#{_anchor(rule)})" for rule in rules if rule.severity == severity)
         lines.append(f"- **{severity.capitalize()}s**: {linked}.")
     lines += [
         f"- **With {fixes} fixes**: {', '.join(rule.code for rule in rules if rule.fixes == fixes)}."

@@ -97,7 +97,8 @@ torture: $(VENV)/.dev
 	  $(foreach row,$(ONLY),'$(row)')
 
 hermes-test: $(VENV)/.dev $(VENV_HERMES)/.tried
-	@CATMEM_HERMES_PYTHON=$(CURDIR)/$(VENV_HERMES)/bin/python $(BIN)/python -m pytest -rs tests/interplay/test_hermes*.py
+	@CATMEM_HERMES_PYTHON=$(CURDIR)/$(VENV_HERMES)/bin/python $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -rs \
+	  tests/interplay/test_hermes*.py
 
 lint: $(VENV)/.dev
 	@$(BIN)/ruff check .

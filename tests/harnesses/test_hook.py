@@ -8,7 +8,9 @@ import time
 
 import pytest
 
+from catmem.plugins.harnesses import hook
 from catmem.workspace.workspace import Workspace
+from tests.commands import catmem
 from tests.together import together
 from tests.unit.test_import_time import PARSERS, loaded, within
 
@@ -32,21 +34,39 @@ def root(tmp_path_factory):
     return folder
 
 
-def run(root, *words, data=b"", cwd=None):
+def run(root, *words, data=b""):
     return subprocess.run(
         [sys.executable, "-m", "catmem", "hook", *words, "--root", str(root)],
         input=data if isinstance(data, bytes) else json.dumps(data).encode(),
         capture_output=True,
         check=False,
-        cwd=cwd,
         timeout=30,
     )
 
 
-def context(done, event):
+@pytest.fixture
+def answer(root, capfd):
+    """What a hook prints, in this process: to standard output and to standard error."""
+
+    def call(*words, data=b"", root=root):
+        given = data if isinstance(data, bytes) else json.dumps(data).encode()
+        text = hook.quiet(lambda: hook.answer(hook.asked([*words, "--root", str(root)]), given))
+        return text, capfd.readouterr().err
+
+    return call
+
+
+def printed(done):
+    """What a process printed that ended with 0, as it always has to."""
+    assert done.returncode == 0
+    return done.stdout.decode(), done.stderr.decode()
+
+
+def context(said, event):
     """The text of an answer whose envelope is what the closed schema of Codex takes."""
-    assert (done.returncode, done.stderr) == (0, b"")
-    said = json.loads(done.stdout)
+    text, wrong = said
+    assert wrong == ""
+    said = json.loads(text)
     assert set(said) == {"hookSpecificOutput"}
     assert set(said["hookSpecificOutput"]) == {"hookEventName", "additionalContext"}
     assert said["hookSpecificOutput"]["hookEventName"] == event
@@ -55,20 +75,21 @@ def context(done, event):
 
 @pytest.mark.parametrize("event", ["SessionStart", "SubagentStart", "UserPromptSubmit", "BeforeAgent"])
 def test_an_event_is_answered_with_the_prompt_of_the_profile(root, event):
-    text = context(run(root, "--profile", "trinity", data={"hook_event_name": event, "source": "startup"}), event)
+    done = run(root, "--profile", "trinity", data={"hook_event_name": event, "source": "startup"})
+    text = context(printed(done), event)
     assert text == Workspace.open(root).prompt("trinity").text
     assert "CANARY" not in text
 
 
-def test_vs_code_says_its_event_in_another_way(root):
+def test_vs_code_says_its_event_in_another_way(answer):
     said = {"hookEventName": "SessionStart", "sessionId": "1", "timestamp": "x", "cwd": "/"}
-    assert "trinity" in context(run(root, "--profile=trinity", data=said), "SessionStart")
+    assert "trinity" in context(answer("--profile=trinity", data=said), "SessionStart")
 
 
-def test_the_profile_is_that_of_the_starting_subagent(root):
+def test_the_profile_is_that_of_the_starting_subagent(answer):
     for agent, name in (("trinity", "trinity"), ("neo", "neo"), ("accountant", "trinity")):
-        done = run(root, "--by-agent", data={"hook_event_name": "SubagentStart", "agent_type": agent})
-        assert f"short answers, {name}." in context(done, "SubagentStart")
+        said = answer("--by-agent", data={"hook_event_name": "SubagentStart", "agent_type": agent})
+        assert f"short answers, {name}." in context(said, "SubagentStart")
 
 
 QUIET = [
@@ -82,13 +103,12 @@ QUIET = [
 ]
 
 
-def test_who_is_no_profile_hears_nothing(root):
+def test_who_is_no_profile_hears_nothing(answer):
     for said in QUIET:
-        done = run(root, "--by-agent", data=said)
-        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), said
+        assert answer("--by-agent", data=said) == ("", ""), said
 
 
-@pytest.mark.parametrize(
+@together(
     ("words", "data"),
     [
         (["--profile", "trinity"], b""),
@@ -109,11 +129,11 @@ def test_who_is_no_profile_hears_nothing(root):
         (["--profile", "trinity"], {}),
     ],
 )
-def test_what_is_wrong_breaks_no_start(root, words, data):
-    done = run(root, *words, data=data)
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr.startswith(b"catmem hook: no memory was given: ")
-    assert done.stderr.count(b"\n") == 1
+def test_what_is_wrong_is_one_line_on_standard_error(answer, words, data):
+    text, wrong = answer(*words, data=data)
+    assert text == ""
+    assert wrong.startswith("catmem hook: no memory was given: ")
+    assert wrong.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -125,15 +145,14 @@ def test_what_is_wrong_breaks_no_start(root, words, data):
         lambda folder: (folder / "catmem.yaml").write_text("version: 1\nstore: nothing:here\n"),
     ],
 )
-def test_a_damaged_root_breaks_no_start(tmp_path, spoil):
+def test_a_damaged_root_is_no_answer(answer, tmp_path, spoil):
     (tmp_path / "catmem.yaml").write_text("version: 1\n")
     (tmp_path / "profiles").mkdir()
     (tmp_path / "profiles" / "trinity.yaml").write_text(PROFILE)
     (tmp_path / "homes" / "trinity").mkdir(parents=True)
     spoil(tmp_path)
-    done = run(tmp_path, "--profile", "trinity", data={"hook_event_name": "SessionStart"})
-    assert (done.returncode, done.stdout) == (0, b"")
-    assert done.stderr
+    text, wrong = answer("--profile", "trinity", data={"hook_event_name": "SessionStart"}, root=tmp_path)
+    assert (text, bool(wrong)) == ("", True)
 
 
 def test_an_input_that_stays_open_is_not_waited_for(root):
@@ -144,7 +163,7 @@ def test_an_input_that_stays_open_is_not_waited_for(root):
     done = subprocess.run(words, stdin=read, capture_output=True, check=False, timeout=30)
     os.close(write)
     os.close(read)
-    assert context(done, "SessionStart")
+    assert context(printed(done), "SessionStart")
     assert time.monotonic() - begin < 15
 
 
@@ -156,8 +175,8 @@ def test_an_input_that_stays_open_is_not_waited_for(root):
         (["--limit", "300"], lambda text: len(text) * 9_500 // 300),
     ],
 )
-def test_what_is_too_long_stays_out_by_whole_entries_and_the_text_says_so(root, words, size):
-    text = context(run(root, "--profile", "neo", *words, data={"hook_event_name": "SessionStart"}), "SessionStart")
+def test_what_is_too_long_stays_out_by_whole_entries_and_the_text_says_so(root, answer, words, size):
+    text = context(answer("--profile", "neo", *words, data={"hook_event_name": "SessionStart"}), "SessionStart")
     assert 5_000 < size(text) <= 9_500
     *shown, note, _ = text.split("\n")
     entries = [line for line in shown if line.startswith("- ")]
@@ -166,14 +185,14 @@ def test_what_is_too_long_stays_out_by_whole_entries_and_the_text_says_so(root, 
     assert note == f"({601 - len(entries)} more entries did not fit here: ask the memory of neo.)"
 
 
-def test_cursor_has_an_envelope_of_its_own(root):
-    done = run(root, "--profile", "trinity", "--format", "cursor", data={"hook_event_name": "sessionStart"})
-    assert json.loads(done.stdout) == {"additional_context": Workspace.open(root).prompt("trinity").text}
+def test_cursor_has_an_envelope_of_its_own(root, answer):
+    text, _ = answer("--profile", "trinity", "--format", "cursor", data={"hook_event_name": "sessionStart"})
+    assert json.loads(text) == {"additional_context": Workspace.open(root).prompt("trinity").text}
 
 
-def test_a_person_sees_the_text_without_an_event(root):
-    done = run(root, "--profile", "trinity", "--format", "text")
-    assert done.stdout.decode() == Workspace.open(root).prompt("trinity").text
+def test_a_person_sees_the_text_without_an_event(root, answer):
+    text, _ = answer("--profile", "trinity", "--format", "text")
+    assert text == Workspace.open(root).prompt("trinity").text
 
 
 def test_a_closed_output_breaks_nothing(root):
@@ -186,24 +205,19 @@ def test_a_closed_output_breaks_nothing(root):
 
 
 @together("harness", ["claude", "codex", "gemini", "vscode", "cursor"])
-def test_the_settings_call_the_hook(harness):
-    words = [sys.executable, "-m", "catmem", "hook", "--config", harness, "--profile", "trinity"]
+def test_the_settings_call_the_hook(root, harness):
+    words = ["hook", "--config", harness, "--profile", "trinity", "--root", str(root)]
     words += ["--by-agent"] if harness in {"claude", "codex", "vscode"} else []
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "catmem", "init", "--example", folder], check=True, capture_output=True)
-        done = subprocess.run([*words, "--root", folder], capture_output=True, check=True)
-        said = json.loads(done.stdout)
-        event = "sessionStart" if harness == "cursor" else "SessionStart"
-        how = said["hooks"][event][0]
-        how = how.get("hooks", [how])[0]
-        called = [how["command"], *how["args"]] if "args" in how else ["sh", "-c", how["command"]]
-        answer = subprocess.run(
-            called, input=json.dumps({"hook_event_name": event}).encode(), capture_output=True, check=True, cwd="/"
-        )
-        assert "Prefers short answers" in json.dumps(json.loads(answer.stdout))
-        assert ("SubagentStart" in said["hooks"]) == (harness in {"claude", "codex", "vscode"})
+    said = json.loads(catmem(root, words).stdout)
+    event = "sessionStart" if harness == "cursor" else "SessionStart"
+    how = said["hooks"][event][0]
+    how = how.get("hooks", [how])[0]
+    called = [how["command"], *how["args"]] if "args" in how else ["sh", "-c", how["command"]]
+    done = subprocess.run(
+        called, input=json.dumps({"hook_event_name": event}).encode(), capture_output=True, check=True, cwd="/"
+    )
+    assert "Prefers short answers" in json.dumps(json.loads(done.stdout))
+    assert ("SubagentStart" in said["hooks"]) == (harness in {"claude", "codex", "vscode"})
 
 
 def test_the_hook_loads_no_command_line_and_few_modules(root):
@@ -225,6 +239,7 @@ def test_an_agent_that_is_no_profile_costs_next_to_nothing(root, tmp_path):
     assert within(found, {"catmem.workspace", "catmem.config", "catmem.prompt"}) == set()
 
 
-def test_a_slip_of_a_name_is_told_with_the_name_that_is_meant(root):
-    done = run(root, "--profile", "trinty", data={"hook_event_name": "SessionStart"})
-    assert b"Did you mean 'trinity'?" in done.stderr
+def test_a_slip_of_a_name_breaks_no_start_and_is_told_with_the_name_that_is_meant(root):
+    text, wrong = printed(run(root, "--profile", "trinty", data={"hook_event_name": "SessionStart"}))
+    assert text == ""
+    assert "Did you mean 'trinity'?" in wrong

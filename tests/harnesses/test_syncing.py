@@ -266,7 +266,7 @@ def test_codex_reads_so_many_bytes_of_a_project_and_the_block_is_among_them(home
     deep = home.project / "deep"
     deep.mkdir()
     (home.project / "AGENTS.md").write_text("x" * 30_000)
-    many(home, 200)
+    many(home, 80)
     home.declare(harness="codex", project=deep, shared=True)
     home.one()
     loaded = readers.codex_instructions(home.home / ".codex", deep)

@@ -41,17 +41,20 @@ LINES = [
 PARTS = ["office", "Acme", "a", "Prefers", "padded", "§", "no such text", "", "  Lyon  "]
 
 
-@pytest.fixture
-def both(hermes_python, tmp_path):
-    """Runs cases on both stores."""
+@pytest.fixture(scope="module")
+def both(hermes_python, tmp_path_factory):
+    """Runs a case on both stores, each in new folders; one process for all cases."""
+    command = [hermes_python, PROGRAMS / "hermes_compare.py", tmp_path_factory.mktemp("cases")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
 
-    def run(cases):
-        command = [hermes_python, PROGRAMS / "hermes_compare.py", tmp_path / "cases"]
-        done = subprocess.run(command, input=json.dumps(cases), capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        def run(case):
+            program.stdin.write(json.dumps(case) + "\n")
+            program.stdin.flush()
+            return json.loads(program.stdout.readline())
 
-    return run
+        yield run
+        program.stdin.close()
+        assert program.wait() == 0
 
 
 @pytest.fixture
@@ -59,7 +62,7 @@ def after(both):
     """What either store shows after some calls on MEMORY.md: ``(theirs, ours)``."""
 
     def run(text, *calls, limits=LIMITS):
-        (found,) = both([{"files": {"MEMORY.md": text}, "limits": limits, "calls": list(calls)}])
+        found = both({"files": {"MEMORY.md": text}, "limits": limits, "calls": list(calls)})
         return found["theirs"][-1], found["ours"][-1]
 
     return run
@@ -128,7 +131,8 @@ def shown(step):
 @pytest.mark.parametrize("seed", range(4))
 def test_on_flat_files_both_answer_show_and_write_the_same(both, seed):
     cases = [a_case(random.Random(f"{seed} {number}")) for number in range(60)]
-    for case, found in zip(cases, both(cases), strict=True):
+    for case in cases:
+        found = both(case)
         for number, (theirs, ours) in enumerate(zip(found["theirs"], found["ours"], strict=True)):
             answer = ours["answer"] or {}
             if "warning" in answer or ("drift_backup" in answer and "drift_backup" not in (theirs["answer"] or {})):
@@ -148,7 +152,7 @@ def test_on_flat_files_both_answer_show_and_write_the_same(both, seed):
     ],
 )
 def test_a_turn_ends_its_tries_alike(both, calls):
-    (found,) = both([{"files": {"MEMORY.md": "one\n§\ntwo"}, "limits": [50, 50], "calls": calls}])
+    found = both({"files": {"MEMORY.md": "one\n§\ntwo"}, "limits": [50, 50], "calls": calls})
     assert found["ours"] == found["theirs"]
 
 
@@ -221,7 +225,7 @@ def test_a_file_that_is_not_utf8_is_refused_kept_and_copied_once(after, call):
 
 def test_a_file_that_is_not_utf8_is_told_of_in_the_prompt_and_hides_no_other(both):
     files = {"MEMORY.md": "na\udcefve", "USER.md": "Ana."}
-    (found,) = both([{"files": files, "limits": LIMITS, "calls": []}])
+    found = both({"files": files, "limits": LIMITS, "calls": []})
     assert found["theirs"][-1]["answer"] == "raises UnicodeDecodeError"
     assert found["theirs"][-1]["prompt"] == [None, None]
     memory, user = found["ours"][-1]["prompt"]

@@ -1,8 +1,8 @@
 """Give the same calls to Hermes Agent's own MemoryStore and to catmem's, and say all that there is to see of both.
 
-``hermes_compare.py FOLDER``, with a JSON list of cases on stdin. A case has ``files`` (``{"MEMORY.md": text}``; a folder
-for ``null``), ``limits`` (two numbers) and ``calls`` (``[method, argument, ...]``). Bytes that are no UTF-8 stand as lone surrogates.
-Prints for each case what either side showed: for each call, beginning with the first ``load_from_disk``, an object.
+``hermes_compare.py FOLDER``, with a case on each line of stdin: ``files`` (``{"MEMORY.md": text}``; a folder for ``null``),
+``limits`` (two numbers) and ``calls`` (``[method, argument, ...]``), as JSON. Bytes that are no UTF-8 stand as lone surrogates.
+Answers each with a line: what either side showed, for each call, beginning with the first ``load_from_disk``, an object.
 """
 
 import json
@@ -90,4 +90,5 @@ def sides(folder, case):
 
 
 folder = Path(sys.argv[1])
-print(json.dumps([sides(folder / str(number), case) for number, case in enumerate(json.load(sys.stdin))]))
+for number, line in enumerate(sys.stdin):
+    print(json.dumps(sides(folder / str(number), json.loads(line))), flush=True)

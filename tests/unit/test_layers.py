@@ -106,6 +106,10 @@ class Module:
         """All of the tree."""
         return list(ast.walk(self.tree))
 
+    @cached_property
+    def imports(self) -> list[ast.Import | ast.ImportFrom]:
+        return [part for part in self.parts if isinstance(part, ast.Import | ast.ImportFrom)]
+
     @property
     def layer(self) -> str:
         return layer_of(self.name)
@@ -147,10 +151,10 @@ def names(package: Path) -> set[str]:
 
 def imports(module: Module, known: set[str]) -> Iterator[tuple[int, str]]:
     """Line and dotted name of each import, those inside functions and under TYPE_CHECKING too: all are dependencies."""
-    for part in module.parts:
+    for part in module.imports:
         if isinstance(part, ast.Import):
             yield from ((part.lineno, alias.name) for alias in part.names)
-        elif isinstance(part, ast.ImportFrom):
+        else:
             base = part.module or ""
             if part.level:
                 parents = module.name.split(".")
@@ -189,7 +193,7 @@ def worldly(module: Module, known: set[str]) -> list[str]:
             found.append(f"{module.name}:{line} imports {name}: only the loaders of profiles and configuration read")
     writes = {
         (part.lineno, each.name)
-        for part in module.parts
+        for part in module.imports
         if isinstance(part, ast.ImportFrom) and part.module == "catmem.files"
         for each in part.names
         if each.name not in READING
@@ -209,6 +213,7 @@ def worldly(module: Module, known: set[str]) -> list[str]:
     return found
 
 
+@cache
 def _typing_lines(module: Module) -> set[int]:
     """The lines under ``if TYPE_CHECKING:``, where an import names a type and does nothing."""
     return {

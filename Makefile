@@ -49,7 +49,7 @@ help:
 	@echo "make torture      the long proofs of the store: crashes, races, failing disks (15 minutes; all of it: MINUTES=140;"
 	@echo "                  one row: ONLY=kills; a hundredth of each: SHARE=0.01; a fifth of the long tests: CASES=0.2; as Markdown too: TABLE=file)"
 	@echo "make hermes-test  what is tested against the real Hermes Agent, which this installs"
-	@echo "make docs         write docs/{cli,errors,rules,api}.md and the table of packages anew, from the code"
+	@echo "make docs         write docs/{cli,errors,rules,api}.md anew, from the code"
 	@echo "make site         the docs as a site, in build/site"
 	@echo "make packages     write anew what other programs install catmem by: plugins, server.json, llms.txt (docs/release.md)"
 	@echo "make bench        speed, against the limits that the project sets itself (a few minutes)"

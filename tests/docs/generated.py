@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from tests.docs import api_page, cli_reference, errors_page, library_stub, module_table, rules_page
+from tests.docs import api_page, cli_reference, errors_page, library_stub, rules_page
 
-GENERATED = (api_page, cli_reference, errors_page, library_stub, module_table, rules_page)
+GENERATED = (api_page, cli_reference, errors_page, library_stub, rules_page)
 
 if __name__ == "__main__":
     for each in GENERATED:

@@ -212,8 +212,8 @@ def fsck(
 ) -> Outcome:
     """Check every file and its history: what is damaged, and what is only worth knowing.
 
-    Exit status 4 if something is damaged (and, with --repair, still is), 2 if a profile is not right, so that its files
-    could not be looked at, else 0.
+    Exit status 4 if something is damaged (and, with --repair, still is), 1 if a file is no text, 2 if a profile is not
+    right, so that its files could not be looked at, else 0.
 
     With ENTITY it plans how to mend a file that no tool can have written. It reads bytes that are not UTF-8 as
     Windows-1252, and splits an entry that is over the limit of the file. Without --repair it only shows the plan: exit
@@ -239,7 +239,8 @@ def fsck(
         said = {"held": not checked.faults, **jsonable(checked)}
         return Outcome(checked, said, problems=checked.unreadable, status=DAMAGE if lost else 0)
     report = upkeep.fsck(call.root, repair=repair)
-    return Outcome(report, problems=report.unreadable, status=DAMAGE if report.damaged else 0)
+    status = DAMAGE if report.damaged else FINDINGS if any(fault.code == "not_utf8" for fault in report.faults) else 0
+    return Outcome(report, problems=report.unreadable, status=status)
 
 
 def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:

@@ -184,19 +184,21 @@ def _taken_back(
 
 
 def _before_undo(store: Store, newest: Revision | None) -> Revision | None:
-    """The revision whose text a newest one has: itself, or what an undo went back to; ``None`` for nothing."""
-    while newest is not None and "undone" in newest.note:
-        at = str(newest.note["restored"])
+    """The revision whose text a newest one has: itself, or what an undo or a rejection left; ``None`` for nothing."""
+    while newest is not None:
+        rejects = newest.note.get(DECISION, {}).get("verdict", "approved") != "approved"
+        if not rejects and "undone" not in newest.note:
+            break
+        at = parent_of(newest) if rejects else str(newest.note["restored"])
         newest = next((each for each in store.log(newest.entity) if each.revision == at), None)
     return newest
 
 
 def undo_fault(revision: Revision) -> str | None:
     """Why going back to the text before a revision does not take back all that it did; ``None`` if it does."""
-    name, decision = f"revision {revision.revision} of {revision.entity}", revision.note.get(DECISION)
-    if decision is not None:  # the text is all that an approval did
-        said = f"{name} changed no text: it says that proposal {decision['proposal']} was {decision['verdict']}"
-        return None if decision["verdict"] == "approved" else said
+    name = f"revision {revision.revision} of {revision.entity}"
+    if DECISION in revision.note:  # the text is all that an approval did
+        return None
     if revision.is_branch or len(revision.parents) > 1 or closed(revision):
         did = "stands beside the file as a branch" if revision.is_branch else "merged branches or closed some"
         return f"{name} {did}, and an undo does not take that back"

@@ -58,6 +58,16 @@ def test_undo_after_undo_goes_further_back(user):
     assert user.read_text() == texts[0]
 
 
+@pytest.mark.parametrize("entity", [[], ["neo"]])
+def test_a_rejection_changed_no_text_and_is_passed_over(user, entity):
+    run("add", "-p", "neo", "-c", "rules", "One.")
+    run("add", "-p", "neo", "-c", "rules", "Two.", "--as", "neo", "--propose")
+    run("proposals", "--reject", run_json("proposals")["proposals"][0]["id"])
+    run("undo", *entity)
+    assert user.read_text() == USER
+    assert error_of("undo", *entity)["code"] == "no_undo"
+
+
 def test_undo_without_an_entity_goes_from_file_to_file(user):
     run("add", "-p", "neo", "-c", "rules", "Elsewhere by an agent.", "--as", "neo")
     before = user.read_text()

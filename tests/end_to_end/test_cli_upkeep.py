@@ -48,6 +48,16 @@ def test_fsck_notes_a_change_by_other_means_which_is_no_damage(user):
     assert third == "no damage"
 
 
+def test_fsck_says_that_a_file_is_no_text(user):
+    run("add", "-p", "neo", "-c", "rules", "One.")
+    user.write_bytes(user.read_bytes() + b"\xa7\n")
+    found = run("fsck", status=1).stdout
+    assert ("note[not_utf8]" in found, found.endswith("no history is damaged\n")) == (True, True)
+    assert "catmem fsck PROFILE/user --repair" in run("prompt", "neo", status=2).stderr
+    run("fsck", "neo", "--repair")
+    assert run("fsck").stdout.endswith("no damage\n")
+
+
 def test_fsck_finds_damage_and_mends_it(user, sidecar):
     damage_journal(sidecar)
     before = snapshot(user.parent)

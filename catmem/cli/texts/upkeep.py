@@ -93,7 +93,8 @@ def _fsck(report: FsckReport, _: Call) -> None:
     emit("".join(printable(f"mended: {line}\n") for line in report.done))
     emit("".join(fault_lines(report.faults)))
     damage = sum(fault.damage for fault in report.faults)
-    said = f"{counted(damage, 'thing')} {plural(damage, 'is', 'are')} damaged" if damage else "no damage"
+    whole = "no history is damaged" if any(fault.code == "not_utf8" for fault in report.faults) else "no damage"
+    said = f"{counted(damage, 'thing')} {plural(damage, 'is', 'are')} damaged" if damage else whole
     emit(f"{said}{' in what could be looked at' if report.unreadable else ''}\n")
 
 

@@ -13,6 +13,7 @@ from catmem.workspace.copying import copy_root
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put
+from tests.roots import newest
 from tests.sql import server
 
 PROFILES = {
@@ -95,7 +96,7 @@ def test_an_envelope_waits(ws, form):
         if form == "operations"
         else ws.store.peek("boss/user").decode().replace("Deploys go out on Fridays.", NEW)
     )
-    done = ws.submit(ws.envelope("boss", content, agent="boss"))
+    done = ws.submit(ws.envelope("boss", content, agent="boss", prev=newest(ws, "boss/user")))
     assert done.waiting
     assert ws.proposal(done.waiting).agent == "boss"
     assert NEW.encode() not in ws.store.peek("boss/user")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catmem.errors import EditError, ProposalError
+from catmem.errors import ProposalError
 from catmem.proposals.proposal import disclosed
 from catmem.staleness.lineage import blame
 from tests.roots import make_root, text_of
@@ -50,14 +50,6 @@ def test_undo_of_the_first_text_of_a_file_takes_it_out(ws):
     assert "A first note." in text_of(ws, "neo/memory")
     ws.undo("neo/memory")
     assert text_of(ws, "neo/memory") == ""
-
-
-def test_a_rejection_wrote_nothing_that_undo_takes_back(ws):
-    name = proposed(ws)
-    revision = ws.reject(name, reason="No.").revision
-    with pytest.raises(EditError, match=f"{name} was rejected") as caught:
-        ws.undo("neo/user", expected=revision)
-    assert caught.value.code == "no_undo"
 
 
 @pytest.mark.parametrize("words", [None, "Prefers no answers at all, thank you."])

@@ -234,7 +234,7 @@ _PATIENCE = 3
 """Refusals in a row after which the agent is asked to stop."""
 _SHOWS_ENTRIES = (NoMatchError, AmbiguousError, OverBudgetError, RefusedError, UnreadableError)
 """Refusals after which what is on file helps to choose something else."""
-_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
+_STOP = "{count} calls in a row were refused. Stop retrying in this turn, and say what could not be saved."
 _DONE = {
     "add": "Added to", "replace": "Replaced in", "remove": "Removed from", "move": "Moved to", "verify": "Verified in",
 }  # fmt: skip
@@ -362,16 +362,16 @@ class _Turn:
         """Why nothing was done, what is on file now, and what to do next."""
         answer: dict[str, Any] = refusal(error)
         if self.asked is None or self.action not in _READS:
-            self.session.refusals += 1
-            if self.session.refusals >= _PATIENCE:
-                answer |= {"done": True, "remediation": _STOP.format(count=self.session.refusals)}
+            stop = stop_after(self.session)
+            if stop is not None:
+                answer |= {"done": True, "remediation": f"{stop} {answer['remediation']}"}
         if not isinstance(error, _SHOWS_ENTRIES):
             return answer
         try:
             target = self._target()
             if isinstance(error, DriftError) and error.entry is not None:
                 shown, how = self._unseen(error.entry, target)
-                return answer | shown | ({} if "done" in answer else {"remediation": f"{answer['remediation']} {how}"})
+                return answer | shown | {"remediation": f"{answer['remediation']} {how}"}
             if isinstance(error, DriftError) and error.is_of_file:
                 return answer  # there is no other entry to choose
             answer |= sight(self._look(), target)[0]
@@ -404,6 +404,12 @@ class _Turn:
         same = [index for index, each in enumerate(entries) if each.text == entry.text]
         where = f" with target {target} and offset {same[0]}" if same else ""
         return {"found": None}, f"It has {len(entry.text):,} characters: list{where} shows it whole."
+
+
+def stop_after(session: ToolSession) -> str | None:
+    """Count a refusal; what an agent is told that was refused often in one turn."""
+    session.refusals += 1
+    return _STOP.format(count=session.refusals) if session.refusals >= _PATIENCE else None
 
 
 def refusal(error: CatmemError) -> dict[str, Any]:

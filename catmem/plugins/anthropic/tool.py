@@ -36,6 +36,7 @@ from catmem.plugins.anthropic.memory_files import (
 )
 from catmem.proposals.proposal import disclosed_all
 from catmem.staleness.freshness import advice, freshness
+from catmem.tools.memory_tool import stop_after
 from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession, words_of_entry
 from catmem.writing.request import Operation
@@ -68,8 +69,6 @@ _MOST_TEXT = 256 << 10
 _MOST_SHOWN = 60_000
 """Characters of one view."""
 _WIDTH = 6
-_PATIENCE = 3
-_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
 _TEXT = {"type": "string", "maxLength": _MOST_TEXT}
 _LINES = {"type": ["array", "null"], "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
 _COMMANDS: dict[str, dict[str, Any]] = {
@@ -353,13 +352,11 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             with hide_names(self._workspace, self._profile):
                 yield
         except CatmemError as error:
-            self._session.refusals += 1
-            parts = [f"{error.message.rstrip('.')}.", error.hint or "Look at what is there, and try something else."]
+            hint = error.hint or "Look at what is there, and try something else."
+            parts = [f"{error.message.rstrip('.')}.", stop_after(self._session), hint]
             if isinstance(error, DriftError) and error.entry is not None:
-                parts[1] += " View its file to read it."
-            if self._session.refusals >= _PATIENCE:
-                parts[1:] = [_STOP.format(count=self._session.refusals)]
-            raise ToolError(" ".join(parts)) from error
+                parts.append("View its file to read it.")
+            raise ToolError(" ".join(filter(None, parts))) from error
 
 
 def _check(given: object) -> None:

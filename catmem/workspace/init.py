@@ -157,7 +157,7 @@ def _with_limits(root: Path, start: bytes, large: set[str]) -> bytes:
 
     def text(without: Collection[str]) -> bytes:
         said = ", ".join(f"{target}: {limit}" for target, limit in HERMES_LIMITS.items() if target not in without)
-        return start + f"limits: {{{said}}}\n".encode()
+        return start + f"limits: {{{said}}}{'' if said else '  # your files are larger: none is set'}\n".encode()
 
     texts = (text(without) for without in ((), ("user",), ("memory",), TARGETS))
     return next((each for each in texts if has_bytes(root / CONFIG_NAME, each)), text(large))

@@ -432,7 +432,7 @@ def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]
     for entity, facts in overview.files.items():
         held.update({(category, entity.partition("/")[2]): count for category, count in facts.held.items()})
     fleet = fleet_of([line.profile for line in overview.lines], workspace.config.taxonomy, held)
-    unread = _unread(fleet)
+    unread = [] if overview.problems else _unread(fleet)  # a profile that is not right may read them
     yield ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access")
     hidden = Counter[str]()
     for line in overview.lines:

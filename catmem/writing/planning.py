@@ -368,9 +368,9 @@ class _PlanDraft:
             if policy.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
                 return None
             return f"{said}; 'catmem access' says who reads it"
-        said = f"{said}. Did you mean {near}?"
-        owner = policy.entity.partition("/")[0]
-        return said if policy.to_agent else f"{said} 'catmem move -p {owner} {name} -c {near}' puts it there"
+        said, owner = f"{said}. Did you mean {near}?", policy.entity.partition("/")[0]
+        moves = f"'catmem move -p {owner} {name} --from {category} -c {near}' puts it there"
+        return said if policy.to_agent else f"{said} {moves}"
 
     def _warn_of_unread(self, category: str) -> None:
         """Say so to who wrote into a category of which its owner's prompt has nothing.

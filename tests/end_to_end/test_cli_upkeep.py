@@ -133,6 +133,8 @@ def test_a_dry_run_of_purge_writes_nothing(user):
     assert snapshot(user.parents[2]) == before
     assert result.stdout.startswith("would be erased from neo/user and 1 revision:\n  rules  b2:")
     assert result.stderr == "Nothing was erased.\n"
+    run("add", "-p", "neo", "-c", "rules", "API key: Zk39fjQ0sLm28dhGs7Yt4Wp1", "--allow-secret")
+    assert "Zk39" not in run("purge", "neo", "API key", "--dry-run").stdout
 
 
 def test_purge_names_what_it_found_in_other_files(user):

@@ -24,6 +24,8 @@ def run(home, monkeypatch):
 
 def test_a_sync_is_declared_and_written_with_one_command(home, run):
     assert "declares no sync" in run().stderr
+    assert "would be declared" in run("-p", "trinity", "--to", "claude-agent", "--dry-run").stderr
+    assert (home.agent.exists(), (home.root / "catmem.yaml").read_text()) == (False, "version: 1  # mine\n")
     run("-p", "trinity", "--to", "claude-agent")
     assert "Prefers short" in home.agent.read_text()
     text = (home.root / "catmem.yaml").read_text()
@@ -63,9 +65,12 @@ def test_what_a_file_is_like_is_said_by_words_and_by_the_exit_status(home, run):
     home.agent.write_text(home.agent.read_text().replace("- Prefers short answers.", "- Prefers long answers."))
     assert "replace in style" in run("--dry-run").stderr
     assert "replace in style: waits as p-" in run().stderr
+    assert run("--all").stdout == run().stdout
     run("--remove", "--all", "--dry-run")
     assert "long answers" in home.agent.read_text()
-    assert run("trinity-claude-agent", "--remove").stdout.endswith("removed\n")
+    done = run("trinity-claude-agent", "--remove")
+    assert done.stdout.endswith("removed\n")
+    assert "Take it out of sync in catmem.yaml" in done.stderr
     assert home.agent.read_text() == "mine\n"
 
 
@@ -82,13 +87,12 @@ def test_one_that_is_declared_no_more_is_removed_by_its_name(home, run):
         ("--check", "--status"),
         ("--remove",),
         ("one", "--remove", "--all"),
-        ("--all",),
+        ("one", "--all"),
         ("--to", "claude"),
         ("-p", "trinity"),
         ("--project", "x"),
         ("one", "-p", "trinity", "--to", "claude"),
         ("-p", "trinity", "--to", "claude", "--remove"),
-        ("-p", "trinity", "--to", "claude", "--dry-run"),
         ("unknown-one",),
     ],
 )

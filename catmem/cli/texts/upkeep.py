@@ -142,6 +142,8 @@ def _repair(plan: ChangePlan, call: Call) -> None:
 
 
 def _purged(report: PurgeReport, call: Call) -> None:
+    from catmem.linting.renderers import mask_secrets
+
     root = call.root.root
     revisions = f"{report.revisions} {plural(report.revisions, 'revision')}"
     done = "would be erased" if report.dry_run else "erased"
@@ -150,8 +152,8 @@ def _purged(report: PurgeReport, call: Call) -> None:
     for entity, some in groupby(report.entries, key=lambda each: each.entity):
         emit(printable(f"in {entity}:\n") if entity != report.entities[0] else "")
         # What was to be forgotten is not written once more, to a terminal or a log.
-        bodies = ((each.entry, first_line(each.entry.body, NARROW) if report.dry_run else "") for each in some)
-        emit(columns([("", entry.category, entry.id, body) for entry, body in bodies]))
+        bodies = ((each.entry, mask_secrets(each.entry.body) if report.dry_run else "") for each in some)
+        emit(columns([("", entry.category, entry.id, first_line(body, NARROW)) for entry, body in bodies]))
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
     _show_files("removed", [shown_path(root / name) for name in report.removed])
     _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left], most=None)

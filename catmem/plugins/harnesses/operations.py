@@ -117,7 +117,7 @@ def sync(
     status: Annotated[bool, P("Write nothing; list the files, how they stand, and when a change counts.")] = False,
     remove: Annotated[bool, P("Take out what catmem wrote, and nothing else.")] = False,
     again: Annotated[bool, P("Write over what was changed in a block, and put back one that was taken out.")] = False,
-    everybody: Annotated[bool, P("With --remove: all of them.", "--all")] = False,
+    everybody: Annotated[bool, P("All of them, as without NAME; --remove needs the word.", "--all")] = False,
     print_agent: Annotated[
         str | None, P("Print the definition of a subagent of Claude Code for this profile, and end.", metavar="PROFILE")
     ] = None,
@@ -148,6 +148,8 @@ def sync(
         worst = max(worst, 1)
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")
+    elif remove and done:
+        call.tell(f"Take it out of sync in {CONFIG_NAME}, too: else the next 'catmem sync' writes it again.")
     return Outcome(SyncDone(done, what), status=worst)
 
 
@@ -161,12 +163,12 @@ def _refuse_mixed(call: Call) -> None:
         call.refuse_beside(each, *(way for way in ways if way != "to"), why="it goes with --to.")
         if each in given and "to" not in given:
             raise UsageError(f"--{each} goes with --to HARNESS.")
-    if "to" in given and ("names" in given or "profile" not in given or "dry_run" in given):
-        raise UsageError("--to takes --profile NAME, and no NAME of a sync; --dry-run sees what is declared.")
+    if "to" in given and ("names" in given or "profile" not in given):
+        raise UsageError("--to takes --profile NAME, and no NAME of a sync.")
     if "remove" in given and ("names" in given) == ("everybody" in given):
         raise UsageError("Say which: catmem sync NAME --remove, or --all.")
-    if "everybody" in given and "remove" not in given:
-        raise UsageError("--all goes with --remove; without NAME all are written.")
+    if "everybody" in given and "names" in given:
+        raise UsageError("Give --all, or a NAME.")
 
 
 def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:
@@ -188,6 +190,9 @@ def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:
     declared = config_of(root.root, new)
     for target in targets_of(declared, declared_syncs(declared)[name]):  # what cannot be written is not declared
         refuse_place(root, target)
+    if values["dry_run"]:
+        call.tell(f"would be declared in {CONFIG_NAME}: sync.{name}")
+        return Workspace(declared), (name,)
     rewrite_file(path, old, new.encode())
     call.tell(f"declared in {CONFIG_NAME}: sync.{name}")
     return Workspace.open(root.root, search=False), (name,)

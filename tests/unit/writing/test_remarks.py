@@ -68,7 +68,7 @@ def test_a_new_category_that_is_nearly_called_as_another_is_noted_and_shows_an_a
     workspace,
 ):
     done = workspace.add("neo", "no mails", category="talks")
-    moves = f"'catmem move -p neo {done.entries[0].id} -c talk' puts it there"
+    moves = f"'catmem move -p neo {done.entries[0].id} --from talks -c talk' puts it there"
     assert done.notes == (f"talks is a new category. Did you mean talk? {moves}",)
     assert workspace.add("neo", "no mail", category="talks").notes == ()  # by now it is one
     assert workspace.add("neo", "more", category="pays", actor="neo").notes == ()

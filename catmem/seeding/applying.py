@@ -45,8 +45,9 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
             return _Applying(workspace, plan, file, drift).run()
     with one_reading(), file.held():
         now = {entity: bytes_digest(workspace.store.peek(entity)) for entity in plan.read}
-        # Something may have been taken out of a source for good.
-        if file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items()):
+        # Something may have been taken out of a source for good, or a target may read less by now.
+        is_old = file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items())
+        if is_old or any(workspace.profile(name) != each for name, each in plan.profiles.items()):
             plan = plan_seed(workspace, plan.asked)
         return _Applying(workspace, plan, file, drift).run()
 

@@ -94,6 +94,7 @@ class SeedPlan(ChangePlan):
     """
 
     asked: SeedRequest = field(repr=False)
+    profiles: Mapping[str, Profile] = field(repr=False, compare=False)
     warnings: tuple[str, ...] = field(repr=False, compare=False)
     parts: Mapping[str, SeedInputs] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)

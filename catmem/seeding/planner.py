@@ -152,9 +152,10 @@ class _Planning:
         warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.profiles)}
         return SeedPlan(
             asked=self.asked,
+            profiles=self.profiles,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *warnings),
+            notes=(*self._about_lock(files), *self._about_sources(), *warnings),
             warnings=tuple(warnings),
             parts=self.parts,
             lock_data=self.lock_data,
@@ -313,6 +314,14 @@ class _Planning:
                 f"nothing is on record of an earlier seed of {few(blind)}: entries are added and none is taken away"
             )
         return notes
+
+    def _about_sources(self) -> list[str]:
+        """What is handed on though no person looked at it yet: an entry behind the last one is in its category."""
+        head = self.workspace.store.head
+        changed = [entity for entity, read in self.read.items() if read.revision is None and head(entity) is not None]
+        return [
+            f"another program changed {each}, which this hands on: 'catmem diff {each}' shows it" for each in changed
+        ]
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """Clones, and categories that are asked for and that some targets do not read."""

@@ -407,7 +407,7 @@ class _Turn:
 
 
 def stop_after(session: ToolSession) -> str | None:
-    """Count a refusal; what the model is told that was refused often in one turn."""
+    """Count a refusal; after many of one turn, the words that ask for an end."""
     session.refusals += 1
     return _STOP.format(count=session.refusals) if session.refusals >= _PATIENCE else None
 

@@ -268,6 +268,23 @@ def test_what_was_purged_between_plan_and_apply_does_not_come_back(place, opened
     assert holding(place, b"swordfish") == []
 
 
+def test_a_profile_that_reads_less_by_now_gets_no_more_than_that(place, opened):
+    workspace = opened(place)
+    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
+    profile = place / "profiles" / "neo.yaml"
+    profile.write_text("user_memory_categories: [talk]\nseed_from: boss\n", encoding="utf-8")
+    workspace.apply_seed(plan)
+    assert {entry.category for entry in workspace.read("neo").document.entries} == {"talk"}
+
+
+def test_what_another_program_wrote_into_the_source_is_said_before_it_is_handed_on(place, opened):
+    opened(place).add("boss", "One more.", category="talk")
+    assert opened(place).plan_seed("boss", ["neo"], as_of=DAY).notes == ()
+    user(place, "boss").write_text(f"{user(place, 'boss').read_text()}\n§\nSalary is 95,000.\n", encoding="utf-8")
+    (note,) = opened(place).plan_seed("boss", ["neo"], as_of=DAY).notes
+    assert note == "another program changed boss/user, which this hands on: 'catmem diff boss/user' shows it"
+
+
 def test_a_source_that_was_edited_between_plan_and_apply_is_seeded_as_it_is(place, opened):
     workspace = opened(place)
     plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)

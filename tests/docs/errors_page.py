@@ -29,18 +29,22 @@ def tables() -> str:
         kind = getattr(errors, name)
         below = issubclass(kind, above) and above is not errors.CatmemError
         above = above if below else kind
-        table = rows(listed)
-        sections.append(f"{'###' if below else '##'} {name}\n\n{about(name, listed)}\n" + (table and f"\n{table}"))
+        said = about(name, listed, errors.catalogue()[above.__name__] if below else {})
+        parts = [f"{'###' if below else '##'} {name}\n", f"{said}\n" if said else "", rows(listed)]
+        sections.append("\n".join(part for part in parts if part))
     return "\n".join(sections)
 
 
-def about(name: str, listed: dict[str, Any]) -> str:
-    """What is said of a class, from its statuses on."""
+def about(name: str, listed: dict[str, Any], above: dict[str, Any]) -> str:
+    """What is said of a class, from its statuses on, unless they are those of the class ``above``."""
     rest = ""
     if name == errors.CatmemError.__name__:
         rest = f" unless a section or a line says otherwise. No error has the code of its class alone: {never_raised()}"
     http = "" if name == errors.RequestError.__name__ else f", over HTTP {listed['http']}"
-    return textwrap.fill(f"Status {listed['exit']}{http}{rest}. {listed['about']}".strip(), 140, break_long_words=False)
+    statuses = f"Status {listed['exit']}{http}{rest}."
+    if all(above.get(kind) == listed[kind] for kind in _STATUSES):
+        statuses = ""
+    return textwrap.fill(f"{statuses} {listed['about']}".strip(), 140, break_long_words=False)
 
 
 def never_raised() -> str:

@@ -332,7 +332,8 @@ class Linter:
         groups: dict[tuple[object, ...], list[Diagnostic]] = {}
         seen: Counter[tuple[str, ...]] = Counter()
         for each in found:
-            what = (each.code, each.message, each.fingerprint)
+            of_file = "" if each.end > each.start else each.path  # what has no place in it is of that file alone
+            what = (each.code, each.message, each.fingerprint, of_file)
             groups.setdefault((*what, seen[(each.path, *what)]), []).append(each)
             seen[(each.path, *what)] += 1
         ranked = (sorted(group, key=lambda each: (self._tier(each.path), each.sort_key)) for group in groups.values())

@@ -242,6 +242,9 @@ def test_copies_beside_a_file_are_findings(root):
     result = open_lint(root, select=["CM9"]).run()
     assert places(result) == ["homes/neo/USER.md.bak.20261120T120000Z:1 CM902"]
     assert result.exit_status == 0
+    put(root / "homes" / "neo" / "MEMORY.md.bak.20261120T120000Z", "another text\n")
+    linter = open_lint(root, select=["CM9"])
+    assert [len(copies) for _, copies in linter.once(linter.run().diagnostics)] == [0, 0]
 
 
 def test_a_branch_that_nobody_merged_is_a_finding_until_it_is_merged(root):

@@ -12,14 +12,15 @@ GUARD = Proof("guard", "an outsider's text that no agent was shown stays, at eve
 OF_PROCESSES = GUARD._replace(asked=500)
 SECONDS = {"tool": 300, "provider": 320, "anthropic": 320, "drop-in": 300, "http": 450, "mcp": 550, "mcp-process": 150}
 PROCESSES = 2
-ROUND, LEAST = 500, 20
+ROUND, LEAST, LEAST_OF_PROCESSES = 500, 20, 6
+"""Sessions in a round. Where each starts a process of its own, a small share of the row needs fewer."""
 
 
 def _play(task: Task, name: str) -> Outcome:
     """Sessions by their numbers, those of the default run first."""
     logging.disable()
     tally = Tally(DOORS[name])
-    for size in task.rounds(ROUND, LEAST):
+    for size in task.rounds(ROUND, LEAST_OF_PROCESSES if name == "mcp-process" else LEAST):
         tally.take(range(task.done, task.done + size), PROCESSES)
         task.add(size)
     wrong = len(tally.wrong)

@@ -422,12 +422,3 @@ MUTANTS: dict[str, Mutant] = {
     "lease leaked to a fork": Mutant(Protocol(system=LeaseLeaked), a_forked_child_keeps_nobody_waiting),
     "backup after write": Mutant(Protocol(publication=BackupAfterWrite), without_a_backup_nothing_is_written),
 }
-
-
-def is_caught(folder: Path, mutant: Mutant) -> bool:
-    """Whether the check fails with the mutant."""
-    try:
-        mutant.check(folder, mutant.protocol)
-    except AssertionError:
-        return True
-    return False

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 from hypothesis import given
@@ -113,24 +115,27 @@ def hidden_entries(workspace: Workspace, entity: str) -> list[str]:
     return [f"{entry.category}: {entry.raw}" for entry in document.entries if entry.category in HIDDEN]
 
 
-@given(sequence=sequences, in_session=st.booleans())
-def test_hidden_entries_are_never_shown_and_never_changed(folder, sequence, in_session):
-    workspace = opened(folder, text_with(CANARY))
-    before = {entity: hidden_entries(workspace, entity) for entity in ("neo/user", "neo/memory")}
-    others = workspace.store.peek("other/user")
-    session = ToolSession() if in_session else None
-    for arguments in sequence:
-        answer = memory_tool(workspace, "neo", arguments, session=session)
-        said = json.dumps(answer, ensure_ascii=False, allow_nan=False).lower()
-        assert CANARY.lower() not in said, arguments
-        assert not re.search("sha256:[0-9a-f]{6}", said), arguments
-    for entity, entries in before.items():
-        after = hidden_entries(workspace, entity)
-        kept = [entry for entry in after if CANARY in entry]
-        assert kept == [entry for entry in entries if CANARY in entry]
-    assert workspace.store.peek("other/user") == others
-    assert workspace.store.head("other/user").revision == "1"
+@contextmanager
+def nothing_hidden_changes(workspace: Workspace) -> Iterator[None]:
+    """Whatever is asked meanwhile: hidden entries, and all of the other profile, stay as they are."""
+
+    def kept():
+        hidden = [entry for entity in ("neo/user", "neo/memory") for entry in hidden_entries(workspace, entity)]
+        return [entry for entry in hidden if CANARY in entry], workspace.store.read("other/user")
+
+    before = kept()
+    yield
+    assert kept() == before
     assert workspace.store.head("other/memory") is None
 
 
-GUESSED = {"action": "add", "content": f"{CANARY} dropped", "category": "drop"}
+@given(sequence=sequences, in_session=st.booleans())
+def test_hidden_entries_are_never_shown_and_never_changed(folder, sequence, in_session):
+    workspace = opened(folder, text_with(CANARY))
+    session = ToolSession() if in_session else None
+    with nothing_hidden_changes(workspace):
+        for arguments in sequence:
+            answer = memory_tool(workspace, "neo", arguments, session=session)
+            said = json.dumps(answer, ensure_ascii=False, allow_nan=False).lower()
+            assert CANARY.lower() not in said, arguments
+            assert not re.search("sha256:[0-9a-f]{6}", said), arguments

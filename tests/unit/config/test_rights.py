@@ -6,7 +6,6 @@ from catmem.config.access import Rights
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
 from catmem.errors import ForbiddenError
-from catmem.model.document import parse
 from tests.together import together
 
 OPEN = Taxonomy()
@@ -18,15 +17,10 @@ CLOSED = Taxonomy(
         "pay-old": Category("pay-old", "Pay Old"),
     },
 )
-DOCUMENT = parse("loose\n\n## Talk\nshort\n\n## Pay\nsecret\n")
 
 
 def rights(taxonomy=OPEN, **settings):
     return Rights(Profile("neo", **settings), "user", taxonomy)
-
-
-def bodies(entries):
-    return [entry.body for entry in entries]
 
 
 @together(

@@ -74,10 +74,6 @@ def test_rules_across_files_speak_of_a_place_in_each():
     assert [(each.path, each.line, each.column) for each in found[0].related] == [("b.md", 2, 1)]
 
 
-def faults(store, context):
-    yield from (Finding(0, 0, fault.message, fault.hint, path=fault.path) for fault in store)
-
-
 @together(("kind", "scope"), [("config", "config"), ("schema", "config"), ("profile", "profile")])
 def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
     def first(file, context):

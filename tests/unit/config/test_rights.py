@@ -23,47 +23,6 @@ def rights(taxonomy=OPEN, **settings):
     return Rights(Profile("neo", **settings), "user", taxonomy)
 
 
-@together(
-    ("selectors", "category", "may"),
-    [
-        (("talk",), "talk", True),
-        (("talk",), "pay", False),
-        (("*", "!pay"), "pay", False),
-        (("*",), "not-there", True),
-        ((), "__uncategorized__", True),
-    ],
-)
-def test_what_it_may_see_whatever_is_there(selectors, category, may):
-    assert rights(user_memory_categories=selectors).may_see(category) is may
-    assert Rights(None, "user", OPEN).may_see(category)
-
-
-@together(
-    ("taxonomy", "writable", "category", "may"),
-    [
-        (OPEN, ("talk",), "talk", True),
-        (OPEN, ("talk",), "pay", False),
-        (OPEN, ("talk",), "__uncategorized__", False),
-        (OPEN, ("*",), "anything", True),
-        (OPEN, ("*",), "__uncategorized__", False),
-        (OPEN, ("__uncategorized__",), "__uncategorized__", True),
-        (OPEN, ("pay*", "!pay-old"), "pay-old", False),
-        (OPEN, (), "talk", False),
-        (CLOSED, ("speech",), "talk", True),
-        (CLOSED, ("*",), "undeclared", False),
-        (CLOSED, ("pay*",), "pay-old", True),
-    ],
-)
-def test_writable_categories(taxonomy, writable, category, may):
-    bounded = rights(taxonomy, writable_categories=writable)
-    assert bounded.may_write(category) is may
-    if not may:
-        with pytest.raises(ForbiddenError):
-            bounded.refuse_unwritable(category)
-    else:
-        bounded.refuse_unwritable(category)
-
-
 def test_an_alias_is_named_as_the_caller_named_it():
     with pytest.raises(ForbiddenError) as caught:
         rights(CLOSED).refuse_unwritable("talk", "Speech")
@@ -91,23 +50,6 @@ def test_an_alias_is_named_as_the_caller_named_it():
 def test_what_a_profile_is_told_that_it_may_write(taxonomy, writable, names, only):
     bounded = rights(taxonomy, writable_categories=writable)
     assert (bounded.writable_names(), bounded.only_category()) == (names, only)
-
-
-@together(
-    ("settings", "may"),
-    [
-        ({}, False),
-        ({"may_verify": True}, True),
-        ({"tier": 1}, True),
-        ({"tier": 1, "may_verify": False}, False),
-        ({"tier": 3}, False),
-    ],
-)
-def test_who_may_verify(settings, may):
-    assert rights(**settings).may_verify is may
-    if not may:
-        with pytest.raises(ForbiddenError, match="may not say"):
-            rights(**settings).refuse_unverified()
 
 
 @together(

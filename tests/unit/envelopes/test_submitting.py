@@ -80,16 +80,6 @@ def test_the_history_keeps_the_signature(signing):
 # --- retries -------------------------------------------------------------------------------------------------------
 
 
-def test_a_retry_gets_the_first_answer(workspace):
-    envelope = workspace.envelope("neo", ADD, agent="neo")
-    first = workspace.submit(envelope)
-    workspace.add("neo", "something later", category="talk")
-    again = workspace.submit(envelope)
-    assert again.repeated
-    assert (again.revision, again.digest, again.entries) == (first.revision, first.digest, first.entries)
-    assert workspace.store.head("neo/user").revision == "3"
-
-
 def test_a_second_revision_of_one_number_from_its_writer(workspace):
     workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
     other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]

@@ -99,11 +99,6 @@ def test_filters_keep_what_fits(workspace, filters, expected):
     assert bodies(workspace.search("neo", "tea", as_of=DAY, **filters)) == expected
 
 
-def test_a_limit_counts_what_it_leaves_out(workspace):
-    found = search(workspace, "neo", "tea", limit=1, offset=1, as_of=DAY)
-    assert (bodies(found.found), found.total) == (["Tea is out of stock."], 4)
-
-
 def test_the_files_of_another_profile_through_its_own_eyes(workspace):
     found = workspace.search("boss", "tea", source="neo", as_of=DAY)
     assert {"tea money", "tea without a category"} & set(bodies(found)) == {"tea money"}

@@ -65,12 +65,6 @@ def test_a_seed_never_widens_access(tmp_path):
     assert "secret" not in (tmp_path / LOCK_NAME).read_text(encoding="utf-8")
 
 
-def test_dates_are_copied_and_not_refreshed(workspace):
-    seed(workspace, "neo", as_of=date(2027, 1, 1))
-    tags = [entry.tags for entry in workspace.read("neo").document.entries]
-    assert tags == [{}, {"verified_date": "2026-03-02"}, {"created": "2026-01-02"}]
-
-
 def test_no_target_whose_slice_is_empty_gets_a_file(workspace, tmp_path):
     result = seed(workspace, "neo", target="memory")
     assert (result.files, result.exit_status) == ((), 0)

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.clock import read_date
-from catmem.config.config import DEFAULT_STALE_AFTER, Category, Config, Taxonomy
+from catmem.config.config import Category, Config, Taxonomy
 from catmem.config.profile import Profile
 from catmem.staleness.freshness import (
     VERIFY_FIRST,
-    Clock,
     Freshness,
     advice,
     freshness,
@@ -61,15 +60,6 @@ def test_the_state_of_a_fact_and_the_date_that_decides_it(tags, later, expected,
     assert found.overdue == (expected in {"stale", "expired"})
 
 
-@together("basis", [VERIFIED, CREATED])
-@together(
-    ("age", "expected"), [(0, "fresh"), (1, "fresh"), (89, "fresh"), (90, "fresh"), (91, "stale"), (9999, "stale")]
-)
-def test_a_fact_is_stale_after_more_days_than_the_limit(basis, age, expected):
-    day = DAY - timedelta(age)
-    assert state({basis: day.isoformat()}) == Freshness(expected, basis, day)
-
-
 @together(
     ("tags", "left"),
     [
@@ -102,22 +92,6 @@ def test_what_is_no_date_counts_as_none(value):
 @together("as_of", [date.min, date.max])
 def test_the_ends_of_the_calendar(as_of):
     assert state({"verified_date": "0001-01-01", "expires": "9999-12-31"}, as_of=as_of).state in {"fresh", "stale"}
-
-
-@together(
-    ("tags", "note"),
-    [
-        ({"verified_date": "2026-11-01"}, None),
-        ({"verified_date": "2026-03-02"}, "stale: verified 2026-03-02"),
-        ({"created": "2026-03-02"}, "stale: created 2026-03-02"),
-        ({"created": "2026-11-01"}, None),
-        ({"expires": "2026-09-30"}, "expired 2026-09-30"),
-        ({}, "unverified"),
-    ],
-)
-def test_the_note_names_a_date_and_no_age(tags, note):
-    assert state(tags).note == note
-    assert state(tags, as_of=DAY + timedelta(1)).note == note
 
 
 def config(**settings):
@@ -156,32 +130,6 @@ def config(**settings):
 def test_the_nearest_limit_counts(category, tags, profile_limit, expected):
     profile = Profile("reader", stale_after=profile_limit)
     assert stale_after_days(category, tags, profile, config(stale_after=40)) == expected
-
-
-def test_the_default_is_ninety_days():
-    assert DEFAULT_STALE_AFTER == 90
-    assert stale_after_days("x", {}, Profile("reader"), None) == 90
-    assert stale_after_days("x", {}, Profile("reader"), config()) == 90
-    assert stale_after_days("x", {"domain": "slow"}, Profile("reader"), None) == 90
-    assert stale_after_days("x", {}, Profile("reader", stale_after=7), None) == 7
-
-
-@together(
-    ("tags", "age", "basis", "expected"),
-    [
-        ({}, 0, "first_seen", "unverified"),
-        ({}, 31, "first_seen", "unverified"),
-        ({"source": "somebody"}, 31, "first_seen", "unverified"),
-        ({"created": "2026-11-20"}, 31, "created", "fresh"),
-        ({"verified_date": "2026-01-01"}, 0, "verified_date", "stale"),
-        ({"expires": "2026-11-20"}, 0, "expires", "expired"),
-        ({"expires": "2026-11-21"}, 31, "first_seen", "unverified"),
-    ],
-)
-def test_a_clock_dates_what_has_no_date_and_verifies_nothing(tags, age, basis, expected):
-    clock = Clock("first_seen", DAY - timedelta(age))
-    found = state(tags, stale_after=30, clock=clock)
-    assert (found.basis, found.state) == (basis, expected)
 
 
 @together(

@@ -69,15 +69,6 @@ def test_a_repeat_is_a_retry_and_names_the_first_answer(workspace):
     assert lines(workspace)[2][4:9] == (None, "1", "retry", None, 2)
 
 
-def test_a_stale_write_in_branch_mode_is_a_branch(tmp_path):
-    make_audited(tmp_path)
-    workspace = Workspace.open(tmp_path, search=False, store=InMemoryStore())
-    workspace.add("neo", "one", category="work")
-    workspace.add("neo", "two", category="work")
-    workspace.add("neo", "three", category="work", expected=1, on_stale="branch")
-    assert lines(workspace)[2][4:9] == ("1", "2a", "branch", None, 2)
-
-
 REFUSED = {
     "stale_prev": lambda workspace: workspace.add("neo", "x", category="work", expected=1),
     "forbidden": lambda workspace: workspace.add("neo", "x", category="talk", actor="neo"),

@@ -74,10 +74,6 @@ def test_nothing_was_written_in_the_future(tmp_path, actor):
     assert workspace.replace("neo", "x", "z", tags={"created": "2999-01-01"}, actor=actor).changed
 
 
-def test_add_sets_today_by_default(workspace):
-    assert workspace.add("neo", "x", category="talk").entries[0].tags == {"created": "2026-05-01"}
-
-
 SHARED = "## Talk\n§\nshort\n§\n## __uncategorized__"
 
 
@@ -160,32 +156,11 @@ def test_the_one_entry_that_is_just_the_text_is_meant_though_others_hold_it(work
 # --- replace ---
 
 
-def test_new_words_keep_the_tags_but_for_the_verification(workspace):
-    written = workspace.replace("neo", "short", "long answers")
-    assert written.after == TALK.replace("verified_date: 2026-01-02, ", "").replace("short answers", "long answers")
-    assert bodies(written) == ["long answers"]
-
-
 @pytest.mark.parametrize("tags", [None, {}, {"domain": "a"}])
 def test_a_tag_block_that_says_the_same_stays_as_it_was_written(workspace, tags):
     block = '- [created: 2026-01-02]  [domain: "a"]'
     put_bytes(workspace, "neo/user", f"## Talk\n{block} short\n")
     assert workspace.replace("neo", "short", "long", tags=tags).after == f"## Talk\n{block[2:]} long\n"
-
-
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
-        ({"domain": "b"}, {"verified_date": "2026-01-02", "domain": "b"}),
-        ({"domain": None}, {"verified_date": "2026-01-02"}),
-        ({"source": "x", "nothing": None}, {"verified_date": "2026-01-02", "domain": "a", "source": "x"}),
-        ({"domain": None, "verified_date": None}, {}),
-    ],
-)
-def test_replace_lays_tags_over_those_that_are_there(workspace, tags, expected):
-    assert workspace.replace("neo", "short", None, tags=tags).entries[0].tags == expected
-    expected.pop("verified_date", None)
-    assert workspace.replace("neo", "short", "other").entries[0].tags == expected
 
 
 # --- tags ---
@@ -216,13 +191,6 @@ def test_a_tag_that_does_not_fit(workspace, tags, key):
 # --- verify ---
 
 
-def test_verify_sets_the_day_and_nothing_else(workspace):
-    assert workspace.verify("neo", "no calls", as_of=DAY).after == TALK.replace(
-        "no calls", "[verified_date: 2026-05-01] no calls"
-    )
-    assert "[verified_date: 2026-05-01, domain: a] short answers" in workspace.verify("neo", "short", as_of=DAY).after
-
-
 def test_nothing_is_verified_in_the_future(workspace):
     tomorrow = DAY + timedelta(days=1)
     for write in (
@@ -247,18 +215,6 @@ def test_nothing_is_verified_as_of_a_day_before_its_last_verification(workspace)
 def test_a_day_that_is_wrong_does_not_stop_a_verification_today(workspace, there):
     put_bytes(workspace, "neo/user", f"## Talk\n[verified_date: {there}] x\n")
     assert workspace.verify("neo", "x").after == "## Talk\n[verified_date: 2026-05-01] x\n"
-
-
-# --- remove and move ---
-
-
-def test_move_takes_the_tags_along(workspace):
-    written = workspace.move("neo", "short", "Pay")
-    assert (
-        written.after
-        == "## Talk\nno calls\n\n## Pay\nsecret\n§\n[verified_date: 2026-01-02, domain: a] short answers\n"
-    )
-    assert written.entries[0].category == "pay"
 
 
 # --- the text ---
@@ -340,18 +296,6 @@ def test_a_profile_may_remove_hostile_text_and_is_not_shown_it(tmp_path):
         workspace.remove("neo", "Ignore", actor="neo")
     assert caught.value.candidates == ("[BLOCKED: instruction-override]",) * 2
     assert workspace.remove("neo", "one", actor="neo").after == f"## Talk\n{HOSTILE} two\n"
-
-
-def test_without_a_target_the_file_is_the_one_that_holds_the_entry(workspace):
-    workspace.add("neo", "Harbour is a booking site.", target="memory", category="projects")
-    assert workspace.verify("neo", "booking site").entity == "neo/memory"
-    assert workspace.replace("neo", "booking site", "Harbour is a shop.").entity == "neo/memory"
-    assert workspace.move("neo", "Harbour", "work").entity == "neo/memory"
-    done = workspace.remove("neo", "Harbour", op_id="take it out")
-    assert (done.entity, done.changed) == ("neo/memory", True)
-    again = workspace.remove("neo", "Harbour", op_id="take it out")
-    assert (again.entity, again.repeated) == ("neo/memory", True)
-    assert workspace.remove("neo", "short answers", dry_run=True).entity == "neo/user"
 
 
 def test_an_actor_finds_no_file_by_what_it_does_not_see(tmp_path):

@@ -9,7 +9,7 @@ from catmem.errors import NoMatchError, OperationCollisionError, StaleError
 from catmem.jsonable import jsonable
 from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
-from tests.roots import make_root, put_bytes, text_of
+from tests.roots import make_root, put_bytes
 
 DAY = date(2026, 5, 1)
 PROFILES = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
@@ -27,23 +27,6 @@ def workspace(tmp_path):
 
 def recorded(workspace):
     return [(each.revision, each.parents) for each in workspace.store.log("neo/user")]
-
-
-def test_a_stale_write_is_kept_beside_the_head(workspace):
-    written = workspace.replace("neo", "no calls", "no calls before ten", expected=1)
-    assert (written.revision, written.branch, written.changed) == ("2a", True, True)
-    assert (written.before, written.after) == (OLD, OLD.replace("no calls", "no calls before ten"))
-    assert workspace.store.read("neo/user", "2a").data.decode() == written.after
-    assert text_of(workspace) == NEW
-    assert recorded(workspace) == [("2a", ("1",)), ("2", ("1",)), ("1", ())]
-
-
-def test_a_write_on_a_branch_goes_on_from_it(workspace):
-    first = workspace.add("neo", "one", category="talk", expected=1)
-    second = workspace.add("neo", "two", category="talk", expected=first.digest)
-    assert (second.revision, second.branch) == ("3a", True)
-    assert recorded(workspace)[0] == ("3a", ("2a",))
-    assert "one" in second.after
 
 
 def test_a_call_may_ask_for_it_and_may_ask_for_a_refusal(workspace, tmp_path):

@@ -35,16 +35,6 @@ def workspace(tmp_path):
     return make_root(tmp_path, profiles=PROFILES, files=files)
 
 
-def test_the_actor_is_on_the_record(workspace):
-    workspace.add("neo", "x", category="talk", actor="neo")
-    head = workspace.store.head("neo/user")
-    (action,) = head.note.pop("actions")
-    assert (head.agent, head.op, head.note) == ("neo", "put", {"target": "user", "actor": "neo"})
-    assert (action["action"], action["category"]) == ("add", "talk")
-    workspace.add("neo", "y", category="talk")
-    assert workspace.store.head("neo/user").agent == "person"
-
-
 @pytest.mark.parametrize("hidden", [1, 7])
 def test_what_several_entries_hold_tells_an_agent_nothing_of_what_stands_before_them(workspace, hidden):
     above = "\n§\n".join(f"secret {number}" for number in range(hidden))
@@ -129,23 +119,6 @@ def test_what_it_only_sees_stays(workspace, write):
     with pytest.raises(ForbiddenError) as caught:
         write(workspace)
     assert caught.value.hint == "It may write to talk, drop."
-    assert text_of(workspace) == TEXT
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda ws, **how: ws.replace("neo", "hidden", "x", **how),
-        lambda ws, **how: ws.remove("neo", "hidden", **how),
-        lambda ws, **how: ws.remove("neo", "hidden", category="drop", **how),
-        lambda ws, **how: ws.remove("neo", "loose", **how),
-        lambda ws, **how: ws.move("neo", "hidden", "talk", **how),
-    ],
-)
-def test_what_it_does_not_see_is_not_there(workspace, write):
-    with pytest.raises(NoMatchError) as caught:
-        write(workspace, actor="neo")
-    assert "hidden" not in caught.value.hint
     assert text_of(workspace) == TEXT
 
 

@@ -16,7 +16,7 @@ from catmem.entities.contents import content_of
 from catmem.errors import EditError, UnreadableError
 from catmem.model.document import parse
 from catmem.text import unify_newlines
-from catmem.workspace.redaction import PURGED, Redaction
+from catmem.workspace.redaction import PURGED, Redaction, refuse_mark
 
 
 class _Redacted(NamedTuple):
@@ -34,14 +34,12 @@ class ContentRedaction(Redaction):
         """``words`` are matched as they are, but for blanks around them and the kind of line ends."""
         said = unify_newlines(words).strip()
         super().__init__(parse, (), needle=b"", text=said)  # no entry is looked for
-        if said in PURGED:
-            message = f"{PURGED} is what stands for words, and these are a piece of it"
-            raise EditError(message, code="in_mark", hint="Nothing was forgotten. Give a longer piece of the text.")
+        refuse_mark(said)
         self._words, self._declared = said, declared
         self._plain = re.compile("".join(r"\r?\n" if each == "\n" else re.escape(each) for each in said))
         spelled = "".join(map(_spellings, said))
         self._spelled = re.compile(spelled)
-        self._line = re.compile(rf"(?m)^[^\n]*?{spelled}[^\n]*?(?=\r?(?:\n|\Z))")
+        self._lines_with = re.compile(rf"(?m)^[^\n]*?{spelled}[^\n]*?(?=\r?(?:\n|\Z))")
 
     holds_text = Redaction.holds
 
@@ -111,11 +109,11 @@ class ContentRedaction(Redaction):
         # A mark and what stands around it may be the words anew, so it is looked again until there are none.
         while self._spelled.search(text):
             line, end = 1, 0
-            for each in self._line.finditer(text):
+            for each in self._lines_with.finditer(text):
                 line += text.count("\n", end, each.start())
                 end = each.start()
                 places.append(f"line {line}")
-            text = self._line.sub(PURGED, text)
+            text = self._lines_with.sub(PURGED, text)
         return _Redacted(text.encode(), places, [])
 
 

@@ -5,6 +5,7 @@ Of a declared entity, which has no entries, words are forgotten.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import NamedTuple
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.entities.content_redaction import ContentRedaction
-from catmem.errors import BusyError, CatmemError, DamagedError, NoMatchError, UnreadableError
+from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
 from catmem.model.document import Entry
 from catmem.model.version import Version
 from catmem.search.search import drop_usage
@@ -27,7 +28,7 @@ from catmem.store.files.folder import Place
 from catmem.store.files.retention import UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
-from catmem.workspace.redaction import Redaction, entries_with, is_purged, needle_of, read, says
+from catmem.workspace.redaction import Redaction, entries_with, is_purged, needle_of, read, refuse_mark, says
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES, backend_of, locate, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
@@ -43,6 +44,8 @@ _UNERASABLE = frozenset({"journal_damaged", "log_damaged", "log_end"})
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
+_IN_OP_ID = "the op_id of a write says it, and stays in the history"
+_MADE_ID = re.compile("[0-9a-f]{32}")
 _MEANWHILE = "another entry that holds the text was written meanwhile; look at it"
 
 
@@ -91,7 +94,13 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         declared = workspace.config.entities.get(name)
         entries = [] if declared else _entries_to_forget(workspace, store, name, old_text, every=every)
         redaction = ContentRedaction(declared, old_text) if declared else _redaction(workspace, entries, old_text)
-        _without(redaction, name, store.peek(name))
+        rest = _without(redaction, name, store.peek(name))
+        if line := redaction.line_with_text(rest):
+            raise EditError(
+                f"line {line} of {name} holds the text outside its entries",
+                code="in_line",
+                hint="Nothing was forgotten. Change that line, and purge again: that takes it out of the history too.",
+            )
         if not entries and not _is_in(store, name, redaction):
             holds = f"nothing in {name} holds" if declared else f"no entry of {name} holds"
             hint = "Give the words as they are within one value or text." if declared else ""
@@ -116,7 +125,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         why = f"this profile is not right, so its files were not looked at: {error.message}"
         purging.left.setdefault(path, why)
     for words in redaction.bodies if redaction.text is None else [redaction.text]:
-        purging.name_others(words, [*workspace.config.entities, *(others.names if declared else ())])
+        purging.name_others(words, [*workspace.config.entities, *(others.names if redaction.text else ())])
     purging.verify()
     return purging.report()
 
@@ -163,16 +172,29 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
     # Of what lies beside the age is unknown: the revisions count as newer.
     beside = (each.data for each in _beside(store, entity, store.kept_name(entity)))
     old = _newest_first(workspace, needle, chain(beside, (data for _, data in store.replay(entity))))
-    if not entries_holding(old_text, [*now, *old]):
+    if not _holding(old_text, [*now, *old]):
         # What a stopped process left, or a damaged journal, may be of any file of the folder: it is the last resort.
         old += _newest_first(workspace, needle, (each.data for each in _beside(store, entity, None)))
-    bodies = {says(entry) for entry in entries_holding(old_text, [*now, *old])}
-    present = [entry for entry in now if says(entry) in bodies]
+    bodies = {_known_by(entry, old_text) for entry in _holding(old_text, [*now, *old])}
+    present = [entry for entry in now if {says(entry), entry.text} & bodies]
     if document and not every and len({says(entry) for entry in present}) > 1:
         error = ambiguous(document, old_text, present, entity, to_agent=False)
         error.hint = "Nothing was forgotten. --every forgets all. For one, give a longer piece of its text, or its id."
         raise error
-    return _newest(entry for entry in (*present, *old) if says(entry) in bodies)
+    return _newest(entry for entry in (*present, *old) if {says(entry), entry.text} & bodies)
+
+
+def _holding(old_text: str, entries: list[Entry]) -> list[Entry]:
+    """The entries that hold a text, in their body or in their tags."""
+    wanted = unify_newlines(old_text).strip()
+    tagged = [entry for entry in entries if wanted in entry.text]
+    return list(dict.fromkeys([*entries_holding(old_text, entries), *tagged]))
+
+
+def _known_by(entry: Entry, old_text: str) -> str:
+    """What an entry that is to be forgotten is known by: its whole text where only its tags hold the words."""
+    wanted = unify_newlines(old_text).strip()
+    return entry.text if wanted in entry.text and wanted not in says(entry) else says(entry)
 
 
 def _newest(entries: Iterable[Entry]) -> list[Entry]:
@@ -194,9 +216,10 @@ def _newest_first(workspace: Root, needle: bytes, texts: Iterable[bytes]) -> lis
 
 
 def _redaction(workspace: Root, entries: Iterable[Entry], old_text: str) -> Redaction:
-    bodies = {says(entry) for entry in entries}
+    bodies = {_known_by(entry, old_text) for entry in entries}
     texts = (old_text, unify_newlines(old_text), unify_newlines(old_text).strip())[0 if bodies else 2 :]
     text = next((text for text in texts if all(text in body for body in bodies)), None)
+    refuse_mark(text or old_text)
     needle = needle_of(text) if text is not None else needle_of(next(iter(bodies))) if len(bodies) == 1 else b""
     return Redaction(workspace.config.taxonomy.parse, bodies, needle=needle, text=text)
 
@@ -250,14 +273,20 @@ class _Purging:
         return _newest(found) if is_held or redaction.holds(now) else None
 
     def name_others(self, words: str, entities: Iterable[str]) -> None:
-        """Note the entities that hold words and are not purged here; also those that cannot be read."""
+        """Note the entities that still hold words, or an ``op_id`` with them; also those that cannot be read."""
         for entity in entities:
-            declared = self.workspace.config.entities.get(entity, DeclaredEntity(entity, "text"))
+            declared = self.workspace.config.entities.get(entity)
+            redaction = self.redaction
             try:
-                if entity not in self.entities and _is_in(self.store, entity, ContentRedaction(declared, words)):
+                if declared or isinstance(redaction, ContentRedaction):
+                    redaction = ContentRedaction(declared or DeclaredEntity(entity, "text"), words)
+                is_done = entity == self.name or (self.dry_run and entity in self.entities)
+                if not is_done and _is_in(self.store, entity, redaction):
                     self.left.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
+                if any(words in _MADE_ID.sub("", each.op_id) for each in self.store.log(entity)):
+                    self.left.setdefault(Path(self.store.history_place(entity)), _IN_OP_ID)
             except CatmemError as error:
-                self.left.setdefault(self._path(entity), error.message)
+                self.left.setdefault(self._path(entity) if error.path is None else Path(error.path), error.message)
 
     def name_other_kind(self, declared: DeclaredEntity, words: str) -> None:
         """Note the file that an entity had while it was declared with another content, if that holds the words."""
@@ -373,7 +402,7 @@ class _Purging:
     def _is_one(self, record: SeedRecord, text: str) -> bool:
         body, chosen = Version.read("", text).body, self.redaction.text
         is_own = self.name in {record.target, record.source}
-        return (body or text) in self.redaction.bodies or (is_own and chosen is not None and chosen in body)
+        return bool({body or text, text} & self.redaction.bodies) or (is_own and chosen is not None and chosen in text)
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 
@@ -392,10 +421,9 @@ class _Purging:
     def _verify_texts(self, entity: str) -> None:
         redaction, where = self._of(entity), self._path(entity)
         for data in _texts(self.store, entity):
-            if redaction.holds(data):
-                self.left.setdefault(where, _BACK)
-            elif redaction.holds_text(data):
-                self.left.setdefault(where, _MEANWHILE)
+            if redaction.holds(data) or redaction.holds_text(data):
+                is_other = redaction.bodies and not redaction.entries(data)
+                self.left.setdefault(where, _MEANWHILE if is_other else _BACK)
             where = Path(self.store.history_place(entity))
 
     def _path(self, entity: str) -> Path:

@@ -1,7 +1,8 @@
 """Entries that are to be forgotten, found in any bytes: revisions, backups, files that are no text, lines of others.
 
-Entries are found as the root parses them, so that no header, delimiter or other entry is ever touched. Bytes that
-cannot be parsed, such as those that are no UTF-8, are not taken apart: what holds such an entry goes whole.
+Entries are found as the root parses them, so that no delimiter or other entry is ever touched. In the past of the own
+file a heading or another line that holds the text goes too. Bytes that cannot be parsed are not taken apart: what holds
+such an entry goes whole.
 """
 
 from __future__ import annotations
@@ -55,6 +56,13 @@ def is_purged(entry: Entry) -> bool:
     return entry.raw == PURGED
 
 
+def refuse_mark(words: str) -> None:
+    """Raise ``EditError`` (``in_mark``) for words that would be found again in what stands for them."""
+    if words in PURGED:
+        message = f"{PURGED} is what stands for words, and these are a piece of it"
+        raise EditError(message, code="in_mark", hint="Nothing was forgotten. Give a longer piece of the text.")
+
+
 def needle_of(text: str) -> bytes:
     """Bytes that stand in every file with an entry that says ``text``: its longest line, however it is stored."""
     lines = unify_newlines(text).strip().split("\n")
@@ -80,6 +88,8 @@ class Redaction:
         self._parse = parse
         self.needle = needle
         self._is_own = is_own
+        said = r"\r?\n".join(map(re.escape, (text or "").strip().split("\n")))
+        self._line = re.compile(rf"(?m)^(#+ )?[^\n]*?{said}[^\n]*?(?=\r?(?:\n|\Z))")
 
     def elsewhere(self) -> Redaction:
         """The same for files of others."""
@@ -90,17 +100,29 @@ class Redaction:
         return self._chosen(read(self._parse, data)) if self.needle in data else []
 
     def _chosen(self, document: Document | None) -> list[Entry]:
-        return [entry for entry in entries_with(document, self.needle) if says(entry) in self.bodies]
+        return [entry for entry in entries_with(document, self.needle) if {says(entry), entry.text} & self.bodies]
 
     def __call__(self, data: bytes) -> bytes:
-        """The bytes with a mark in the place of each such entry, or of all if they cannot be parsed and hold one."""
+        """The bytes with a mark in the place of each such entry and line, or of all that cannot be parsed."""
         if self.needle not in data:
             return data
         document = read(self._parse, data)
         if document is None:
             return PURGED.encode() if self.in_bytes(data) else data
         entries = self._chosen(document)
-        return _marked(document.text, entries) if entries else data
+        rest = _marked(document.text, entries) if entries else data
+        # A mark and what stands around it may be the text anew, so it is looked again until there is none.
+        while self.line_with_text(rest):
+            rest = self._line.sub(rf"\g<1>{PURGED}", rest.decode()).encode()
+        return rest
+
+    def line_with_text(self, data: bytes) -> int | None:
+        """The number of the first line of the own file that says the text by which the bodies were chosen."""
+        if not self._is_own or self.text is None or self.needle not in data:
+            return None
+        said = data.decode()
+        found = self._line.search(said)
+        return said.count("\n", 0, found.start()) + 1 if found else None
 
     def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
         """The note of a revision without evidence and reasons for such entries, and without any that quote them."""
@@ -139,7 +161,7 @@ class Redaction:
                 edited = remove_entry(document, chosen[0])
             except EditError:
                 # Without it other entries would read otherwise: then the mark takes its place.
-                return self(text.encode())
+                return _marked(text, chosen)
             text = apply_edits(text, edited.edits)
             document = edited.document
         return text.encode()

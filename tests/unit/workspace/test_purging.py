@@ -2,6 +2,7 @@
 
 import pytest
 
+from catmem import Operation
 from catmem.errors import AmbiguousError, EditError, NoMatchError
 from catmem.model.document import parse
 from catmem.workspace.purging import purge
@@ -66,6 +67,7 @@ def test_the_same_words_elsewhere_go_and_other_words_stay(workspace):
     workspace.add("ann", "4711 is my lucky number", category="talk")
     report = purge(workspace, "neo", "4711")
     assert report.entities == ("neo/user", "ann/user")
+    assert report.left == (("homes/ann/USER.md", "ann/user holds the words too: purge it there"),)
     assert "The card" not in kept(workspace, "ann/user")
     assert "4711 is my lucky number" in kept(workspace, "ann/user")
 
@@ -110,6 +112,76 @@ def test_what_nobody_holds_any_more_is_found_in_the_past(workspace):
     assert texts(purge(workspace, "neo", "4711")) == ["The card is 4711."]
     assert "4711" not in kept(workspace)
     assert "No card." in kept(workspace)
+
+
+# --- where no body holds it ------------------------------------------------------------------------------------------
+
+
+def test_an_entry_that_holds_it_in_its_tags_is_one_that_holds_it(workspace):
+    for name in ("neo", "ann"):
+        workspace.add(name, "Ask the porter.", category="talk", tags={"source": "letter about 4711"})
+    workspace.add("ann", "Ask the porter.", category="pay")
+    with pytest.raises(AmbiguousError):
+        purge(workspace, "neo", "4711")
+    report = purge(workspace, "neo", "4711", every=True)
+    assert (report.entities, report.left) == (("neo/user", "ann/user"), ())
+    assert "4711" not in kept(workspace) + kept(workspace, "ann/user")
+    assert [entry.category for entry in workspace.read("ann").document.entries if "porter" in entry.body] == ["pay"]
+    assert not fsck(workspace).damaged
+
+
+def test_only_a_tag_that_held_it_once_is_found_in_the_past(workspace):
+    workspace.add("neo", "Ask the porter.", category="talk", tags={"source": "letter 4712"})
+    workspace.remove("neo", "porter")
+    assert texts(purge(workspace, "neo", "4712")) == ["Ask the porter."]
+    assert "4712" not in kept(workspace)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@together("line", ["## The 4711 desk\nfront door\n", "# About 4711\n"])
+def test_a_line_outside_all_entries_is_refused_and_goes_from_the_past(workspace, line, dry_run):
+    path = workspace.path("neo", "user")
+    path.write_text(line + TEXT, encoding="utf-8")
+    workspace.add("neo", "a note", category="talk")
+    before = path.read_bytes()
+    with pytest.raises(EditError) as caught:
+        purge(workspace, "neo", "4711", dry_run=dry_run)
+    assert (caught.value.code, str(caught.value)) == (
+        "in_line",
+        "line 1 of neo/user holds the text outside its entries",
+    )
+    assert path.read_bytes() == before
+    path.write_bytes(before.replace(line.encode(), line.replace("4711", "front").encode()))
+    report = purge(workspace, "neo", "4711", dry_run=dry_run)
+    assert report.left == ()
+    if not dry_run:
+        assert "4711" not in kept(workspace)
+        assert "a note" in kept(workspace)
+        assert not fsck(workspace).damaged
+
+
+def test_a_heading_alone_that_held_it_goes_from_the_past(workspace):
+    path = workspace.path("neo", "user")
+    path.write_text("## The 4712 desk\nfront door\n" + TEXT, encoding="utf-8")
+    workspace.add("neo", "a note", category="talk")
+    path.write_bytes(path.read_bytes().replace(b"4712", b"front"))
+    assert purge(workspace, "neo", "4712").entries == ()
+    assert "4712" not in kept(workspace)
+    assert "## [purged]" in kept(workspace)
+
+
+def test_an_op_id_with_it_is_named(workspace):
+    for name in ("neo", "ann"):
+        workspace.write(name, [Operation("add", content="a note", category="talk")], op_id="call 4711")
+    left = purge(workspace, "neo", "4711").left
+    assert {each.path for each in left} == {"homes/neo/.catmem/journal", "homes/ann/.catmem/journal"}
+    assert {each.why for each in left} == {"the op_id of a write says it, and stays in the history"}
+
+
+def test_a_piece_of_the_mark_is_refused(workspace):
+    workspace.add("neo", "It was purged.", category="talk")
+    with pytest.raises(EditError, match="a piece of it"):
+        purge(workspace, "neo", "purged")
 
 
 @together(

@@ -193,6 +193,47 @@ def test_rights_are_those_of_the_profile(written):
     assert "- Mine." in text
 
 
+RENAMED = ("### Rules\n", "### Vault\n")
+
+
+@pytest.mark.parametrize("edits", ["propose", "adopt"])
+def test_a_heading_that_the_profile_may_not_write_takes_no_fact_with_it(written, edits):
+    before = source(written)
+    written.change(RENAMED, edits=edits)
+    done = written.one()
+    assert [note for note in done.notes if "taken back: Invoices go out on Fridays." in note]
+    assert (source(written), waiting(written)) == (before, [])
+    text = written.agent.read_text()
+    assert ("### Rules\n" in text, "Vault" in text, text.count("- Invoices go out on Fridays.")) == (True, False, 1)
+    assert written.one().state == "in sync"
+
+
+@pytest.mark.parametrize("edits", ["propose", "adopt"])
+def test_nothing_is_taken_out_while_what_may_stand_for_it_is_refused(written, edits):
+    before = source(written)
+    written.change(RENAMED, ("- Invoices go out on Fridays.", "- Ours."), edits=edits)
+    done = written.one()
+    assert done.error.code == "forbidden"
+    assert (source(written), waiting(written)) == (before, [])
+    assert "- Ours." in written.agent.read_text()
+
+
+def test_an_entry_under_another_heading_is_moved_as_one_write(written):
+    fact = "Invoices go out on Fridays."
+    (written.root / "homes" / "trinity" / "USER.md").write_text(USER.replace(fact, f"[source: mail] {fact}"))
+    written.one()
+    written.change((f"- {fact}\n", ""), ("### Style\n", f"### Style\n- {fact}\n"))
+    written.one()
+    assert waiting(written) == [(fact, fact)]
+    assert written.agent.read_text().count(fact) == 1
+    written.change(edits="adopt")
+    done = written.one()
+    assert (done.error, len(done.notes)) == (None, 1)
+    assert source(written).index(f"[source: mail] {fact}") < source(written).index("## Rules")
+    assert source(written).count(fact) == written.agent.read_text().count(fact) == 1
+    assert written.one().state == "in sync"
+
+
 def test_a_block_that_was_taken_out_is_not_put_back(written):
     written.agent.write_text("mine\n")
     done = written.one()

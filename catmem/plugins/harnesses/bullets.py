@@ -173,7 +173,7 @@ def edits_in(
 
 def _pairs(old: Sequence[Bullet], new: Sequence[Bullet]) -> dict[int, int]:
     """Which bullet each old one became: one that is like it, or all that are left of a category in their order."""
-    pairs = {here: there for here, there in pair_entries(old, new).items() if old[here][:2] == new[there][:2]}
+    pairs = {here: there for here, there in pair_entries(old, new).items() if old[here].target == new[there].target}
     for place in dict.fromkeys(each[:2] for each in old):
         left = [here for here, each in enumerate(old) if each[:2] == place and here not in pairs]
         free = [there for there, each in enumerate(new) if each[:2] == place and there not in pairs.values()]
@@ -240,6 +240,9 @@ def with_edits(today: Sequence[BulletSection], edits: Iterable[BlockEdit]) -> li
         if section is None:
             section = BulletSection(*edit.at[:2], f"### {edit.at.category}")
             made.append(section)
+        for each in made:
+            if edit.old and each is not section and edit.old in each.bullets:
+                each.bullets.remove(edit.old)  # it stands under another heading now
         # The bullet of an entry for which the file has no room is not there; what an agent made of it is.
         place = section.bullets.index(edit.old) if edit.old in section.bullets else len(section.bullets)
         section.bullets[place : place + 1] = [edit.new] if edit.new else []

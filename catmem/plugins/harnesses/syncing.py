@@ -385,11 +385,13 @@ class _SyncWork:
 
     def settle(self, made: SyncedFile) -> None:
         """Propose, or write as the profile, what an agent changed. What was rejected before memory takes back."""
-        for edit in made.edits:
+        for edit in sorted(made.edits, key=lambda each: each.action == "remove"):
+            if edit.action == "remove" and made.error:
+                break  # it may be the other half of what was refused
             try:
                 done = self.workspace.write(
                     self.sync.profile,
-                    [_operation(edit)],
+                    _operations(edit),
                     target=edit.at.target,
                     actor=self.sync.profile,
                     reason=f"changed in {made.path.name} for {self.sync.name}",
@@ -417,13 +419,17 @@ def _key(edit: BlockEdit) -> EditKey:
     return edit.old.id if edit.old else "", edit.new.body if edit.new else ""
 
 
-def _operation(edit: BlockEdit) -> Operation:
+def _operations(edit: BlockEdit) -> list[Operation]:
+    """What an edit is to memory, as one write: of an entry under another heading a move, and its new words."""
     category = None if edit.at.category == UNCATEGORIZED else edit.at.category
     if edit.old is None:
-        return Operation("add", content=edit.at.body, category=category)
+        return [Operation("add", content=edit.at.body, category=category)]
     if edit.new is None:
-        return Operation("remove", old_text=edit.old.id, category=category)
-    return Operation("replace", content=edit.new.body, old_text=edit.old.id, category=category)
+        return [Operation("remove", old_text=edit.old.id, category=category)]
+    words = Operation("replace", content=edit.new.body, old_text=edit.old.id, category=category)
+    if edit.old.category == edit.new.category:
+        return [words]
+    return [Operation("move", old_text=edit.old.id, to_category=edit.at.category), words]
 
 
 def _foreign(path: Path, message: str, hint: str) -> EditError:

@@ -100,7 +100,7 @@ def _read(like: Document, text: str) -> Document:
 
 
 def headed(document: Document, base: Document, other: Document) -> Document:
-    """The document with the headings that the other side alone spells in another way than the base does."""
+    """The document with headings that the other side alone spells otherwise than the base, or adds without entries."""
     was, now = ({each.category: each for each in side.sections} for side in (base, other))
     edits = [
         TextEdit(each.start, each.header_end, other.text[far.start : far.header_end])
@@ -108,7 +108,14 @@ def headed(document: Document, base: Document, other: Document) -> Document:
         if (far := now.get(each.category)) and far.title != each.title
         if (old := was.get(each.category)) and old.title == each.title
     ]
-    return _read(document, apply_edits(document.text, edits)) if edits else document
+    text = apply_edits(document.text, edits)
+    held = {*was, *other.by_category, *(each.category for each in document.sections)}
+    new = [other.text[each.start : each.header_end] for each in now.values() if each.category not in held]
+    if new:
+        text = (2 * document.newline).join([*filter(None, [text.rstrip("\r\n")]), *new]) + document.newline
+    read = _read(document, text) if text != document.text else document
+    # In a fence that is not closed a heading would be a piece of an entry.
+    return read if [each.raw for each in read.entries] == [each.raw for each in document.entries] else document
 
 
 def _retitled(document: Document, title: str | None) -> str:

@@ -342,7 +342,8 @@ def _marked(conflict: "Conflict") -> "Version | Side":
     if any(unclosed_spans(side.text) for side in (ours, theirs) if side is not None):
         raise EditError("a side of a conflict opens a fence and does not close it", code="not_possible")
     said = ["" if side is None else f"{side.text}\n" for side in (ours, theirs)]
-    text = f"<<<<<<< ours\n{said[0]}=======\n{said[1]}>>>>>>> theirs"
+    names = [f": {side.category}" if side and conflict.reason == "category" else "" for side in (ours, theirs)]
+    text = f"<<<<<<< ours{names[0]}\n{said[0]}=======\n{said[1]}>>>>>>> theirs{names[1]}"
     place = next(side for side in (ours, theirs) if side is not None)
     return Version(place.category, text, {}, text)
 

@@ -34,6 +34,30 @@ def test_the_merge_goes_into_our_file(folder):
     assert (folder / "o").read_text() == BASE
 
 
+@pytest.mark.parametrize("swapped", [False, True])
+def test_headings_without_entries_that_each_side_added_are_all_there(folder, swapped):
+    texts = [f"{BASE}\n## Ours\n", f"{BASE}\n## Theirs\n\n## More\n"]
+    names = sides(folder, BASE, *(reversed(texts) if swapped else texts))
+    assert run(*names, "USER.md").exit_code == 0
+    lines = (folder / "a").read_text().splitlines()
+    assert sorted(line for line in lines if line.startswith("##")) == ["## Finance", "## More", "## Ours", "## Theirs"]
+
+
+def test_in_a_fence_that_is_not_closed_no_heading_is_added(folder):
+    ours = f"{BASE}§\n```\nopen\n"
+    names = sides(folder, BASE, ours, f"{BASE}\n## Theirs\n")
+    run(*names, "USER.md")
+    assert "```\nopen\n" in (folder / "a").read_text()
+
+
+def test_entries_that_the_sides_put_under_different_headings_say_which(folder):
+    names = sides(folder, BASE, BASE.replace("Finance", "Money"), BASE.replace("Finance", "Payments"))
+    assert run(*names, "USER.md").exit_code == 1
+    text = (folder / "a").read_text()
+    assert "<<<<<<< ours: money\nAcme" in text
+    assert ">>>>>>> theirs: payments" in text
+
+
 def test_a_path_that_looks_like_an_option(folder):
     names = sides(folder, BASE, BASE, f"{BASE}§\nTheirs.\n")
     assert run(*names, "--help/USER.md").exit_code == 0

@@ -173,14 +173,15 @@ def list_(
 
 
 def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
-    """Say which selectors of the profile match nothing, and which ``category`` was meant."""
+    """Say which files lost their text, which selectors match nothing, and which ``category`` was meant."""
     from catmem.files import shown_path
     from catmem.workspace.profile_memory import read_memory
 
     with suppress(CatmemError):  # a file that was not asked for: this is a hint, and no reason to fail
         memory = read_memory(call.root, profile)
-        for notice in memory.slips():
-            call.tell(f"warning: {shown_path(notice.path or call.root.root)}: {notice.message}")
+        slips = (f"{shown_path(each.path or call.root.root)}: {each.message}" for each in memory.slips())
+        for said in (*memory.lost.values(), *slips):
+            call.tell(f"warning: {said}")
         for said in memory.meant([] if category is None else [category]):
             call.tell(said)
 

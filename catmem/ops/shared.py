@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 from catmem.errors import UnknownNameError
 from catmem.names import Target
 from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
-from catmem.workspace.profile_memory import Reading
+from catmem.workspace.profile_memory import Reading, lost_text
 
 PROFILE = {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
 ENTITY = {
@@ -121,9 +121,10 @@ def refuse_undeclared(call: Call, category: str | None) -> None:
 
 
 def tell_of_file(call: Call, file: "Reading") -> None:
-    """Say why the history of a file was not looked at, if it was not."""
-    if file.warning is not None:
-        call.tell(f"warning: {file.warning}")
+    """Say why the history of a file was not looked at, if it was not; else that the file lost what that holds."""
+    said = file.warning or lost_text(call.root, file.entity, file.document)
+    if said is not None:
+        call.tell(f"warning: {said}")
 
 
 def tell_of_rows(call: Call, profile: str, target: str | None = None) -> None:

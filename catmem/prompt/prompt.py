@@ -36,6 +36,7 @@ from catmem.prompt.styles import (
     text_of,
 )
 from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
+from catmem.text import plural
 from catmem.threats import Candidates, Threat, scan, scan_each
 
 _PREVIEW = 80
@@ -57,7 +58,13 @@ class Prompt:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a user of the text should know of the files that it was made of."""
-        return tuple(self._draft.warnings)
+        said = f"{self.cut:,} {plural(self.cut, 'entry')} left out: no room in the budget of {self._draft.profile.name}"
+        return (*self._draft.warnings, *([said] if self.cut else []))
+
+    @property
+    def cut(self) -> int:
+        """How many entries have no room in the budget."""
+        return sum(fact.over_budget is not None for fact in self._draft.facts)
 
     @property
     def manifest(self) -> Manifest:
@@ -74,11 +81,13 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     style: Style | None = None,
     counter: Callable[[str], int] = len,
     missing: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> Prompt:
     """Assemble the prompt of ``profile`` from its documents (``{"user": …, "memory": …}``; either may be missing).
 
     ``config`` brings titles, thresholds and the closed taxonomy of a root; ``style`` overrides the profile's.
     ``missing`` are the targets whose empty document stands for a file that is not there: the manifest names them.
+    ``warnings`` are what the caller knows of them; the prompt has them with its own.
     ``counter`` is what a budget is counted in (characters; or a caller's tokens). Raises ``ConfigError``
     (``unknown_target``, ``unknown_style``), and ``EditError`` (``wrong_type``) if ``as_of`` is no date.
     """
@@ -95,7 +104,7 @@ def build_prompt(  # noqa: PLR0913 - each is a choice of the caller's, by keywor
     if style not in STYLES:
         raise ConfigError(f"{style!r} is not a style", code="unknown_style", hint=f"Use {', '.join(STYLES)}.")
     absent = tuple(target for target in TARGETS if target in missing or target not in documents)
-    draft = _Draft(profile, as_of, config, style, counter, absent)
+    draft = _Draft(profile, as_of, config, style, counter, absent, warnings=[*warnings])
     for target in TARGETS:
         if target in documents:
             draft.add_view(visible(documents[target], target, profile, config.taxonomy if config else None))

@@ -234,7 +234,7 @@ _PATIENCE = 3
 """Refusals in a row after which the agent is asked to stop."""
 _SHOWS_ENTRIES = (NoMatchError, AmbiguousError, OverBudgetError, RefusedError, UnreadableError)
 """Refusals after which what is on file helps to choose something else."""
-_STOP = "{count} calls in a row were refused. Stop retrying in this turn, and say what could not be saved."
+_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
 _DONE = {
     "add": "Added to", "replace": "Replaced in", "remove": "Removed from", "move": "Moved to", "verify": "Verified in",
 }  # fmt: skip

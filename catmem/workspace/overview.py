@@ -398,10 +398,11 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(overview),
+        *_of_external(workspace, overview),
         *_of_categories(workspace, overview),
         *_of_seeds(overview),
         *_of_branches(workspace, overview, wrong),
-        *_of_changes(workspace, overview, passed),
+        *_of_changes(overview, passed),
     )
     steps = (
         NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
@@ -424,6 +425,16 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")
     where = f" ({few(list(unsorted))})" if len(unsorted) > 1 else ""
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
+
+
+def _of_external(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
+    """What other programs did, which a seed would hand on."""
+    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
+    head = workspace.store.head(empty[0]) if empty else None
+    back = f"catmem restore {empty[0]} {head.revision}" if head else ""
+    yield ("emptied", len(empty), "file", f"without the text that it had ({few(empty)})", back)
+    changed = len(overview.outside) - len(empty)
+    yield ("outside", changed, "file", "changed by another program", "catmem status --adopt")
 
 
 def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
@@ -492,13 +503,10 @@ def _of_branches(workspace: Root, overview: Overview, wrong: list[CatmemError]) 
     yield ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive")
 
 
-def _of_changes(workspace: Root, overview: Overview, passed: Counter[FactKey]) -> Iterator[_StatusText]:
-    """What others changed, and what became old."""
+def _of_changes(overview: Overview, passed: Counter[FactKey]) -> Iterator[_StatusText]:
+    """What specialists learned, and what became old."""
     learned = sum(line.seeded.learned for line in overview.lines if line.seeded)
     yield ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all")
-    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
-    emptied = f" ({few(empty)} has become empty)" if empty else ""
-    yield ("outside", len(overview.outside), "file", f"changed by another program{emptied}", "catmem status --adopt")
     due = overview.waiting(passed)
     states = ", ".join(f"{number:,} {state}" for state, number in sorted(due.items()))
     yield ("due", due.total(), "fact", f"due for review ({states})", "catmem review")

@@ -18,7 +18,7 @@ from catmem import clock
 from catmem.config.access import View, all_problems, visible
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
-from catmem.config.selector import Selectors, selector_fault
+from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.errors import ConfigError, StoreError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
@@ -81,7 +81,11 @@ class ProfileMemory:
     paths: Mapping[str, Path]
     config: Config
     missing: tuple[str, ...] = ()
-    """The targets that have no file yet."""
+    """The targets that have no file."""
+    lost: Mapping[str, str] = field(default_factory=dict)
+    """What to say of targets that hold nothing, though their histories have text."""
+    hints: tuple[str, ...] = ()
+    """What to say of the categories that it was narrowed to."""
 
     def prompt(
         self,
@@ -101,10 +105,13 @@ class ProfileMemory:
             style=style,
             counter=counter,
             missing=self.missing,
+            warnings=(*self.lost.values(), *self.hints),
         )
 
     def narrowed(self, categories: Sequence[str], budget: int | None = None) -> ProfileMemory:
         """Of what the profile may see, only these categories; all of it if there are none."""
+        if isinstance(categories, str):
+            raise wrong_type("categories", categories, "a list of texts")
         for selector in categories:
             if fault := selector_fault(selector):
                 raise ConfigError(fault[0], code="selector", hint=fault[1])
@@ -121,10 +128,11 @@ class ProfileMemory:
                 profile, user_memory_categories=user, memory_categories=memory, include_uncategorized=False
             )
         if budget is not None:
-            if not isinstance(budget, int):
-                raise wrong_type("the budget", budget, "a number of characters")
+            if type(budget) is not int or budget < 1:
+                raise wrong_type("the budget", budget, "a number of characters from 1 on")
             profile = replace(profile, prompt=replace(profile.prompt, budget={"total": budget}))
-        return replace(self, profile=profile)
+        named = (name for _, name in map(split, categories) if not is_pattern(name))
+        return replace(self, profile=profile, hints=tuple(self.meant(named)))
 
     def warnings(self) -> tuple[Notice, ...]:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""
@@ -135,6 +143,8 @@ class ProfileMemory:
     def _notices(self, view: View) -> Iterator[Notice]:
         """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
         document, path = view.document, self.paths[view.target]
+        if view.target in self.lost:
+            yield Notice(path, None, self.lost[view.target])
         for warning in view.warnings(self.profile.name):
             yield Notice(path, document.line(conflict_at(document.text) or 0), warning)
         for problem in view.problems(all_problems(document, self.config)):
@@ -202,7 +212,22 @@ def read_memory(workspace: Root, name: str, *, source: str | None = None) -> Pro
         paths = places(workspace.config, owner)
         documents = {target: read_document(workspace, owner, target, paths[target]) for target in TARGETS}
         missing = missing_of({target: document.text for target, document in documents.items()}, paths)
-        return ProfileMemory(profile, owner, documents, paths, workspace.config, missing)
+        each = {target: lost_text(workspace, f"{owner.name}/{target}", found) for target, found in documents.items()}
+        lost = {target: said for target, said in each.items() if said is not None}
+        return ProfileMemory(profile, owner, documents, paths, workspace.config, missing, lost)
+
+
+def lost_text(workspace: Root, entity: str, document: Document) -> str | None:
+    """What to say of a file that holds nothing, gone or not, though its history has text; ``None`` for any other."""
+    if document.text.strip():
+        return None
+    try:
+        head = workspace.store.head(entity)
+        if head is None or not workspace.store.read(entity, head.revision).data.strip():
+            return None
+    except StoreError:
+        return None  # what looks at the history says so
+    return f"{entity} holds nothing any more: 'catmem restore {entity} {head.revision}' brings back what it held"
 
 
 def missing_of(texts: Mapping[str, str | bytes], paths: Mapping[str, Path]) -> tuple[str, ...]:

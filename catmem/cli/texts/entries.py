@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from catmem.workspace.profile_memory import ProfileMemory
     from catmem.workspace.reports import SharedEntry
     from catmem.workspace.seen_entry import SeenEntry
-    from catmem.workspace.workspace import Workspace
     from catmem.writing.request import How
     from catmem.writing.written import Written
 
@@ -159,29 +158,18 @@ def _built(value: Built, call: Call) -> None:
     if call.for_program:
         emit_json(jsonable(prompt))
         return
-    _say_emptied(call.root, memory)
     for warning in memory.warnings():
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
+    if prompt.cut and not call.values["explain"]:
+        more = f"'catmem prompt {memory.profile.name} --explain' shows them"
+        say(f"{prompt.cut:,} {plural(prompt.cut, 'entry')} left out: no room in the budget. {more}")
     if call.values["explain"]:
         paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
         held = {target: Counter(each.category for each in memory.documents[target].entries) for target in paths}
         emit("".join(_explained(prompt, paths, held)))
     else:
         emit(prompt.text)
-
-
-def _say_emptied(workspace: Workspace, memory: ProfileMemory) -> None:
-    """Name a file that is empty now, and was not when the store last saw it."""
-    from catmem.digest import bytes_digest
-
-    for target, document in memory.documents.items():
-        if target not in memory.missing and not document.text.strip():
-            entity = f"{memory.owner.name}/{target}"
-            head = workspace.store.head(entity)
-            if head is not None and head.digest != bytes_digest(workspace.store.peek(entity)):
-                back = f"'catmem restore {entity} {head.revision}' brings back what it held"
-                say(f"warning: {shown_path(memory.paths[target])}: has become empty: {back}")
 
 
 def _explained(prompt: Prompt, paths: dict[str, str], held: dict[str, Counter[str]]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 import pytest
 
+from catmem import Workspace, memory_tool
 from tests.end_to_end.terminal import run, run_json, snapshot
 from tests.golden.case import put
 
@@ -268,17 +269,30 @@ def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     path = tmp_path / "homes" / "neo" / "USER.md"
-    said = f"warning: {path}: has become empty: 'catmem restore neo/user 1' brings back what it held\n"
+    lost = "neo/user holds nothing any more: 'catmem restore neo/user 1' brings back what it held"
+    said = f"warning: {path}: {lost}\n"
     put(path, "")
-    assert "become" not in run("prompt", "neo", "--root", tmp_path).stderr
+    assert "any more" not in run("prompt", "neo", "--root", tmp_path).stderr
     run("add", "-p", "neo", "-c", "talk", "Be brief.", "--root", tmp_path)
-    put(path, "\n")
-    for how in ((), ("--explain",), ("--format", "json")):
-        assert (said in run("prompt", "neo", *how, "--root", tmp_path).stderr) == (how != ("--format", "json"))
-    step = "1 file changed by another program (neo/user has become empty)  catmem status --adopt"
-    assert step in run("status", "--root", tmp_path).stdout
+    for lose in (lambda: put(path, "\n"), path.unlink):
+        lose()
+        for how in ((), ("--explain",), ("--format", "json")):
+            assert (said in run("prompt", "neo", *how, "--root", tmp_path).stderr) == (how != ("--format", "json"))
+        for words in (
+            ("list", "-p", "neo"),
+            ("list", "-p", "neo", "--format", "json"),
+            ("search", "brief", "-p", "neo"),
+        ):
+            assert f"warning: {lost}\n" in run(*words, "--root", tmp_path).stderr
+        root = Workspace.open(tmp_path)
+        assert root.prompt("neo").warnings == (lost,)
+        assert [each.message for each in root.warnings("neo")] == [lost]
+        assert memory_tool(root, "neo", {"action": "prompt"})["warnings"] == [lost]
+        assert memory_tool(root, "neo", {"action": "list"})["warnings"] == [lost]
+        step = "1 file without the text that it had (neo/user)  catmem restore neo/user 1"
+        assert step in run("status", "--root", tmp_path).stdout
     run("status", "--adopt", "--root", tmp_path)  # then it was shown
-    assert "become" not in run("prompt", "neo", "--root", tmp_path).stderr
+    assert "any more" not in run("prompt", "neo", "--root", tmp_path).stderr
 
 
 def test_a_tag_that_does_not_count_is_told(tmp_path):

@@ -344,7 +344,7 @@ def test_when_time_is_up_the_answer_says_whether_a_write_goes_on(client, method,
 def test_the_end_of_the_server_waits_for_a_write_that_was_begun(workspace):
     begun, go_on, done = (threading.Event() for _ in range(3))
     app = create_app(
-        workspace, ServerSettings(timeout=0.05), [Route("/slow", slow(begun, go_on, done), methods=["POST"])]
+        workspace, ServerSettings(timeout=0.5), [Route("/slow", slow(begun, go_on, done), methods=["POST"])]
     )
     with TestClient(app, base_url=HERE) as here:
         assert here.post("/slow").status_code == 503

@@ -528,7 +528,7 @@ def test_after_three_refusals_in_a_row_it_says_stop(call):
     answers = [call(session, action="remove", old_text="zebra") for _ in range(4)]
     assert ["done" in answer for answer in answers] == [False, False, True, True]
     said = answers[2]["remediation"]
-    assert (said.startswith("3 calls in a row were refused. Stop"), said.endswith(answers[1]["remediation"])) == (
+    assert (said.startswith("This was refused 3 times in a row. Stop"), said.endswith(answers[1]["remediation"])) == (
         True,
         True,
     )
@@ -605,6 +605,14 @@ def test_a_slice_has_what_is_asked_for_of_what_the_profile_sees(call, workspace)
     assert call(action="prompt")["text"] == workspace.prompt("neo").text
     short = call(action="prompt", categories=["talk"], budget=60)["text"]
     assert 0 < len(short) <= 60
+    assert (
+        workspace.prompt("neo", categories=["talk"], budget=20)
+        .warnings[-1]
+        .endswith("left out: no room in the budget of neo")
+    )
+    hint = "no entry in sight is in the category 'rulez'; did you mean 'rules'?"
+    assert call(action="prompt", categories=["rulez"])["warnings"] == [hint]
+    assert workspace.prompt("neo", categories=["rulez"]).warnings == (hint,)
     assert (
         call(action="prompt", categories=["pay"])["text"]
         == call(action="prompt", categories=["not-there"])["text"]

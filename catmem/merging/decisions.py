@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import profile_names
 from catmem.entities.contents import ContentConflict
-from catmem.errors import ConfigError
+from catmem.errors import ConfigError, wrong_type
 from catmem.merging.past import MergeHistory, is_so
 from catmem.model.document import Document
 from catmem.model.version import Conflict, Side, Version
@@ -69,7 +69,10 @@ def asking(workspace: Root, past: MergeHistory, how: HowDecided, *, to_agent: bo
     if how in ("ours", "theirs", "both"):  # a list of names is no key
         word: Any = how
         return lambda _: word
-    names = [how] if isinstance(how, str) else list(how)
+    given: Any = how
+    names = [given] if isinstance(given, str) else list(given) if isinstance(given, Sequence) else []
+    if not names or not all(isinstance(each, str) for each in names):
+        raise wrong_type("precedence", how, "a word (ours, theirs, both), names of agents or a function")
     _refuse_unknown(workspace, past, names, to_agent=to_agent)
     rank = {name: place for place, name in reversed(list(enumerate(names)))}
     return lambda found: by_rank(found, rank)

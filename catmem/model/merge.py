@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from catmem.errors import wrong_type
 from catmem.model.document import Document, TagValue, parse
 from catmem.model.pairing import Links, Pairs, is_reordered, pair_entries, pair_sides
 from catmem.model.splice import Slot, headed, spliced, titled
@@ -51,6 +52,8 @@ def merge(
 
     Raises ``NotUtf8Error`` and ``TooLargeError``, and ``EditError`` (``not_possible``) if no text says what was merged.
     """
+    if not (callable(precedence) or precedence in (None, "ours", "theirs")):
+        raise wrong_type("precedence", precedence, "a side ('ours', 'theirs') or a function")
     b, o, t = (side if isinstance(side, Document) else parse(side) for side in (base, ours, theirs))
     return merge_linked(b, o, t, (None, None), precedence=precedence)
 

@@ -162,7 +162,7 @@ def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[
     from catmem.writing.drift_guard import SHOWN, shown_by_prompt
 
     manifest, own = made.manifest, memory.profile
-    warnings = [*memory.lost.values(), *memory.hints]
+    warnings = [*memory.lost.values(), *memory.hints, *made.gaps]
     for target, document in memory.documents.items():
         rights = Rights(None if call.actor is None else own, target, call.root.config.taxonomy)
         warnings += rights.unmerged(f"the {target} file", document.text, call.root.parse)

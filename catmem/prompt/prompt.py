@@ -58,8 +58,13 @@ class Prompt:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What a user of the text should know of the files that it was made of."""
+        return (*self._draft.warnings, *self.gaps)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What the text lacks of what the profile sees: entries without room in the budget, or all of it."""
         said = f"{self.cut:,} {plural(self.cut, 'entry')} left out: no room in the budget of {self._draft.profile.name}"
-        return (*self._draft.warnings, *([said] if self.cut else []))
+        return (*([said] if self.cut else []), *([] if self.text else ["the prompt is empty"]))
 
     @property
     def cut(self) -> int:

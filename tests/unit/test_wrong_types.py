@@ -4,7 +4,7 @@ from datetime import date, datetime
 
 import pytest
 
-from catmem import EditError, Workspace, build_prompt, lint, memory_tool, parse
+from catmem import EditError, Workspace, build_prompt, lint, memory_tool, merge, parse
 from tests.roots import make_root
 
 DAY, MOMENT = date(2026, 11, 1), datetime(2026, 11, 1, 12)  # noqa: DTZ001 - no day, whatever its zone
@@ -28,6 +28,10 @@ CALLS = [
     ("a selector", lambda root: root.prompt("neo", categories=[None])),
     ("categories", lambda root: root.prompt("neo", categories="talk")),
     ("the budget", lambda root: root.prompt("neo", budget=0)),
+    ("state", lambda root: root.search("neo", "tea", state=3)),
+    ("precedence", lambda _: merge("a", "b", "c", precedence="our")),
+    ("precedence", lambda root: root.merge("neo", precedence=3)),
+    ("precedence", lambda root: root.merge("neo", precedence=[3])),
     ("the budget", lambda root: root.prompt("neo", budget=True)),
     ("the text", lambda root: root.parse(None)),
     ("the document", lambda _: lint("text")),

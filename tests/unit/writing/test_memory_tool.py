@@ -611,8 +611,8 @@ def test_a_slice_has_what_is_asked_for_of_what_the_profile_sees(call, workspace)
         .endswith("left out: no room in the budget of neo")
     )
     hint = "no entry in sight is in the category 'rulez'; did you mean 'rules'?"
-    assert call(action="prompt", categories=["rulez"])["warnings"] == [hint]
-    assert workspace.prompt("neo", categories=["rulez"]).warnings == (hint,)
+    assert call(action="prompt", categories=["rulez"])["warnings"] == [hint, "the prompt is empty"]
+    assert workspace.prompt("neo", categories=["rulez"]).warnings == (hint, "the prompt is empty")
     assert (
         call(action="prompt", categories=["pay"])["text"]
         == call(action="prompt", categories=["not-there"])["text"]

@@ -23,7 +23,7 @@ from catmem.errors import ConfigError, StoreError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at
-from catmem.workspace.stores import places
+from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
     from catmem.config.config import Config
@@ -83,9 +83,8 @@ class ProfileMemory:
     missing: tuple[str, ...] = ()
     """The targets that have no file."""
     lost: Mapping[str, str] = field(default_factory=dict)
-    """What to say of targets that hold nothing, though their histories have text."""
     hints: tuple[str, ...] = ()
-    """What to say of the categories that it was narrowed to."""
+    """What to say of targets that hold nothing, though their histories have text; and of narrower categories."""
 
     def prompt(
         self,
@@ -212,14 +211,14 @@ def read_memory(workspace: Root, name: str, *, source: str | None = None) -> Pro
         paths = places(workspace.config, owner)
         documents = {target: read_document(workspace, owner, target, paths[target]) for target in TARGETS}
         missing = missing_of({target: document.text for target, document in documents.items()}, paths)
-        each = {target: lost_text(workspace, f"{owner.name}/{target}", found) for target, found in documents.items()}
-        lost = {target: said for target, said in each.items() if said is not None}
+        said = {target: lost_text(workspace, f"{owner.name}/{target}", each) for target, each in documents.items()}
+        lost = {target: each for target, each in said.items() if each}
         return ProfileMemory(profile, owner, documents, paths, workspace.config, missing, lost)
 
 
 def lost_text(workspace: Root, entity: str, document: Document) -> str | None:
     """What to say of a file that holds nothing, gone or not, though its history has text; ``None`` for any other."""
-    if document.text.strip():
+    if document.text.strip() or not _may_have_history(workspace, entity):
         return None
     try:
         head = workspace.store.head(entity)
@@ -228,6 +227,15 @@ def lost_text(workspace: Root, entity: str, document: Document) -> str | None:
     except StoreError:
         return None  # what looks at the history says so
     return f"{entity} holds nothing any more: 'catmem restore {entity} {head.revision}' brings back what it held"
+
+
+def _may_have_history(workspace: Root, entity: str) -> bool:
+    """Whether the store may know of a file: no store is loaded for a folder in which none ever was."""
+    if workspace._given is not None or not backend_of(workspace.config).has_files:  # noqa: SLF001 - a look without it
+        return True
+    from catmem.store.contract import SIDECAR
+
+    return os.path.lexists(workspace.path(*entity.split("/")).parent / SIDECAR)
 
 
 def missing_of(texts: Mapping[str, str | bytes], paths: Mapping[str, Path]) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ OF_ONE_FEATURE = {
 CALLS = {
     "parse": "(data, declared=None, *, aliases=None, limits)",
     "load_profile": "(path, *, profiles_dir=None, config=None)",
-    "build_prompt": "(documents, profile, *, as_of, config=None, style=None, counter, missing)",
+    "build_prompt": "(documents, profile, *, as_of, config=None, style=None, counter, missing, warnings)",
     "lint": "(document, *, config=None, as_of=None)",
     "merge": "(base, ours, theirs, *, precedence=None)",
     "memory_tool": "(workspace, profile, arguments, *, session=None)",
@@ -89,7 +89,7 @@ MEMBERS = {
     },
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
-    "Prompt": {"digest", "manifest", "text", "warnings"},
+    "Prompt": {"cut", "digest", "gaps", "manifest", "text", "warnings"},
     "Merge": {"conflicts", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "hint", "line", "message", "name", "path", "region",

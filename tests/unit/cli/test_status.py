@@ -86,8 +86,8 @@ def test_seeds_and_files_of_other_programs(place):
     (place / "homes" / "neo" / "USER.md").write_text(USER.replace("tabs", "spaces"), encoding="utf-8")
     assert counts(place) == {"seeds": 1, "outside": 1}
     assert status(place).stdout == (
-        "1 profile behind its source        catmem seed --all\n"
         "1 file changed by another program  catmem status --adopt\n"
+        "1 profile behind its source        catmem seed --all\n"
     )
     assert "spaces" in status(place, "--adopt").stdout
     assert counts(place) == {"seeds": 1}
@@ -285,9 +285,9 @@ def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
         ):
             assert f"warning: {lost}\n" in run(*words, "--root", tmp_path).stderr
         root = Workspace.open(tmp_path)
-        assert root.prompt("neo").warnings == (lost,)
+        assert root.prompt("neo").warnings == (lost, "the prompt is empty")
         assert [each.message for each in root.warnings("neo")] == [lost]
-        assert memory_tool(root, "neo", {"action": "prompt"})["warnings"] == [lost]
+        assert memory_tool(root, "neo", {"action": "prompt"})["warnings"] == [lost, "the prompt is empty"]
         assert memory_tool(root, "neo", {"action": "list"})["warnings"] == [lost]
         step = "1 file without the text that it had (neo/user)  catmem restore neo/user 1"
         assert step in run("status", "--root", tmp_path).stdout

@@ -35,7 +35,7 @@ from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, 
 from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, StaleError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name
-from catmem.store.contract import PERSON, Change, Snapshot, revision_number
+from catmem.store.contract import EXTERNAL, PERSON, Change, Snapshot, revision_number
 from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
 from catmem.workspace.root import Root
@@ -271,10 +271,10 @@ class Sending(TypedDict, total=False):
     """How an envelope is made; each may be left out.
 
     ``agent`` is who writes, ``None`` a person. ``prev`` is the revision that it is made on, by default the newest; a
-    text that no history has yet is taken in as one first. An agent that does more than add has to name what it saw.
-    ``op_id`` is the name of the write, by default a new one. ``alert``: it is refused once if it has little in common
-    with what is there. It is signed if the agent has a key here; ``signed=True`` makes that a must, ``False`` leaves
-    it out.
+    text that no history has yet is taken in as one first. Where another program changed it, an agent that does more
+    than add has to name what it saw. ``op_id`` is the name of the write, by default a new one. ``alert``: it is refused
+    once if it has little in common with what is there. It is signed if the agent has a key here; ``signed=True`` makes
+    that a must, ``False`` leaves it out.
     """
 
     agent: str | None
@@ -353,13 +353,21 @@ def _role_of(workspace: Root, agent: str) -> Profile | None:
 
 def _refuse_unseen(workspace: Root, entity: str, content: Any, agent: str) -> None:  # noqa: ANN401 - JSON
     """Raise ``EnvelopeError`` where the newest revision would pass for one that the agent saw, and it may not have."""
-    adds = isinstance(content, list) and all(each.get("action") == "add" for each in content)
-    if agent != PERSON and not adds and workspace.store.head(entity) is not None:
+    if agent == PERSON or (isinstance(content, list) and _only_adds(content)):
+        return
+    log = [*workspace.store.log(entity)]
+    # What stood there at first is what its writers went on from.
+    by_another = any(each.agent == EXTERNAL for each in log[:-1])
+    if by_another or (log and workspace.store.read(entity).revision is None):
         raise EnvelopeError(
-            f"{agent} may take away here what it has not seen: say on which revision the envelope is made",
+            f"another program changed {entity}, and {agent} may not have seen that",
             key="prev_rev",
-            hint=f"Nothing was made. Read {entity}, and give the revision that you saw (--prev).",
+            hint="Nothing was made. Read it, and say which revision you saw (--prev).",
         )
+
+
+def _only_adds(content: Sequence[Any]) -> bool:
+    return all(isinstance(each, Mapping) and each.get("action") == "add" for each in content)
 
 
 def newest(workspace: Root, entity: str) -> tuple[str, str | None]:

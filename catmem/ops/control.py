@@ -468,7 +468,7 @@ def envelope(
     ] = None,
     prev: Annotated[
         str | None,
-        P("What it is made on, by default the newest; --as needs it to do more than add.", metavar="REVISION"),
+        P("What it is made on. By default the newest, if no other program wrote.", metavar="REVISION"),
     ] = None,
     op_id: Annotated[
         str | None, P("The name of this write; a retry has the same one. By default a new one.", metavar="ID")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
-from catmem.config.access import View, all_problems, visible
+from catmem.config.access import View, all_problems, visible, visible_categories
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
@@ -131,7 +131,7 @@ class ProfileMemory:
                 raise wrong_type("the budget", budget, "a number of characters from 1 on")
             profile = replace(profile, prompt=replace(profile.prompt, budget={"total": budget}))
         named = (name for _, name in map(split, categories) if not is_pattern(name))
-        return replace(self, profile=profile, hints=tuple(self.meant(named)))
+        return replace(self, profile=profile, hints=tuple(self.meant(named, self._seen_names())))
 
     def warnings(self) -> tuple[Notice, ...]:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""
@@ -165,13 +165,23 @@ class ProfileMemory:
                 message = f"the selector {selector!r} matches nothing; did you mean {near!r}?"
                 yield Notice(self.profile.path, None, message)
 
-    def meant(self, categories: Iterable[str]) -> Iterator[str]:
-        """What to say of each of some categories that no entry in sight is in, and that is like another."""
-        known = {*self.categories(), *self.config.taxonomy.declared()}
+    def meant(self, categories: Iterable[str], among: Collection[str] = ()) -> Iterator[str]:
+        """What to say of each of some categories that no entry in sight is in, and that is like another ``among`` some.
+
+        By default, which is for a person, these are all that are declared or in sight.
+        """
+        known = among or {*self.categories(), *self.config.taxonomy.declared()}
         for category in categories:
             near = None if slugify(category) in known else nearest(slugify(category), known, _LIKE)
             if near:
                 yield f"no entry in sight is in the category {shown(category)}; did you mean {near!r}?"
+
+    def _seen_names(self) -> set[str]:
+        """The categories in sight, and the declared ones that the profile may read: an agent hears of no other."""
+        taxonomy, read = self.config.taxonomy, self.categories()
+        for target in TARGETS:
+            read |= {*visible_categories([*taxonomy.declared()], target, self.profile, taxonomy)}
+        return read
 
     def categories(self) -> set[str]:
         """The categories of the entries in sight."""

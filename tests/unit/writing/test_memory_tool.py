@@ -597,6 +597,17 @@ def test_a_profile_that_is_gone_hears_of_no_other(workspace, call, asked):
 # --- a slice for another agent ---
 
 
+def test_a_slice_names_no_declared_category_that_the_profile_does_not_see(tmp_path):
+    declared = "version: 1\ntaxonomy: {categories: {invoices: {title: Invoices}, household: {title: Household}}}\n"
+    root = make_root(tmp_path, config=declared, profiles={"neo": "user_memory_categories: [invoices]\n"})
+    said = {}
+    for name in ("househld", "household", "invoces"):
+        said[name] = memory_tool(root, "neo", {"action": "prompt", "categories": [name]})["warnings"]
+        assert list(root.prompt("neo", categories=[name]).warnings) == said[name]
+    assert said["househld"] == said["household"] == ["the prompt is empty"]
+    assert "did you mean 'invoices'?" in said["invoces"][0]
+
+
 def test_a_slice_has_what_is_asked_for_of_what_the_profile_sees(call, workspace):
     answer = call(action="prompt", categories=["rules", "pay"])
     assert answer["text"] == workspace.prompt("neo", categories=["rules"]).text

@@ -73,13 +73,13 @@ def test_a_revision_that_is_no_text_goes_whole_if_it_holds_the_text(workspace, h
 
 def test_what_no_text_that_can_be_read_holds_is_found_all_the_same(workspace, home):
     workspace.add("neo", "x", category="talk")
-    (home / "USER.md").write_bytes(b"## Pay\ncaf\xe9 0815\n")
+    (home / "USER.md").write_bytes(b"## Pay\ncaf\xe9 Wolpertinger\n")
     with pytest.raises(Exception, match="not UTF-8"):
         workspace.add("neo", "y", category="talk")
     (home / "USER.md").write_text(TEXT, encoding="utf-8")
-    report = purge(workspace, "neo", "0815")
+    report = purge(workspace, "neo", "Wolpertinger")
     assert (report.entries, report.left, report.revisions > 0) == ((), (), True)
-    assert holding(home, b"0815") == []
+    assert holding(home, b"Wolpertinger") == []
 
 
 @pytest.mark.parametrize("dry_run", [True, False])

@@ -181,7 +181,7 @@ def sight(
         entries = tuple(entry for entry in entries if entry.category == wanted)
     usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, root.config))
     unmerged = call.rights(target).unmerged(reading.entity, reading.document.text, root.parse)
-    warnings = [*unmerged, *filter(None, [lost_text(root, reading.entity, reading.document)])]
+    warnings = [*unmerged, *filter(None, [lost_text(root, profile, reading.entity, reading.document)])]
     age = partial(freshness, profile=profile, config=root.config, as_of=clock.today())
     shown, cut = shown_entries(entries, age, offset, whole=whole)
     seen = {

@@ -122,7 +122,8 @@ def refuse_undeclared(call: Call, category: str | None) -> None:
 
 def tell_of_file(call: Call, file: "Reading") -> None:
     """Say why the history of a file was not looked at, if it was not; else that the file lost what that holds."""
-    said = file.warning or lost_text(call.root, file.entity, file.document)
+    owner = call.root.profile(file.entity.partition("/")[0])
+    said = file.warning or lost_text(call.root, owner, file.entity, file.document)
     if said is not None:
         call.tell(f"warning: {said}")
 

@@ -19,7 +19,7 @@ from catmem.config.access import View, all_problems, visible, visible_categories
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
-from catmem.errors import ConfigError, StoreError, errors_at, wrong_type
+from catmem.errors import ConfigError, StoreError, UnreadableError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at
@@ -165,12 +165,9 @@ class ProfileMemory:
                 message = f"the selector {selector!r} matches nothing; did you mean {near!r}?"
                 yield Notice(self.profile.path, None, message)
 
-    def meant(self, categories: Iterable[str], among: Collection[str] = ()) -> Iterator[str]:
-        """What to say of each of some categories that no entry in sight is in, and that is like another ``among`` some.
-
-        By default, which is for a person, these are all that are declared or in sight.
-        """
-        known = among or {*self.categories(), *self.config.taxonomy.declared()}
+    def meant(self, categories: Iterable[str], among: Collection[str] | None = None) -> Iterator[str]:
+        """What to say of categories without an entry in sight like one of some (``among``), for a person of all."""
+        known = {*self.categories(), *self.config.taxonomy.declared()} if among is None else among
         for category in categories:
             near = None if slugify(category) in known else nearest(slugify(category), known, _LIKE)
             if near:
@@ -221,21 +218,22 @@ def read_memory(workspace: Root, name: str, *, source: str | None = None) -> Pro
         paths = places(workspace.config, owner)
         documents = {target: read_document(workspace, owner, target, paths[target]) for target in TARGETS}
         missing = missing_of({target: document.text for target, document in documents.items()}, paths)
-        said = {target: lost_text(workspace, f"{owner.name}/{target}", each) for target, each in documents.items()}
+        said = {name: lost_text(workspace, profile, f"{owner.name}/{name}", documents[name]) for name in TARGETS}
         lost = {target: each for target, each in said.items() if each}
         return ProfileMemory(profile, owner, documents, paths, workspace.config, missing, lost)
 
 
-def lost_text(workspace: Root, entity: str, document: Document) -> str | None:
-    """What to say of a file that holds nothing, gone or not, though its history has text; ``None`` for any other."""
+def lost_text(workspace: Root, profile: Profile, entity: str, document: Document) -> str | None:
+    """What to say of a file that holds nothing, gone or not, though its history has entries in sight of a profile."""
     if document.text.strip() or not _may_have_history(workspace, entity):
         return None
     try:
         head = workspace.store.head(entity)
-        if head is None or not workspace.store.read(entity, head.revision).data.strip():
-            return None
-    except StoreError:
+        held = workspace.parse(b"" if head is None else workspace.store.read(entity, head.revision).data)
+    except (StoreError, UnreadableError):
         return None  # what looks at the history says so
+    if head is None or not visible(held, entity.partition("/")[2], profile, workspace.config.taxonomy).entries:
+        return None
     return f"{entity} holds nothing any more: 'catmem restore {entity} {head.revision}' brings back what it held"
 
 

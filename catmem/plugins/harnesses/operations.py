@@ -148,7 +148,7 @@ def sync(
         worst = max(worst, 1)
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")
-    elif remove and done:
+    elif remove and any(each.name in root.config.sync for each in done):
         call.tell(f"Take it out of sync in {CONFIG_NAME}, too: else the next 'catmem sync' writes it again.")
     return Outcome(SyncDone(done, what), status=worst)
 

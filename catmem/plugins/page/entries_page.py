@@ -73,9 +73,8 @@ def edit_form(asked: PageRequest) -> Page:
             code="no_entry",
             hint="It was changed or removed since then. The page of the file shows what it holds now.",
         )
-    draft = EntryDraft.from_entry(
-        entry
-    )  # not verified unless the person says so: a typo that is put right makes nothing true
+    # It is not verified unless the person says so: a typo that is put right makes nothing true.
+    draft = EntryDraft.from_entry(entry)
     return Page(
         "edit.html",
         {

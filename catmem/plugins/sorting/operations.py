@@ -22,7 +22,7 @@ from catmem.workspace.workspace import Workspace
 
 KEPT = "catmem-sort-"
 """How the names of lists in the temporary folder begin."""
-_Whose = Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")]
+_SortedProfile = Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def sort(
     call: Call,
     *,
     file: Annotated[str | None, P(argument=True)] = None,
-    profile: _Whose = None,
+    profile: _SortedProfile = None,
     target: OneFile = None,
     to_read: Annotated[
         str | None, P("Sort as an edited list says; - for standard input.", "--read", metavar="LIST")
@@ -202,7 +202,7 @@ def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]", *, unseen:
 def tidy(
     call: Call,
     *,
-    profile: _Whose = None,
+    profile: _SortedProfile = None,
     propose: Annotated[bool, P("Have each entry that may go wait as a proposal, for 'catmem proposals'.")] = False,
     command: Annotated[
         str | None,

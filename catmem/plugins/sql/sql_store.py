@@ -47,7 +47,7 @@ TIMEOUT = 10.0
 _CHANGES_NOTHING = "INSERT INTO mem_log SELECT * FROM mem_log WHERE 1 = 0"
 _FIRST_WAIT, _LONGEST_WAIT = 0.005, 0.25
 
-_Got = TypeVar("_Got")
+_Result = TypeVar("_Result")
 
 
 class SqlStore(LastingStore):
@@ -159,13 +159,13 @@ class SqlStore(LastingStore):
             yield from page
             after = page[-1].revision.sequence
 
-    def _found(self, look: Callable[[Link], _Got], *, at_once: bool = False, waits: bool = True) -> _Got | None:
+    def _found(self, look: Callable[[Link], _Result], *, at_once: bool = False, waits: bool = True) -> _Result | None:
         """What a look finds, whose statements all see one state; ``None`` where there are no tables.
 
         ``at_once`` is for a look with a single statement.
         """
 
-        def once() -> _Got | None:
+        def once() -> _Result | None:
             if not self.ready.to_read():
                 return None
             with self._database.looking() if at_once else self._database.reading() as link:
@@ -231,7 +231,7 @@ class SqlStore(LastingStore):
         log_rows.record(link, there, after, last)
         return after.sequence
 
-    def _again(self, work: Callable[[], _Got], *, waits: bool = True) -> _Got:
+    def _again(self, work: Callable[[], _Result], *, waits: bool = True) -> _Result:
         """Do something, again where the database asks for it, until it took too long; once if it never ``waits``."""
         longest = self._timeout if waits else 0.0
         start, wait = time.monotonic(), _FIRST_WAIT

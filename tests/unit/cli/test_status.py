@@ -295,6 +295,17 @@ def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
     assert "any more" not in run("prompt", "neo", "--root", tmp_path).stderr
 
 
+def test_a_profile_hears_nothing_of_a_lost_text_of_which_it_saw_nothing(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nwritable_categories: [talk, pay]\n")
+    path = tmp_path / "homes" / "neo" / "USER.md"
+    run("add", "-p", "neo", "-c", "pay", "95,000.", "--root", tmp_path)
+    path.unlink()
+    assert Workspace.open(tmp_path).prompt("neo").warnings == ("the prompt is empty",)
+    assert "warnings" not in memory_tool(Workspace.open(tmp_path), "neo", {"action": "list"})
+    assert "1 file without the text that it had (neo/user)" in run("status", "--root", tmp_path).stdout
+
+
 def test_a_tag_that_does_not_count_is_told(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")

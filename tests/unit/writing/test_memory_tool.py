@@ -599,7 +599,9 @@ def test_a_profile_that_is_gone_hears_of_no_other(workspace, call, asked):
 
 def test_a_slice_names_no_declared_category_that_the_profile_does_not_see(tmp_path):
     declared = "version: 1\ntaxonomy: {categories: {invoices: {title: Invoices}, household: {title: Household}}}\n"
-    root = make_root(tmp_path, config=declared, profiles={"neo": "user_memory_categories: [invoices]\n"})
+    profiles = {"neo": "user_memory_categories: [invoices]\n", "none": "include_uncategorized: false\n"}
+    root = make_root(tmp_path, config=declared, profiles=profiles)
+    assert root.prompt("none", categories=["househld"]).warnings == ("the prompt is empty",)
     said = {}
     for name in ("househld", "household", "invoces"):
         said[name] = memory_tool(root, "neo", {"action": "prompt", "categories": [name]})["warnings"]

@@ -69,7 +69,16 @@ class Prompt:
     @property
     def cut(self) -> int:
         """How many entries have no room in the budget."""
-        return sum(fact.over_budget is not None for fact in self._draft.facts)
+        return len(self.without_room)
+
+    @property
+    def without_room(self) -> list[Fact]:
+        """The entries that have no room in the budget."""
+        return [fact for fact in self._draft.facts if fact.over_budget is not None]
+
+    def row(self, fact: Fact) -> Row:
+        """What the manifest says of one of its entries."""
+        return self._draft.row(fact)
 
     @property
     def manifest(self) -> Manifest:
@@ -301,7 +310,7 @@ class _Draft:
             profile=self.profile.name,
             as_of=self.as_of,
             style=self.style,
-            rows=tuple(map(self._row, self.facts)),
+            rows=tuple(map(self.row, self.facts)),
             hidden={target: view.hidden for target, view in self.views.items()},
             hidden_uncategorized={target: view.hidden_uncategorized for target, view in self.views.items()},
             sizes={target: self.size(target) for target in self.views},
@@ -310,7 +319,8 @@ class _Draft:
             missing=self.missing,
         )
 
-    def _row(self, fact: Fact) -> Row:
+    def row(self, fact: Fact) -> Row:
+        """What became of one entry."""
         # An entry that is out was not scanned for the text, so it is here, where it would show.
         is_hidden = fact.blocked or (fact.out and scan(fact.body))
         return Row(

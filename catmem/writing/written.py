@@ -5,7 +5,6 @@ With it goes how long the file is, what could leave when it is too long, and wha
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
     from catmem.prompt.prompt import Prompt, Row
+    from catmem.prompt.styles import Fact
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.policy import WritePolicy
@@ -284,33 +284,29 @@ def _crowded(workspace: Root, profile: Profile, target: str, written: Written, a
         now = {**documents, target: workspace.parse(text.encode())}
         return build_prompt(now, reader, as_of=as_of, config=workspace.config)
 
-    def left_out(text: str) -> list[tuple[tuple[str, str, str], Row]]:
-        rows = (row for row in prompt(text, profile).manifest.rows if row.budget is not None)
-        return [((row.target, row.category, row.id), row) for row in rows]
-
-    after = left_out(written.after)
-    if not after:
+    now = prompt(written.after, profile)
+    if not now.without_room:
         return None
-    before = Counter(key for key, _ in left_out(written.before))
-    new = []
-    for key, row in after:
-        if before[key]:
-            before[key] -= 1
-        else:
-            new.append((key, row))
+    before = {_place(fact) for fact in prompt(written.before, profile).without_room}
+    new = [fact for fact in now.without_room if _place(fact) not in before]
     if not new:
         return None
-    name = str(new[0][1].budget)
+    rows = tuple(map(now.row, new))
+    name = str(rows[0].budget)
     # What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total.
     kept = {key: value for key, value in budget.items() if name == "total" and key in TARGETS}
     free = prompt(written.after, replace(profile, prompt=replace(profile.prompt, budget=kept)))
-    own = {(target, entry.category, entry.id) for entry in written.entries}
+    own = {(target, entry.category, entry.body) for entry in written.entries}
     return Crowded(
         profile=profile.name,
         budget=name,
         limit=budget[name],
         size=len(free.text) if name == "total" else free.manifest.sizes[name],
-        entries=tuple(row for _, row in new),
-        left_out=len(after),
-        written=any(key in own for key, _ in new),
+        entries=rows,
+        left_out=now.cut,
+        written=not own.isdisjoint(map(_place, new)),
     )
+
+
+def _place(fact: Fact) -> tuple[str, str, str]:
+    return fact.target, fact.entry.category, fact.entry.body

@@ -7,10 +7,12 @@ import pytest
 
 from catmem.staleness.lineage import CLOCKS, body_key, clocks_of, freshness_of, notes_of
 from catmem.store.contract import Change
+from catmem.store.files.file_store import FileStore
 from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
 from catmem.writing.request import Operation
+from tests.golden.case import put
 from tests.unit.staleness.aging import LATER, Aging
 
 OLD = "## Talk\nno calls before ten\n§\n[created: 2026-02-02] has a date\n\n## Rules\ntwo spaces, no tabs\n"
@@ -239,3 +241,15 @@ def test_so_does_a_copy_of_what_somebody_reworded_by_hand_and_nobody_has_recorde
     (reworded,) = [entry for entry in document.entries if entry.body == "no calls before eleven"]
     (clocks,) = clocks_of(workspace, "neo/user", document, [reworded], [None])
     assert clocks[body_key(reworded.body)] == ["file_time", "2026-01-10T12:00:00.000000Z"]
+
+
+def test_an_addition_walks_through_no_history_that_it_knows_already(aging, monkeypatch):
+    put(aging.folder / "profiles" / "neo.yaml", "tier: 2\nwritable_categories: ['*']\nuser_memory_categories: ['*']\n")
+    workspace = aging.open()
+    workspace.add("neo", "The first addition learns the histories.", category="talk", actor="neo")
+    walked = []
+    log = FileStore.log
+    monkeypatch.setattr(FileStore, "log", lambda store, entity: walked.append(entity) or log(store, entity))
+    workspace.add("neo", "The second one goes on from them.", category="talk", actor="neo")
+    # The records of a folder are in one journal: to find none of neo/memory, all of neo/user would be read.
+    assert walked == ["neo/user"]

@@ -69,16 +69,7 @@ class Prompt:
     @property
     def cut(self) -> int:
         """How many entries have no room in the budget."""
-        return len(self.without_room)
-
-    @property
-    def without_room(self) -> list[Fact]:
-        """The entries that have no room in the budget."""
-        return [fact for fact in self._draft.facts if fact.over_budget is not None]
-
-    def row(self, fact: Fact) -> Row:
-        """What the manifest says of one of its entries."""
-        return self._draft.row(fact)
+        return len(without_room(self))
 
     @property
     def manifest(self) -> Manifest:
@@ -129,6 +120,16 @@ def pieces_of(prompt: Prompt) -> list[tuple[str, Fact | None]]:
     """The text in its pieces, each with the fact that it is of: ``None`` for the frame and for titles."""
     draft = prompt._draft  # noqa: SLF001 - of this module
     return [(text, draft.facts[owner] if isinstance(owner, int) else None) for text, owner in draft.pieces()]
+
+
+def without_room(prompt: Prompt) -> list[Fact]:
+    """The entries that have no room in the budget."""
+    return [fact for fact in prompt._draft.facts if fact.over_budget is not None]  # noqa: SLF001 - of this module
+
+
+def row_of(prompt: Prompt, fact: Fact) -> Row:
+    """What the manifest says of one of its entries."""
+    return prompt._draft._row(fact)  # noqa: SLF001 - of this module
 
 
 @dataclass(slots=True, eq=False)
@@ -310,7 +311,7 @@ class _Draft:
             profile=self.profile.name,
             as_of=self.as_of,
             style=self.style,
-            rows=tuple(map(self.row, self.facts)),
+            rows=tuple(map(self._row, self.facts)),
             hidden={target: view.hidden for target, view in self.views.items()},
             hidden_uncategorized={target: view.hidden_uncategorized for target, view in self.views.items()},
             sizes={target: self.size(target) for target in self.views},
@@ -319,8 +320,7 @@ class _Draft:
             missing=self.missing,
         )
 
-    def row(self, fact: Fact) -> Row:
-        """What became of one entry."""
+    def _row(self, fact: Fact) -> Row:
         # An entry that is out was not scanned for the text, so it is here, where it would show.
         is_hidden = fact.blocked or (fact.out and scan(fact.body))
         return Row(

@@ -274,7 +274,7 @@ def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: dat
 
 
 def _crowded(workspace: Root, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:
-    from catmem.prompt.prompt import build_prompt
+    from catmem.prompt.prompt import build_prompt, row_of, without_room
 
     budget = profile.prompt.budget
     others = [each for each in TARGETS if each != target and "total" in budget]
@@ -285,13 +285,13 @@ def _crowded(workspace: Root, profile: Profile, target: str, written: Written, a
         return build_prompt(now, reader, as_of=as_of, config=workspace.config)
 
     now = prompt(written.after, profile)
-    if not now.without_room:
+    if not now.cut:
         return None
-    before = {_place(fact) for fact in prompt(written.before, profile).without_room}
-    new = [fact for fact in now.without_room if _place(fact) not in before]
+    before = {_place(fact) for fact in without_room(prompt(written.before, profile))}
+    new = [fact for fact in without_room(now) if _place(fact) not in before]
     if not new:
         return None
-    rows = tuple(map(now.row, new))
+    rows = tuple(row_of(now, fact) for fact in new)
     name = str(rows[0].budget)
     # What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total.
     kept = {key: value for key, value in budget.items() if name == "total" and key in TARGETS}

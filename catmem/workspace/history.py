@@ -179,7 +179,9 @@ def _taken_back(
     """The newest revision of an entity, for a caller who saw ``seen`` that one, and the one that an undo takes back."""
     if store is None:
         entity, store = entity_of(workspace, entity), workspace.store
-    newest = next((each for each in store.log(entity) if each.revision == seen), store.head(entity))
+    newest = store.head(entity)
+    if seen is not None:
+        newest = next((each for each in store.log(entity) if each.revision == seen), newest)
     return newest, _before_undo(store, newest)
 
 

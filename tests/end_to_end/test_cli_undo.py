@@ -5,6 +5,7 @@ import shlex
 
 import pytest
 
+from catmem.store.files.file_store import FileStore
 from tests.end_to_end.terminal import USER, error_of, run, run_json
 
 
@@ -56,6 +57,15 @@ def test_undo_after_undo_goes_further_back(user):
     run("add", "-p", "neo", "-c", "rules", "Four.")
     run("undo", "neo")
     assert user.read_text() == texts[0]
+
+
+def test_the_newest_revision_is_found_without_a_walk_through_the_history(user, monkeypatch):
+    run("add", "-p", "neo", "-c", "rules", "One.")
+    walked, log = [], FileStore.log
+    monkeypatch.setattr(FileStore, "log", lambda store, entity: walked.append(entity) or log(store, entity))
+    run("undo", "neo")
+    assert walked == []
+    assert user.read_text() == USER
 
 
 @pytest.mark.parametrize("entity", [[], ["neo"]])

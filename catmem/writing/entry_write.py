@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem.config.access import targets_read
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from catmem.workspace.root import Root
 
 _MOST_OPERATIONS = 1_000
+_RETRIED = 256
+"""Revisions of a file among which a retry is looked for."""
 
 Reworded: TypeAlias = "Iterable[tuple[str, str]]"
 """Old words, and the new ones in their place."""
@@ -338,7 +341,7 @@ def found_policy(root: Root, asked: Request, acting: Profile | None) -> WritePol
     every = [policy_of(root, asked.profile, each, acting, allow_secret=asked.allow_secret) for each in TARGETS]
     made = asked.op_id, PERSON if acting is None else acting.name  # that of another writer tells nothing
     for policy in every if asked.op_id else ():
-        if any((each.op_id, each.agent) == made for each in root.store.log(policy.entity)):
+        if any((each.op_id, each.agent) == made for each in islice(root.store.log(policy.entity), _RETRIED)):
             return policy
     return (_terms_that_hold if finds_its_file(asked.content) else _terms_to_add_to)(root, asked.content, every)
 

@@ -67,6 +67,9 @@ def test_what_is_written_is_replayed_byte_for_byte(changes, small, rng):
             assert list(each.replay()) == written
             assert [(record, each.data(record)) for record in each.records()] == written
             assert [(each.find(record.file, record.revision), data) for record, data in written] == written
+            for name in FILES:
+                own = [record for record, _ in reversed(written) if record.owner == name]
+                assert list(each.records_of(name)) == own
             assert {name: each.head_data(name) for name in FILES} == now
             assert each.verify() == []
 

@@ -166,11 +166,10 @@ class FileCommit:
         an old write that is sent again would be made again.
         """
         seen = None if expected == "0" else self._seen(expected)
-        for record in self.journal.records(newest_first=True) if self.change.op_id else ():
+        for record in self.journal.records_of(self.name) if self.change.op_id else ():
             if seen is not None and record.sequence <= seen.sequence:
                 return None
-            made = record.owner, record.agent, record.op_id
-            if made == (self.name, self.change.agent, self.change.op_id):
+            if (record.agent, record.op_id) == (self.change.agent, self.change.op_id):
                 return record if repeated(revision_of(self.entity, record), self.change) else None
         return None
 
@@ -214,10 +213,10 @@ class FileCommit:
     def _branches_since(self, number: int) -> set[str]:
         """The branches that were made since the head had a number: no older one has a higher number."""
         names: set[str] = set()
-        for record in self.journal.records(newest_first=True):
-            if record.owner == self.name and record.is_branch:
+        for record in self.journal.records_of(self.name):
+            if record.is_branch:
                 names.add(record.revision)
-            elif record.owner == self.name and record.number <= number:
+            elif record.number <= number:
                 break
         return names
 
@@ -253,8 +252,7 @@ class FileCommit:
     def _seen(self, expected: str) -> Record | None:
         if not expected.startswith("sha256:"):
             return self.journal.find(self.name, expected)
-        records = self.journal.records(newest_first=True)
-        return next((each for each in records if each.owner == self.name and each.head == expected), None)
+        return next((each for each in self.journal.records_of(self.name) if each.head == expected), None)
 
     def _external_since(self, sequence: int) -> Record | None:
         """What an external writer wrote last after the record with this number; ever, after 0."""
@@ -266,7 +264,7 @@ class FileCommit:
         return None
 
     def _records(self) -> Iterator[Record]:
-        return (record for record in self.journal.records(newest_first=True) if record.file == self.name)
+        return (record for record in self.journal.records_of(self.name) if not record.is_branch)
 
     def _keep(self, refusal: RefusedError, sight: ObservedFile, expected: str | None, revision: str) -> None:
         """Say in the refusal where the file is; keep a copy of an external writer's bytes, and say where that is."""

@@ -152,15 +152,14 @@ class FileStore(LastingStore):
         """The records of the file, the newest first."""
         # Those of the newest segment are in memory; older ones are read from the disk when the caller goes on to them.
         with self._reading(entity) as (journal, name):
-            newest = journal.newest() if journal else []
-        yield from (revision_of(entity, record) for record in newest if record.owner == name)
-        oldest = newest[-1].sequence if newest else None
-        if journal is None or oldest == 1:
+            newest, before = journal.newest(name) if journal else ([], 0)
+        yield from (revision_of(entity, record) for record in newest)
+        if not before:
             return
         place = self._locate(entity)
         with self._own_folder(place) as folder:
-            for record in folder.journal.records(newest_first=True) if folder and folder.journal else ():
-                if record.owner == place.name and (oldest is None or record.sequence < oldest):
+            for record in folder.journal.records_of(place.name) if folder and folder.journal else ():
+                if record.sequence <= before:
                     yield revision_of(entity, record)
 
     def branches(self, entity: str) -> Sequence[Revision]:

@@ -150,10 +150,18 @@ class Journal:
         """The newest ``count`` records of all files, the newest last."""
         return list(islice(self.records(newest_first=True), count))[::-1]
 
-    def newest(self) -> list[Record]:
-        """The records of the newest segment, the newest first."""
+    def newest(self, file: str) -> tuple[list[Record], int]:
+        """The records of a file in the newest segment, the newest first, and the sequence of the one before, or 0."""
         segment = self._segment()
-        return [step.record for step in reversed(segment.steps)] if segment else []
+        return ([], 0) if segment is None else (segment.records_of(file), segment.newest_before(file))
+
+    def records_of(self, file: str) -> Iterator[Record]:
+        """The records of a file, the newest first; no segment is read that has none of them."""
+        segment = self._segment()
+        while segment is not None:
+            yield from segment.records_of(file)
+            sequence = segment.newest_before(file)
+            segment = self._holder(self._at(sequence).sequence) if sequence else None
 
     def operation(self, agent: str, op_id: str, *, file: str | None = None) -> Record | None:
         """The first record of an agent's operation (of ``file``, if given), among those of the newest two segments."""

@@ -248,6 +248,15 @@ class Segment:
         """The number of a file's newest revision before this segment."""
         return revision_number(self.header.heads[file].revision) if file in self.header.heads else 0
 
+    def newest_before(self, file: str) -> int:
+        """The sequence of a file's newest record before this segment, ``0`` for none."""
+        # What was the newest is the head, or a branch that is still open here.
+        return max((at.sequence for name, at in self.header.heads.items() if name.partition("/")[0] == file), default=0)
+
+    def records_of(self, file: str) -> list[Record]:
+        """The records of a file in this segment, its branches too, the newest first."""
+        return [step.record for step in reversed(self.steps) if step.record.owner == file]
+
     def find(self, file: str, revision: str) -> Record | None:
         """The first record of a revision in this segment."""
         records = (self.steps[place].record for place in self._places.get(file, ()))

@@ -37,6 +37,7 @@ def test_headers_point_to_a_branch_until_it_is_merged(tmp_path):
         assert tips(journal) == ["29"]
         assert b"USER.md/2a" not in segments(tmp_path)[-1].read_bytes()
         assert (journal.find("USER.md", "2a"), journal.data(record)) == (record, b"mine\n")
+        assert list(journal.records_of("USER.md")) == [*journal.records()][::-1]
         assert journal.verify() == []
 
 

@@ -22,6 +22,7 @@ def calls_by_work(folder, records):
             "latest": lambda: journal.latest(64),
             "operation": lambda: journal.operation("neo", "never"),
             "find": lambda: journal.find("USER.md", "10"),
+            "the records of a file without any": lambda: list(journal.records_of("MEMORY.md")),
         }
         calls = {}
         for name, work in works.items():

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache, partial
 from hashlib import blake2b
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
@@ -283,9 +282,6 @@ def followed(store: Store, entity: str, histories: Sequence[EntryHistory], parse
 
 def _since(store: Store, entity: str, last: Revision | None) -> list[Revision] | None:
     """The revisions behind the last that was looked at, newest first; ``None`` if all have to be looked at."""
-    # The newest revision is the head or an open branch: they are known without a walk through the records of others.
-    if max(store.branches(entity), key=attrgetter("sequence"), default=None) == last:
-        return []
     since: list[Revision] = []
     for revision in store.log(entity):
         if last is not None and revision.sequence <= last.sequence:

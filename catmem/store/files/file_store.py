@@ -150,16 +150,16 @@ class FileStore(LastingStore):
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The records of the file, the newest first."""
-        # Those of the newest segment are in memory; older ones are read from the disk when the caller goes on to them.
+        # The newest are in memory; older ones are read from the disk when the caller goes on to them.
         with self._reading(entity) as (journal, name):
-            newest, before = journal.newest(name) if journal else ([], 0)
+            newest = journal.newest(name) if journal else []
         yield from (revision_of(entity, record) for record in newest)
-        if not before:
+        if not newest or newest[-1].revision == "1":
             return
         place = self._locate(entity)
         with self._own_folder(place) as folder:
             for record in folder.journal.records_of(place.name) if folder and folder.journal else ():
-                if record.sequence <= before:
+                if record.sequence < newest[-1].sequence:
                     yield revision_of(entity, record)
 
     def branches(self, entity: str) -> Sequence[Revision]:

@@ -150,10 +150,11 @@ class Journal:
         """The newest ``count`` records of all files, the newest last."""
         return list(islice(self.records(newest_first=True), count))[::-1]
 
-    def newest(self, file: str) -> tuple[list[Record], int]:
-        """The records of a file in the newest segment, the newest first, and the sequence of the one before, or 0."""
+    def newest(self, file: str) -> list[Record]:
+        """The records of a file that are at hand, the newest first: those of the newest segment, and the one before."""
         segment = self._segment()
-        return ([], 0) if segment is None else (segment.records_of(file), segment.newest_before(file))
+        before = segment.newest_before(file) if segment else 0
+        return [*(segment.records_of(file) if segment else ()), *([self._pointed_at(before)] if before else ())]
 
     def records_of(self, file: str) -> Iterator[Record]:
         """The records of a file, the newest first; no segment is read that has none of them."""
@@ -263,9 +264,10 @@ class Journal:
 
     def _older_name(self, sequence: int) -> str:
         """The name of the segment before the newest one in which the record with this sequence should be."""
-        name = segment_name(sequence)
-        place = bisect_right(self._names, name)
-        return self._names[place - 1] if place else name
+        place = bisect_right(self._names, segment_name(sequence))
+        if not place:
+            raise damaged(self._folder.where, f"record {sequence} is in no segment, and later ones are there")
+        return self._names[place - 1]
 
     def _load(self, name: str, newest: Segment | None) -> Segment:
         """A segment by its name; from memory if its file is the same still."""

@@ -8,6 +8,7 @@ import pytest
 from catmem.staleness.lineage import CLOCKS, body_key, clocks_of, freshness_of, notes_of
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
+from catmem.store.files.journal import Journal
 from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
@@ -243,13 +244,14 @@ def test_so_does_a_copy_of_what_somebody_reworded_by_hand_and_nobody_has_recorde
     assert clocks[body_key(reworded.body)] == ["file_time", "2026-01-10T12:00:00.000000Z"]
 
 
-def test_an_addition_walks_through_no_history_that_it_knows_already(aging, monkeypatch):
+def test_an_addition_opens_no_history_that_it_knows_already(aging, monkeypatch):
     put(aging.folder / "profiles" / "neo.yaml", "tier: 2\nwritable_categories: ['*']\nuser_memory_categories: ['*']\n")
+    monkeypatch.setattr(Journal, "_is_full", lambda _, segment: len(segment.steps) == 4)
     workspace = aging.open()
-    workspace.add("neo", "The first addition learns the histories.", category="talk", actor="neo")
-    walked = []
-    log = FileStore.log
-    monkeypatch.setattr(FileStore, "log", lambda store, entity: walked.append(entity) or log(store, entity))
-    workspace.add("neo", "The second one goes on from them.", category="talk", actor="neo")
-    # The records of a folder are in one journal: to find none of neo/memory, all of neo/user would be read.
-    assert walked == ["neo/user"]
+    for number in range(9):
+        target = "user" if number else "memory"  # whose only record lies behind two segments of the other's
+        workspace.add("neo", f"Fact {number}.", target=target, category="talk", actor="neo")
+    opened, own_folder = [], FileStore._own_folder
+    monkeypatch.setattr(FileStore, "_own_folder", lambda store, place: opened.append(place) or own_folder(store, place))
+    workspace.add("neo", "It goes on from what it knows.", category="talk", actor="neo")
+    assert opened == []

@@ -267,7 +267,7 @@ def test_a_damaged_history_is_refused_before_any_byte_changes(workspace, home, d
         purge(workspace, "neo", "4711", dry_run=dry_run)
     assert "Nothing was erased there." in caught.value.hint
     assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
-    left, file, _ = purge(workspace, "ann", "4711", dry_run=dry_run).left
+    left, file, *_ = purge(workspace, "ann", "4711", dry_run=dry_run).left
     assert left.path.startswith("homes/neo/.catmem/journal/")
     assert "missing" in left.why
     # Without these records it is unknown of which file of the folder the retired ones are: the other is named too.

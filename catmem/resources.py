@@ -20,17 +20,12 @@ SCHEMA_NAMES = ("category", "config", "document", "envelope", "profile", "tags",
 _PACKAGE = Path(__file__).parent
 
 
-def schemas_folder() -> Path:
-    """The folder of the schemas."""
-    return _shipped("schemas")
-
-
 def schema_path(name: str) -> Path:
     """The path of ``<name>.schema.json``; ``name`` is one of ``SCHEMA_NAMES``. Raises ``ConfigError``."""
     if name not in SCHEMA_NAMES:
         hint = f"The schemas are {', '.join(SCHEMA_NAMES)}."
         raise ConfigError(f"there is no schema {name!r}", code="unknown_schema", hint=hint)
-    return schemas_folder() / f"{name}.schema.json"
+    return _shipped("schemas") / f"{name}.schema.json"
 
 
 def schema_text(name: str) -> str:

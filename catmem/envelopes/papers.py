@@ -220,7 +220,9 @@ def plain_envelope(
         owner, _, target = envelope.entity_id.partition("/")
         if not target:
             declared_of(workspace, owner, acting)
-        elif acting is not None and not _acts_on(workspace, acting, owner, target):
+        elif not (
+            acting is None or owner == acting.name or Rights(acting, target, workspace.config.taxonomy).unbounded
+        ):
             raise ForbiddenError(
                 f"{agent} may not write to {shown(named)}",
                 hint=f"{acting.name} acts on its own files only: use the name {acting.name!r}.",
@@ -230,10 +232,6 @@ def plain_envelope(
         if target:
             workspace.profile(owner)  # which says so if there is none
         return envelope
-
-
-def _acts_on(workspace: Root, acting: Profile, owner: str, target: str) -> bool:
-    return owner == acting.name or Rights(acting, target, workspace.config.taxonomy).unbounded
 
 
 def base_named(fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON value
@@ -353,7 +351,10 @@ def _role_of(workspace: Root, agent: str) -> Profile | None:
 
 def _refuse_unseen(workspace: Root, entity: str, content: Any, agent: str) -> None:  # noqa: ANN401 - JSON
     """Raise ``EnvelopeError`` where the newest revision would pass for one that the agent saw, and it may not have."""
-    if agent == PERSON or (isinstance(content, list) and _only_adds(content)):
+    only_adds = isinstance(content, list) and all(
+        isinstance(each, Mapping) and each.get("action") == "add" for each in content
+    )
+    if agent == PERSON or only_adds:
         return
     log = [*workspace.store.log(entity)]
     # What stood there at first is what its writers went on from.
@@ -364,10 +365,6 @@ def _refuse_unseen(workspace: Root, entity: str, content: Any, agent: str) -> No
             key="prev_rev",
             hint="Nothing was made. Read it, and say which revision you saw (--prev).",
         )
-
-
-def _only_adds(content: Sequence[Any]) -> bool:
-    return all(isinstance(each, Mapping) and each.get("action") == "add" for each in content)
 
 
 def newest(workspace: Root, entity: str) -> tuple[str, str | None]:

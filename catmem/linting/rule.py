@@ -170,12 +170,12 @@ class LintSettings:
         ignored = tuple(code for pattern, codes in self.per_file if fnmatchcase(path, pattern) for code in codes)
         found = self._rules.get(ignored)
         if found is None:
-            found = tuple(rule for code, rule in all_rules().items() if self._is_on(code, ignored))
-            self._rules[ignored] = found
+            found = self._rules[ignored] = tuple(
+                rule
+                for code, rule in all_rules().items()
+                if not code.startswith(ignored) and _reach(code, self.select or ("CM",)) > _reach(code, self.ignore)
+            )
         return found
-
-    def _is_on(self, code: str, ignored: tuple[str, ...]) -> bool:
-        return not code.startswith(ignored) and _reach(code, self.select or ("CM",)) > _reach(code, self.ignore)
 
     def severity_of(self, rule: Rule) -> Severity:
         """How bad the findings of a rule are: as the longest code says that names it, else as the rule says."""

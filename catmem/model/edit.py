@@ -132,7 +132,8 @@ def retag_entry(document: Document, entry: Entry, tags: Mapping[str, TagValue]) 
 
 def remove_entry(document: Document, entry: Entry) -> Edited:
     """Remove an entry, and one delimiter line beside it. An emptied section keeps its header."""
-    return _first_verified(document, _removals(document, entry))
+    edits = removal(document, entry), TextEdit(entry.start, entry.end, "")
+    return _first_verified(document, (_EditProposal((edit,), frozenset({entry.start})) for edit in edits))
 
 
 def move_entry(document: Document, entry: Entry, category: str, *, title: str | None = None) -> Edited:
@@ -265,11 +266,6 @@ def removal(document: Document, entry: Entry) -> TextEdit:
     if before and before[0] >= document.scan.start and not left_open(document, before[0]):
         return TextEdit(line_end_before(document, before), entry.end, "")
     return TextEdit(entry.start, entry.end + _newline_length(document.text, entry.end), "")
-
-
-def _removals(document: Document, entry: Entry) -> Iterator[_EditProposal]:
-    for edit in (removal(document, entry), TextEdit(entry.start, entry.end, "")):
-        yield _EditProposal((edit,), frozenset({entry.start}))
 
 
 def _newline_length(text: str, position: int) -> int:

@@ -243,15 +243,11 @@ def _groups(document: Document) -> list[_EntryGroup]:
     for entry in document.entries:
         while len(groups) <= len(sections) and sections[len(groups) - 1].start < entry.start:
             groups.append(_group(sections[len(groups) - 1].title, document))
-        groups[-1].entries.append(unify_newlines(_at_line_start(document, entry.raw)))
+        # Blanks may have kept its first or last line from being a boundary (` ## indented`) or from opening a fence.
+        text = with_backslashes(entry.raw, boundary_lines(entry.raw, document.scan.categories))
+        groups[-1].entries.append(unify_newlines(text))
     groups += [_group(section.title, document) for section in sections[len(groups) - 1 :]]
     return groups
-
-
-def _at_line_start(document: Document, raw: str) -> str:
-    """An entry as stored, for a place where nothing stands around it."""
-    # Blanks may have kept its first or last line from being a boundary (` ## indented`) or from opening a fence.
-    return with_backslashes(raw, boundary_lines(raw, document.scan.categories))
 
 
 def _group(title: str, document: Document) -> _EntryGroup:

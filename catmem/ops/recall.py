@@ -18,7 +18,7 @@ from catmem.ops.shared import EITHER
 from catmem.ops.table import Call, P, Tool, operation
 from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import size_of
-from catmem.workspace.profile_memory import Reading, lost_text
+from catmem.workspace.profile_memory import Reading, emptied_text
 from catmem.workspace.seen_entry import SeenEntry, entry_dict
 from catmem.writing.written import FileUsage
 
@@ -181,7 +181,8 @@ def sight(
         entries = tuple(entry for entry in entries if entry.category == wanted)
     usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, root.config))
     unmerged = call.rights(target).unmerged(reading.entity, reading.document.text, root.parse)
-    warnings = [*unmerged, *filter(None, [lost_text(root, profile, reading.entity, reading.document)])]
+    emptied = emptied_text(root, profile, reading.entity, reading.document)
+    warnings = [*unmerged, *([emptied] if emptied else [])]
     age = partial(freshness, profile=profile, config=root.config, as_of=clock.today())
     shown, cut = shown_entries(entries, age, offset, whole=whole)
     seen = {

@@ -1,6 +1,6 @@
 """Reports on a whole root: what is next, who may do what, and what prompts save."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
@@ -50,16 +50,16 @@ def status(
     return Outcome(found, more=more, problems=found.unreadable, status=status)
 
 
-def _adopt(call: Call, entities: Sequence[str]) -> list[ExternalChange]:
+def _adopt(call: Call, outside: Mapping[str, str]) -> list[ExternalChange]:
     """Show what another program changed in each, and take it into its history as seen."""
     from catmem.store.contract import EXTERNAL
     from catmem.workspace.history import adopt, difference
 
     store, adopted = call.root.store, []
-    for entity in entities:
+    for entity, whole in outside.items():
         now = store.read(entity)
         own = (each for each in store.log(entity) if each.agent != EXTERNAL and not each.is_branch)
-        before = store.read(entity, next((each.revision for each in own), "0"))
+        before = store.read(entity, whole or next((each.revision for each in own), "0"))
         changed = difference(call.root, entity, before.data, now.data)
         adopted.append(ExternalChange(entity, adopt(call.root, entity, expected=now.digest, seen=True), changed))
         call.show(adopted[-1])

@@ -87,12 +87,8 @@ class Fact:
 
     def withhold(self, findings: Iterable[Threat]) -> None:
         """Show the names of the rules in its place."""
-        self.blocked, self.is_plain, self._shown = rules_of(findings), False, None
-
-
-def rules_of(findings: Iterable[Threat]) -> str:
-    """The names of the rules of some findings."""
-    return ", ".join(sorted({finding.rule for finding in findings}))
+        rules = sorted({finding.rule for finding in findings})
+        self.blocked, self.is_plain, self._shown = ", ".join(rules), False, None
 
 
 def is_plain(body: str) -> bool:

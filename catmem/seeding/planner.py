@@ -48,6 +48,7 @@ from catmem.store.contract import Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.history import refuse_bounded
+from catmem.workspace.profile_memory import lost_text
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import parse_for_write
@@ -155,7 +156,7 @@ class _Planning:
             profiles=self.profiles,
             files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *self._about_sources(), *warnings),
+            notes=(*self._about_lock(files), *self._about_losses(files), *warnings),
             warnings=tuple(warnings),
             parts=self.parts,
             lock_data=self.lock_data,
@@ -220,23 +221,31 @@ class _Planning:
     def _refuse_emptied(self, target: str, offered: OfferedFile) -> None:
         """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
         is_flat, source = _is_flat(offered), f"{self.source.name}/{target}"
-        if offered.document.entries and not is_flat:
-            return
-        if any(
-            any(not is_flat or each.category != UNCATEGORIZED for each in record.entries)
+        seeded = [
+            each
             for record in self.handed_on.get(source, ())
             if record.target.partition("/")[0] in self.profiles
-        ):
-            raise UnreadableError(
-                "has no category any more, and entries of categories were seeded from it"
-                if is_flat
-                else "is missing or empty, and entries were seeded from it",
-                code="source_empty",
-                path=self.workspace.path_of(self.source, target),
-                hint=f"Nothing was seeded, and nothing was removed. Bring it back: catmem log {source}, then catmem "
-                f"restore {source} REVISION. If it is meant, leave one entry in {'a category' if is_flat else 'it'}, "
-                "or remove catmem.seed.lock.",
-            )
+            for each in record.entries
+            if not is_flat or each.category != UNCATEGORIZED
+        ]
+        document = offered.document
+        if not seeded or (not is_flat and any(each.text in document.text for each in seeded)):
+            return
+        is_empty = is_flat or not document.entries
+        lost = lost_text(self.workspace, None, source, self.read[source].data)
+        if lost is None and not is_empty:
+            return
+        back = f": {lost}" if lost else f". Bring it back: catmem log {source}, then catmem restore {source} REVISION"
+        meant = f"leave one entry in {'a category' if is_flat else 'it'}, or remove catmem.seed.lock"
+        raise UnreadableError(
+            "has no category any more, and entries of categories were seeded from it"
+            if is_flat
+            else f"{'is missing or empty' if is_empty else 'lost all that was in it'}, and entries were seeded from it",
+            code="source_empty",
+            path=self.workspace.path_of(self.source, target),
+            hint=f"Nothing was seeded, and nothing was removed{back}. "
+            f"If it is meant, {meant if is_empty else 'say so with catmem status --adopt'}.",
+        )
 
     def _file(self, profile: Profile, target: str, offered: OfferedFile) -> FilePlan | None:
         """The plan of one file; ``None`` if there is nothing to say of it."""
@@ -315,13 +324,17 @@ class _Planning:
             )
         return notes
 
-    def _about_sources(self) -> list[str]:
-        """What is handed on though no person looked at it yet: an entry behind the last one is in its category."""
+    def _about_losses(self, files: Iterable[FilePlan]) -> list[str]:
+        """What other programs changed, and no person looked at: in sources, and what they took out of targets."""
         head = self.workspace.store.head
-        changed = [entity for entity, read in self.read.items() if read.revision is None and head(entity) is not None]
-        return [
-            f"another program changed {each}, which this hands on: 'catmem diff {each}' shows it" for each in changed
-        ]
+        changed = [each for each, read in self.read.items() if read.revision is None and head(each) is not None]
+        notes = [f"another program changed {it}, which this hands on: 'catmem diff {it}' shows it" for it in changed]
+        looked = {entity: read.data for entity, read in self.read.items()}
+        for each in files:
+            if each.count("removed_in_target") or (each.changes and not each.before.strip()):
+                looked[each.target] = each.before.encode()
+        lost = (lost_text(self.workspace, None, entity, data) for entity, data in looked.items())
+        return [*notes, *filter(None, lost)]
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """Clones, and categories that are asked for and that some targets do not read."""

@@ -47,8 +47,9 @@ def create_app(
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
     # Without tokens only this machine is listened to, and every caller is a person.
     identify = (lambda _: Caller(PERSON, None, label=PERSON)) if tokens is None else tokens.identify
+    own = [Route("/healthz", _healthz, methods=["GET"]), Route("/readyz", _readyz, methods=["GET"])]
     app = Starlette(
-        routes=[*_own_routes(), *(_routes_of_parts(settings) if routes is None else routes), *more],
+        routes=[*own, *(_routes_of_parts(settings) if routes is None else routes), *more],
         middleware=[
             Middleware(Answers),
             Middleware(Guard, settings=settings, identify=identify, root=workspace.root),
@@ -101,10 +102,6 @@ def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
 
 
 # --- whether it works ------------------------------------------------------------------------------------------------
-
-
-def _own_routes() -> list[BaseRoute]:
-    return [Route("/healthz", _healthz, methods=["GET"]), Route("/readyz", _readyz, methods=["GET"])]
 
 
 async def _healthz(request: Request) -> Response:

@@ -29,6 +29,7 @@ from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, category_name, is_declared
 from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Snapshot, Store
 from catmem.text import size_of, text_diff, unmerged_warnings
+from catmem.workspace.profile_memory import lost_entries
 from catmem.workspace.root import Root
 from catmem.writing import gate
 from catmem.writing.drift_guard import refuse_unshown
@@ -146,6 +147,9 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
         seen = _checked(workspace, asked)
         newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, asked.agent)
         why = "there is no revision to take back" if record is None else undo_fault(record)
+        if newest and newest.size and not (store or workspace.store).peek(newest.entity).strip():
+            at = f"{newest.entity} {newest.revision}"
+            why = f"{newest.entity} holds nothing any more: 'catmem restore {at}' brings back what it held"
         if newest is None or record is None or why is not None:
             hint = "'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
             if record is not None and record.op == "seed":
@@ -278,7 +282,8 @@ def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, se
         trying.entity = entity_of(workspace, entity)
         written = trying.commit(checked_expected(expected), lambda current: current.data, Change(op="adopt"))
         head = workspace.store.head(trying.entity)
-        if seen and head is not None and head.agent == EXTERNAL and head.parents:
+        is_lost = seen and not is_declared(trying.entity) and lost_entries(workspace, trying.entity, written.data)
+        if seen and head is not None and ((head.agent == EXTERNAL and head.parents) or is_lost):
             # A revision of its own, so that writes without a view go on.
             look = Change(op="adopt", note={"seen": written.revision}, keeps_note=True)
             written = trying.commit(written.revision, lambda current: current.data, look)

@@ -36,6 +36,7 @@ from catmem.staleness.due import Copies, FactKey, asked_about, due_facts
 from catmem.staleness.review import Round
 from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few
+from catmem.workspace.profile_memory import LostEntries, lost_entries
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, load_each, noted
 
@@ -95,7 +96,7 @@ class ProfileOverview:
     """One profile. ``files`` are those that can be read, by entity; ``measure`` is ``None`` if that is not both.
 
     ``beside`` are the entities with branches or proposals, ``outside`` those with an external change since the last
-    revision. ``folder`` is where the files are: two profiles may share one.
+    revision, ``lost`` what such changes took out. ``folder`` is where the files are: two profiles may share one.
     """
 
     profile: Profile
@@ -104,6 +105,7 @@ class ProfileOverview:
     measure: Measure | None
     beside: tuple[str, ...]
     outside: tuple[str, ...]
+    lost: tuple[LostEntries, ...]
     seeded: SeedState | None
     problems: tuple[CatmemError, ...]
 
@@ -170,9 +172,10 @@ class Overview:
         return prompts, flat, 0.0 if share is None else round(100 - share, 1)
 
     @property
-    def outside(self) -> tuple[str, ...]:
-        """The entities with an external change since the last revision."""
-        return (*(entity for line in self.lines for entity in line.outside), *self.declared)
+    def outside(self) -> dict[str, str]:
+        """The entities with an external change that no person looked at, and the revision before one that took some."""
+        changed = (*(entity for line in self.lines for entity in line.outside), *self.declared)
+        return dict.fromkeys(changed, "") | {each.entity: each.before for line in self.lines for each in line.lost}
 
     def waiting(self, passed: Counter[FactKey]) -> Counter[str]:
         """The states of the facts that a review asks about, without what was ``passed`` over in its round."""
@@ -195,6 +198,7 @@ class _Now(NamedTuple):
     stamp: tuple[Profile, str]
     beside: tuple[str, ...]
     outside: tuple[str, ...]
+    lost: tuple[LostEntries, ...]
     problems: tuple[CatmemError, ...]
 
 
@@ -236,7 +240,7 @@ class Overviews:
         files, measure, wrong = self._once("files", profile.name, (now.stamp, day), look)
         folder = next((os.path.realpath(path.parent) for path in now.files.paths.values()), "")
         problems = (*wrong, *now.problems)
-        return ProfileOverview(profile, folder, files, measure, now.beside, now.outside, seeded, problems)
+        return ProfileOverview(profile, folder, files, measure, now.beside, now.outside, now.lost, seeded, problems)
 
     def _seeds(self, now: Mapping[str, _Now], day: date) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
         """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
@@ -263,16 +267,18 @@ class Overviews:
 def _now(workspace: Root, profile: Profile) -> _Now:
     files = files_of(workspace, profile)
     state: list[object] = [str(error) for error in files.problems]
-    beside, outside, problems = list[str](), list[str](), list[CatmemError]()
+    beside, outside, lost, problems = list[str](), list[str](), list[LostEntries](), list[CatmemError]()
     for target, data in files.texts.items():
         entity, digest = f"{profile.name}/{target}", bytes_digest(data)
         tips: Sequence[Revision] = ()
         with noted(problems):  # a history that cannot be read hides nothing of the file itself
             tips = workspace.store.branches(entity)
+            found = lost_entries(workspace, entity, data) if tips else None
+            lost += [found] if found else []
         state += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
         outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
-    return _Now(files, (profile, content_digest(state)), tuple(beside), tuple(outside), tuple(problems))
+    return _Now(files, (profile, content_digest(state)), tuple(beside), tuple(outside), tuple(lost), tuple(problems))
 
 
 def _is_outside(head: Revision | None, digest: str) -> bool:
@@ -398,7 +404,7 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(overview),
-        *_of_external(workspace, overview),
+        *_of_external(overview),
         *_of_categories(workspace, overview),
         *_of_seeds(overview),
         *_of_branches(workspace, overview, wrong),
@@ -427,13 +433,13 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
 
 
-def _of_external(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
+def _of_external(overview: Overview) -> Iterator[_StatusText]:
     """What other programs did, which a seed would hand on."""
-    empty = [each for each in overview.outside if not workspace.store.peek(each).strip()]
-    head = workspace.store.head(empty[0]) if empty else None
-    back = f"catmem restore {empty[0]} {head.revision}" if head else ""
-    yield ("emptied", len(empty), "file", f"without the text that it had ({few(empty)})", back)
-    changed = len(overview.outside) - len(empty)
+    lost = [each for line in overview.lines for each in line.lost]
+    words = f"that another program took out ({few([each.entity for each in lost])})"
+    look = next((f"catmem diff {each.entity} {each.before}" for each in lost), "")
+    yield ("lost", sum(each.entries for each in lost), "entry|entries", words, look)
+    changed = len(overview.outside) - len(lost)
     yield ("outside", changed, "file", "changed by another program", "catmem status --adopt")
 
 

@@ -11,23 +11,26 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
-from catmem.config.access import View, all_problems, visible, visible_categories
+from catmem.config.access import Rights, View, all_problems, visible, visible_categories
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
+from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
-from catmem.text import conflict_at
+from catmem.text import conflict_at, counted
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
     from catmem.config.config import Config
-    from catmem.model.document import Document
+    from catmem.model.document import Document, Entry
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style
     from catmem.search.index import Index
@@ -186,30 +189,6 @@ class ProfileMemory:
         return {category for view in views for category in view.categories}
 
 
-@dataclass(slots=True)
-class Session:
-    """One conversation of an agent: its prompt is built once and stays, whatever is written, until ``refresh``.
-
-    So a provider's prefix cache holds over a whole conversation.
-    """
-
-    workspace: Root
-    profile: str
-    as_of: date | None = None
-    style: Style | None = None
-    _prompt: Prompt | None = field(default=None, init=False, repr=False)
-
-    @property
-    def prompt(self) -> Prompt:
-        """The prompt as it was when it was first asked for, or at the last ``refresh``."""
-        return self._prompt or self.refresh()
-
-    def refresh(self) -> Prompt:
-        """Build the prompt anew from what is on disk now."""
-        self._prompt = self.workspace.prompt(self.profile, as_of=self.as_of, style=self.style)
-        return self._prompt
-
-
 def read_memory(workspace: Root, name: str, *, source: str | None = None) -> ProfileMemory:
     """What the profile ``name`` may be shown of its own files, or of those of ``source``, as they are now."""
     with one_reading():
@@ -218,23 +197,80 @@ def read_memory(workspace: Root, name: str, *, source: str | None = None) -> Pro
         paths = places(workspace.config, owner)
         documents = {target: read_document(workspace, owner, target, paths[target]) for target in TARGETS}
         missing = missing_of({target: document.text for target, document in documents.items()}, paths)
-        said = {name: lost_text(workspace, profile, f"{owner.name}/{name}", documents[name]) for name in TARGETS}
+        said = {name: emptied_text(workspace, profile, f"{owner.name}/{name}", documents[name]) for name in TARGETS}
         lost = {target: each for target, each in said.items() if each}
         return ProfileMemory(profile, owner, documents, paths, workspace.config, missing, lost)
 
 
-def lost_text(workspace: Root, profile: Profile, entity: str, document: Document) -> str | None:
-    """What to say of a file that holds nothing, gone or not, though its history has entries in sight of a profile."""
-    if document.text.strip() or not _may_have_history(workspace, entity):
-        return None
+def emptied_text(workspace: Root, actor: Profile | None, entity: str, document: Document) -> str | None:
+    """What to say of a file that holds nothing, gone or not, of which an actor saw entries."""
+    return None if document.text.strip() else lost_text(workspace, actor, entity, document.to_bytes())
+
+
+def lost_text(workspace: Root, actor: Profile | None, entity: str, data: bytes) -> str | None:
+    """What to say of entries in sight of an actor that other programs took out of a file, which says ``data`` now."""
     try:
-        head = workspace.store.head(entity)
-        held = workspace.parse(b"" if head is None else workspace.store.read(entity, head.revision).data)
+        lost = lost_entries(workspace, entity, data, actor) if _may_have_history(workspace, entity) else None
     except (StoreError, UnreadableError):
         return None  # what looks at the history says so
-    if head is None or not visible(held, entity.partition("/")[2], profile, workspace.config.taxonomy).entries:
-        return None
-    return f"{entity} holds nothing any more: 'catmem restore {entity} {head.revision}' brings back what it held"
+    return str(lost) if lost else None
+
+
+_LOOKED_AT = 64  # revisions
+
+
+class LostEntries(NamedTuple):
+    """How many entries other programs took out of a file, none of which is back, and the last revision that had all."""
+
+    entity: str
+    entries: int
+    before: str
+
+    def __str__(self) -> str:
+        """What to tell of it."""
+        took = f"another program took {counted(self.entries, 'entry', 'entries')} out of {self.entity}"
+        at = f"{quote(self.entity)} {self.before}"
+        return f"{took}: 'catmem diff {at}' shows what was there, and 'catmem restore {at}' brings that text back"
+
+
+def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | None = None) -> LostEntries | None:
+    """What other programs took out of a file that now says ``data``, since a person last adopted or restored a text."""
+    # Of what the actor may see, and of the newest revisions alone; an entry in other words is not lost.
+    from catmem.model.pairing import pair_entries, words_of
+
+    rights, store = Rights(actor, entity.partition("/")[2], workspace.config.taxonomy), workspace.store
+
+    def entries(text: bytes) -> Sequence[Entry]:
+        return rights.among(workspace.parse(text).entries)
+
+    gone, last, now = set[str](), "", {entry.body for entry in entries(data)}
+    for before, after in _external_changes(store, entity, data):
+        old, new = entries(store.read(entity, before).data), entries(after)
+        still = pair_entries(old, new)
+        fresh = [(each.category, words_of(each.body)) for place, each in enumerate(new) if place not in still.values()]
+        lost = {
+            entry.body
+            for place, entry in enumerate(old)
+            if place not in still
+            and entry.body not in now
+            and not any(entry.category == category and words & words_of(entry.body) for category, words in fresh)
+        }
+        gone, last = gone | lost, before if lost else last
+    return LostEntries(entity, len(gone), last) if gone else None
+
+
+def _external_changes(store: Store, entity: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """The revision before each change by another program, and what that made of it, the newest first."""
+    from catmem.store.contract import EXTERNAL, PERSON
+
+    head = store.head(entity)
+    if head is not None and head.digest != bytes_digest(data):
+        yield head.revision, data
+    for revision in islice(store.log(entity), _LOOKED_AT):
+        if revision.agent == PERSON and revision.op in {"adopt", "restore"}:
+            return
+        if revision.agent == EXTERNAL and revision.parents:
+            yield revision.parents[0], store.read(entity, revision.revision).data
 
 
 def _may_have_history(workspace: Root, entity: str) -> bool:

@@ -34,7 +34,7 @@ from catmem.errors import CatmemError, ConfigError, UnknownNameError, Unreadable
 from catmem.files import read_bounded
 from catmem.names import TARGETS, known_target
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.profile_memory import Cache, Notice, Reading, Session, parsed_at, read_document, read_memory
+from catmem.workspace.profile_memory import Cache, Notice, Reading, parsed_at, read_document, read_memory
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
@@ -185,12 +185,6 @@ class Root:
         Speaks of visible entries and declared categories only, each with its place.
         """
         return read_memory(self, name, source=source).warnings()
-
-    def session(self, name: str, *, as_of: date | None = None, style: Style | None = None) -> Session:
-        """A session whose prompt stays as it is first asked for."""
-        from catmem.workspace.profile_memory import Session
-
-        return Session(self, name, as_of, style)
 
     def missing_files(self, name: str) -> tuple[Path, ...]:
         """The files that a profile could have and has not; in a database, the entities that hold nothing."""

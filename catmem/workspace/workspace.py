@@ -1,7 +1,6 @@
 """A root, its profiles and their memory files: the one service that every interface uses.
 
-Each call reads what is there; all that is kept between calls is what was made of the very same bytes. A ``Session`` is
-for callers who need the opposite, a prompt that stays the same until they ask for a new one.
+Each call reads what is there; all that is kept between calls is what was made of the very same bytes.
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ from catmem.errors import ApprovalError, CatmemError, EditError
 from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, is_branch
 from catmem.text import size_of
+from catmem.workspace.profile_memory import lost_text
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.request import Operation, Request
 from catmem.writing.written import FileUsage, Written, crowded_out, notes_on, on_branch
@@ -173,8 +174,12 @@ def write(root: Root, asked: Request) -> Written:
             run(a, "before")
             written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
         # After the attempt, whose time is that of the write.
-        crowded = None if a.policy is None else crowded_out(root, written, a.actor, a.policy.today)
-        return replace(written, notes=(*a.notes(), *written.notes), crowded=crowded)
+        policy, lost = a.policy, None
+        if policy is not None and written.adopted:
+            lost = lost_text(root, policy.actor, a.entity, written.after.encode())
+        crowded = None if policy is None else crowded_out(root, written, a.actor, policy.today)
+        notes = (*a.notes(), *written.notes, *([lost] if lost else ()))
+        return replace(written, notes=notes, crowded=crowded)
 
 
 def write_operations(

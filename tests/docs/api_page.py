@@ -16,7 +16,7 @@ from catmem.envelopes.papers import Sending
 from catmem.merging.merging import MergePlan
 from catmem.search.search import Narrowing, SearchHit
 from catmem.seeding.plan import SeedPlan
-from catmem.workspace.profile_memory import Reading, Session
+from catmem.workspace.profile_memory import Reading
 from catmem.writing.request import How
 from tests.docs.pages import ROOT, made_anew
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 PAGE = ROOT / "docs" / "api.md"
 BEGIN = "<!-- From here on made from the docstrings by `make docs`. -->\n"
-RETURNED: tuple[Any, ...] = (Reading, View, SearchHit, Session, SeedPlan, MergePlan)
+RETURNED: tuple[Any, ...] = (Reading, View, SearchHit, SeedPlan, MergePlan)
 KEYWORDS: tuple[Any, ...] = (How, Narrowing, Sending)
 
 

@@ -118,6 +118,16 @@ def test_an_external_change_stays(user):
     assert user.read_text().endswith("by hand\n")
 
 
+def test_a_file_that_is_gone_is_no_revision_to_take_back(user):
+    run("add", "-p", "neo", "-c", "rules", "One.")
+    for lose in (lambda: user.write_text("\n"), user.unlink):
+        lose()
+        for entity in ((), ("neo",)):
+            refused = error_of("undo", *entity)
+            assert refused["code"] == "no_undo"
+            assert "'catmem restore neo/user 2' brings back what it held" in refused["message"]
+
+
 def test_a_bounded_profile_takes_nothing_back(user):
     run("remove", "-p", "neo", "15th", "--as", "neo")
     answers = [error_of("undo", entity, "--as", "neo") for entity in ("neo", "boss", "nobody")]

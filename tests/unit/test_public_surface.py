@@ -70,7 +70,6 @@ CALLS = {
     "Workspace.apply_seed": "(self, plan, *, on_drift=None)",
     "Workspace.parse": "(self, data)",
     "Workspace.prompt": "(self, name, *, source=None, categories, budget=None, as_of=None, style=None, counter)",
-    "Workspace.session": "(self, name, *, as_of=None, style=None)",
     "Workspace.view": "(self, name, target, *, source=None)",
 }
 MEMBERS = {
@@ -98,7 +97,7 @@ MEMBERS = {
     "Conflict": {"base", "ours", "reason", "theirs"},
     "Workspace": {
         "add", "anew", "apply_seed", "approve", "blame", "branches", "bytes_of", "config", "content", "envelope", "list", "merge", "merge_all", "missing_files", "move", "open", "parse", "path", "path_of", "plan_seed", "problems", "profile", "proposal", "proposals",
-        "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "session", "store", "submit", "survey", "undo", "unlogged", "verify", "view", "warnings", "write",
+        "profiles", "prompt", "put", "read", "reject", "remove", "replace", "root", "search", "store", "submit", "survey", "undo", "unlogged", "verify", "view", "warnings", "write",
     },
     "Operation": {
         "action", "as_of", "category", "check", "confirm", "content", "evidence", "expected", "old_text", "tags", "to_category",

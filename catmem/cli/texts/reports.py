@@ -34,6 +34,8 @@ _HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "")
 def _status(value: NextSteps, _: Call) -> None:
     emit(columns([(step.what, step.command) for step in value.steps]))
     say_all([] if value.steps else ["Nothing waits for you."])
+    if any(step.kind == "lost" for step in value.steps):
+        say("If entries were taken out rightly, 'catmem status --adopt' says so.")
 
 
 def _adopted(value: ExternalChange, _: Call) -> None:
@@ -69,7 +71,9 @@ def _matrix(
         rows = (_row_of_names(names, row, most=None if whole else _MOST_NAMES) for row in marks)
         head = (*left[0], "readers", "writers", "names")
         yield columns([head, *((*first, *row) for first, row in zip(left[1:], rows, strict=True))])
-    yield from _legend({mark for row in marks for mark in row})
+    there = {mark for row in marks for mark in row}
+    if there:
+        yield "\n" + "   ".join(f"{mark} {said}" for mark, said in _LEGEND.items() if mark in there) + "\n"
 
 
 def _row_of_names(names: Sequence[str], marks: Sequence[str], most: int | None) -> tuple[str, str, str]:
@@ -81,11 +85,6 @@ def _row_of_names(names: Sequence[str], marks: Sequence[str], most: int | None) 
         f"{name} {mark}" for mark in ("rw", "d", "r") for name, each in zip(names, marks, strict=True) if each == mark
     ]
     return f"{readers:>7}", f"{writers:>7}", few(named, len(named) if most is None else most)
-
-
-def _legend(marks: set[str]) -> Iterator[str]:
-    if marks:
-        yield "\n" + "   ".join(f"{mark} {said}" for mark, said in _LEGEND.items() if mark in marks) + "\n"
 
 
 # --- what there is to see in it ------------------------------------------------------------------------------------

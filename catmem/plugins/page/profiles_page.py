@@ -59,9 +59,7 @@ def overview(asked: PageRequest) -> Page:
     seen = steps.overview
     unsorted, outside = (next(iter(each), "") for each in (seen.unsorted, seen.outside))
     screens = SCREENS | {"unsorted": f"/page/sort/{unsorted}", "outside": f"/page/history/{outside}/now"}
-    emptied = next((each.command.split()[2] for each in steps.steps if each.kind == "emptied"), "")
-    if "/" in emptied:  # a declared entity has no page
-        screens["emptied"] = f"/page/history/{emptied}"
+    screens["lost"] = next((f"/page/history/{entity}" for entity, whole in seen.outside.items() if whole), "")
     return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens})
 
 

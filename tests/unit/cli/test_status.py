@@ -265,14 +265,20 @@ def test_no_command_of_the_list_is_a_dead_end(busy):
     }  # fmt: skip
 
 
+LOST = "1 entry that another program took out (neo/user)  catmem diff neo/user 1\n"
+
+
 def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     path = tmp_path / "homes" / "neo" / "USER.md"
-    lost = "neo/user holds nothing any more: 'catmem restore neo/user 1' brings back what it held"
+    lost = (
+        "another program took 1 entry out of neo/user: 'catmem diff neo/user 1' shows what was there, and 'catmem "
+        "restore neo/user 1' brings that text back"
+    )
     said = f"warning: {path}: {lost}\n"
     put(path, "")
-    assert "any more" not in run("prompt", "neo", "--root", tmp_path).stderr
+    assert "took" not in run("prompt", "neo", "--root", tmp_path).stderr
     run("add", "-p", "neo", "-c", "talk", "Be brief.", "--root", tmp_path)
     for lose in (lambda: put(path, "\n"), path.unlink):
         lose()
@@ -289,10 +295,42 @@ def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
         assert [each.message for each in root.warnings("neo")] == [lost]
         assert memory_tool(root, "neo", {"action": "prompt"})["warnings"] == [lost, "the prompt is empty"]
         assert memory_tool(root, "neo", {"action": "list"})["warnings"] == [lost]
-        step = "1 file without the text that it had (neo/user)  catmem restore neo/user 1"
-        assert step in run("status", "--root", tmp_path).stdout
+        assert LOST in run("status", "--root", tmp_path).stdout
     run("status", "--adopt", "--root", tmp_path)  # then it was shown
-    assert "any more" not in run("prompt", "neo", "--root", tmp_path).stderr
+    assert "took" not in run("prompt", "neo", "--root", tmp_path).stderr
+
+
+def test_what_another_program_took_out_is_told_until_a_person_says_that_it_is_right(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nwritable_categories: ['*']\n")
+    path, here = tmp_path / "homes" / "neo" / "USER.md", ("--root", tmp_path)
+    for words in ("Be brief.", "Never call before ten."):
+        run("add", "-p", "neo", "-c", "talk", words, *here)
+    put(path, path.read_text().replace("Be brief.", "Be very brief."))  # other words are no loss
+    run("status", "--adopt", *here)
+    assert run_json("status", *here)["next"] == []
+    put(path, "## Talk\nBe very brief.\n")
+    took = "another program took 1 entry out of neo/user: 'catmem diff neo/user 4' shows what was there"
+    for number, who in enumerate(((), ("--as", "neo"))):
+        told = run("add", "-p", "neo", "-c", "talk", f"Writes on, {number}.", *who, *here).stderr
+        assert (took in told) == (number == 0)  # once: it has been shown
+        step = run_json("status", *here)["next"][0]
+        assert (step["kind"], step["count"]) == ("lost", 1)
+    assert "-[created: 2026-11-21] Never call before ten.\n" in run(*shlex.split(step["command"])[1:], *here).stdout
+    assert "-[created: 2026-11-21] Never call before ten.\n" in run("status", "--adopt", *here).stdout
+    assert LOST.partition(" (")[0] not in run("status", *here).stdout
+
+
+def test_what_comes_back_is_not_lost(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    path, here = tmp_path / "homes" / "neo" / "USER.md", ("--root", tmp_path)
+    run("add", "-p", "neo", "-c", "talk", "Be brief.", *here)
+    path.unlink()
+    run("add", "-p", "neo", "-c", "talk", "Another.", *here)
+    assert LOST in run("status", *here).stdout
+    run("add", "-p", "neo", "-c", "talk", "Be brief.", *here)
+    assert run_json("status", *here)["next"] == []
 
 
 def test_a_profile_hears_nothing_of_a_lost_text_of_which_it_saw_nothing(tmp_path):
@@ -303,7 +341,7 @@ def test_a_profile_hears_nothing_of_a_lost_text_of_which_it_saw_nothing(tmp_path
     path.unlink()
     assert Workspace.open(tmp_path).prompt("neo").warnings == ("the prompt is empty",)
     assert "warnings" not in memory_tool(Workspace.open(tmp_path), "neo", {"action": "list"})
-    assert "1 file without the text that it had (neo/user)" in run("status", "--root", tmp_path).stdout
+    assert LOST in run("status", "--root", tmp_path).stdout
 
 
 def test_a_tag_that_does_not_count_is_told(tmp_path):

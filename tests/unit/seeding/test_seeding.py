@@ -24,6 +24,8 @@ from catmem.seeding.planner import refuse_too_long
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.text import DEFAULT_LIMITS, Limits, size_of
+from catmem.workspace.history import adopt
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
 from tests.together import together
@@ -205,6 +207,39 @@ def test_a_source_that_is_emptied_is_refused_and_nothing_is_removed(workspace, g
     assert caught.value.code == "source_empty"
     assert "catmem log boss/user" in caught.value.hint
     assert (text_of(workspace), everything(tmp_path)) == (NEO, files)
+
+
+@pytest.fixture
+def files(tmp_path, workspace):
+    """The same root with its files, of which catmem wrote the source once, and seeded neo."""
+    root = Workspace.open(tmp_path)
+    put(root.path("boss", "user"), text_of(workspace, "boss/user"))
+    root.add("boss", "Written by catmem.", category="talk")
+    seed(root, "neo")
+    return root
+
+
+def test_a_source_that_lost_all_of_it_is_refused_until_a_person_says_that_it_is_right(files):
+    seeded = text_of(files)
+    put(files.path("boss", "user"), "")
+    files.add("boss", "Written later.", category="talk")
+    with pytest.raises(UnreadableError, match="lost all that was in it") as caught:
+        seed(files, "neo")
+    assert caught.value.code == "source_empty"
+    assert "'catmem restore boss/user 2' brings that text back" in caught.value.hint
+    assert text_of(files) == seeded
+    adopt(files, "boss/user", seen=True)
+    assert "removed_from_source" in states(seed(files, "neo"))
+
+
+def test_it_is_told_what_another_program_took_out_of_a_target(files):
+    put(files.path("neo", "user"), "")
+    told = "out of neo/user: 'catmem diff neo/user 1' shows what was there, and 'catmem restore neo/user 1' brings"
+    assert told in "".join(files.plan_seed("boss", ["neo"]).notes)
+    files.add("neo", "Written later.", category="talk")
+    plan = files.plan_seed("boss", ["neo"])
+    assert "removed_in_target" in states(plan)
+    assert told in "".join(plan.notes)
 
 
 def test_a_source_that_is_not_utf8_is_refused_and_nothing_is_half_done(workspace, tmp_path):

@@ -55,10 +55,7 @@ def test_profiles_and_paths(workspace, place):
 
 @together("name", ["../neo", "..", "", "/etc", "neo/../boss", "NEO", "neo.yaml", "nobody", "n\x00eo", "-x", "x" * 65])
 def test_a_name_that_is_no_profile_of_the_root(workspace, name):
-    def asked_once(name):
-        return workspace.session(name).prompt
-
-    for call in (workspace.profile, workspace.prompt, workspace.list, workspace.missing_files, asked_once):
+    for call in (workspace.profile, workspace.prompt, workspace.list, workspace.missing_files):
         with pytest.raises(UnknownNameError):
             call(name)
     for target in ("user", "memory"):
@@ -98,7 +95,6 @@ def test_reads_change_no_byte_and_no_time(workspace, place):
     workspace.list("neo")
     workspace.view("neo", "user").form()
     jsonable(workspace.prompt("neo", source="boss"))
-    workspace.session("neo").refresh()
     workspace.missing_files("neo")
     assert snapshot(place) == before
 
@@ -112,35 +108,6 @@ def test_choices_of_the_caller_reach_the_builder(workspace):
 def test_without_a_day_it_is_today(workspace):
     first, prompt, last = date.today(), workspace.prompt("neo"), date.today()  # noqa: DTZ011
     assert first <= prompt.manifest.as_of <= last
-
-
-# --- a session keeps the prompt that it was first asked for ---------------------------------------------------------
-
-
-@together(("text", "shown"), [("## Talk\nfirst\n", ["first"]), ("", [])])
-def test_the_prompt_is_read_when_it_is_first_asked_for_and_stays_whatever_is_written(workspace, text, shown):
-    session = workspace.session("neo", as_of=DAY)
-    file = put(workspace.path("neo", "user"), text)
-    first = session.prompt
-    assert [row.preview for row in first.manifest.rows] == shown
-    put(file, "## Talk\nsecond\n")
-    assert session.prompt is first
-    put(file, b"\xff")
-    with pytest.raises(UnreadableError):
-        session.refresh()
-    file.unlink()
-    assert session.prompt is first
-
-
-def test_refresh_reads_again_and_stays_again(workspace):
-    session = workspace.session("neo", as_of=DAY, style="xml")
-    first = session.prompt
-    put(workspace.path("neo", "user"), "## Talk\nsecond\n")
-    second = session.refresh()
-    assert (second is session.prompt, second == first) == (True, False)
-    assert second.text == workspace.prompt("neo", as_of=DAY, style="xml").text
-    put(workspace.path("neo", "user"), "## Talk\nthird\n")
-    assert session.prompt is second
 
 
 # --- files that cannot be read -------------------------------------------------------------------------------------

@@ -133,6 +133,7 @@ _MARKS = f"{ACCENTS}\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
 _RUN = rf"[{_UNSPACED}]"
 _ANY_ACCENTS = f"[{ACCENTS}]*+"
+_SS = f"(?:[sß]{_ANY_ACCENTS})++"
 
 _WORD = re.compile(f"{_LETTER}++")
 _TOKENS = re.compile(f"{_LETTER}++|{_RUN}++")
@@ -152,10 +153,11 @@ class Term(NamedTuple):
 
     def found_in(self, folded: str, *, accents: bool) -> Iterator[tuple[int, int]]:
         """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it."""
-        # `accents` says that the text has some that stand alone. `worth` says what each counts.
+        # `accents` says what `has_accents` does of the text. `worth` says what each counts.
         first = self.words[0]
         whole = self.is_phrase or is_run(first)
-        for found in _pattern(first if whole else beginning(first), accents).finditer(folded):
+        letters = first if whole else beginning(first)
+        for found in _pattern(letters, accents).finditer(folded):
             start, end = found.span()
             if not is_run(first):
                 if start and _IS_LETTER.match(folded, start - 1):
@@ -163,6 +165,8 @@ class Term(NamedTuple):
                 end = cast("re.Match[str]", _WORD.match(folded, start)).end()
             if self.is_phrase:
                 end = _phrase_end(self.words, folded, start)
+            elif accents and not without_accents(folded[start:end]).startswith(letters):
+                continue
             if end:
                 yield start, end
 
@@ -188,8 +192,11 @@ class Term(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _pattern(letters: str, accents: bool) -> re.Pattern[str]:  # noqa: FBT001 - private
-    """What finds these letters. To compile into it that no letter stands around them would take milliseconds."""
-    return re.compile("".join(re.escape(each) + _ANY_ACCENTS for each in letters) if accents else re.escape(letters))
+    """What finds these letters; with ``accents`` also more or fewer s, which ß may be. None around matter."""
+    if not accents:
+        return re.compile(re.escape(letters))
+    runs = re.findall("s+|.", letters)
+    return re.compile("".join(_SS if each[0] == "s" else re.escape(each) + _ANY_ACCENTS for each in runs))
 
 
 def _phrase_end(words: Sequence[str], folded: str, place: int) -> int:
@@ -294,13 +301,14 @@ def fold(text: str) -> str:
 
 def fold_query(text: str) -> str:
     """A query, folded as texts are, with accents that stand alone joined to their letters first."""
-    folded = fold(unicodedata.normalize("NFC", text))
-    return without_accents(folded)
+    return without_accents(fold(unicodedata.normalize("NFC", text)))
 
 
 def without_accents(folded: str) -> str:
-    """A text without the accents that stand alone in it."""
-    return "".join(each for each in folded if not is_accent(each)) if has_accents(folded) else folded
+    """A text without the accents that stand alone in it, and with the two letters that ß stands for."""
+    if not has_accents(folded):
+        return folded
+    return "".join(each for each in folded if not is_accent(each)).replace("ß", "ss")
 
 
 def is_accent(character: str) -> bool:
@@ -309,8 +317,9 @@ def is_accent(character: str) -> bool:
 
 
 def has_accents(text: str) -> bool:
-    """Whether a text has accents that stand alone."""
-    return not text.isascii() and any(map(is_accent, _beyond_ascii(text.encode("utf-8", "surrogatepass"))))
+    """Whether a text has accents that stand alone, or ß, which a fold cannot spell out."""
+    beyond = () if text.isascii() else _beyond_ascii(text.encode("utf-8", "surrogatepass"))
+    return any(each in "ßẞ" or is_accent(each) for each in beyond)
 
 
 def _beyond_ascii(data: bytes) -> set[str]:

@@ -92,6 +92,8 @@ def marked(query: str, body: str, width: int = WIDTH) -> str:
         ("tea", "line\none\ttea", "line one [tea]"),
         ('"due date"', "the due\ndate is", "the [due date] is"),
         ("cafe", "Café", "[Café]"),
+        ("hauptstrasse office", "Hauptstraße 5, Office", "[Hauptstraße] 5, [Office]"),
+        ('"die strasse"', "Groß: die Straße.", "Groß: [die Straße]."),
         ("喜欢喝茶", "用户喜欢喝茶", "用户[喜欢喝茶]"),
         ("zebra", "nothing of it", "nothing of it"),
     ],

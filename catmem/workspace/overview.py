@@ -24,7 +24,7 @@ from catmem.merging.branches import branches_of_all
 from catmem.model.document import Document
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.prompt.prompt import build_prompt
-from catmem.prompt.sizes import Use, budget_uses, flat_size, limit_uses, percent_of
+from catmem.prompt.sizes import Use, budget_uses, flat_size, limit_uses
 from catmem.proposals.promoting import Learned, promoted_categories, proposed
 from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
@@ -148,28 +148,6 @@ class Overview:
         """How many entries without a category each file has that has any."""
         counts = {entity: facts.held.get(UNCATEGORIZED, 0) for entity, facts in self.files.items()}
         return {entity: count for entity, count in counts.items() if count}
-
-    @property
-    def entries(self) -> int:
-        """How many entries all files hold."""
-        return sum(line.measure.entries for line in self.lines if line.measure)
-
-    @property
-    def specialists(self) -> list[ProfileOverview]:
-        """The profiles that hold a slice of another's memory, and can be measured; all that can, if none does."""
-        measured = [line for line in self.lines if line.measure]
-        return [line for line in measured if line.slice_of] or measured
-
-    def saved(self, lines: Sequence[ProfileOverview]) -> tuple[int, int, float]:
-        """The characters of these profiles' prompts, those without sections, and the percent saved (below 0: none).
-
-        Without sections a profile would load its source's flat files, or those of its own.
-        """
-        flats = {line.name: line.measure.flat for line in self.lines if line.measure}
-        prompts = sum(line.measure.prompt for line in lines if line.measure)
-        flat = sum(max(flats.get(line.name, 0), flats.get(line.slice_of or "", 0)) for line in lines)
-        share = percent_of(prompts, flat)
-        return prompts, flat, 0.0 if share is None else round(100 - share, 1)
 
     @property
     def outside(self) -> dict[str, str]:
@@ -404,7 +382,7 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(overview),
-        *_of_external(overview),
+        *_of_external(workspace, overview),
         *_of_categories(workspace, overview),
         *_of_seeds(overview),
         *_of_branches(workspace, overview, wrong),
@@ -433,14 +411,17 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
 
 
-def _of_external(overview: Overview) -> Iterator[_StatusText]:
-    """What other programs did, which a seed would hand on."""
-    lost = [each for line in overview.lines for each in line.lost]
+def _of_external(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
+    """What other programs did, which a seed would hand on, and what only looks like that: a write that was stopped."""
+    faults = [fault for each in overview.outside for fault in workspace.store.verify(each)]
+    stopped = {fault.path for fault in faults if fault.code == "unfinished"}
+    yield ("unfinished", len(stopped), "write", "that is not in its file yet", "catmem fsck --repair")
+    outside = [each for each in overview.outside if workspace.store.place(each) not in stopped]
+    lost = [each for line in overview.lines for each in line.lost if each.entity in outside]
     words = f"that another program took out ({few([each.entity for each in lost])})"
     look = next((f"catmem diff {each.entity} {each.before}" for each in lost), "")
     yield ("lost", sum(each.entries for each in lost), "entry|entries", words, look)
-    changed = len(overview.outside) - len(lost)
-    yield ("outside", changed, "file", "changed by another program", "catmem status --adopt")
+    yield ("outside", len(outside) - len(lost), "file", "changed by another program", "catmem status --adopt")
 
 
 def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -19,12 +20,12 @@ from catmem.plugins.page.entries_page import EntryDraft, choices
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.rendering import bar_of, paged, title_of
 from catmem.prompt.prompt import Manifest, build_prompt
-from catmem.prompt.sizes import budget_uses, limit_uses
+from catmem.prompt.sizes import budget_uses, limit_uses, percent_of
 from catmem.seeding.lockfile import copies_in
 from catmem.staleness.freshness import dated_ahead
 from catmem.staleness.lineage import freshness_of
 from catmem.text import size_of, unmerged_warnings
-from catmem.workspace.overview import next_steps
+from catmem.workspace.overview import Overview, ProfileOverview, next_steps
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.reports import Fleet, explain, files_of, read_access
 from catmem.workspace.root import noted
@@ -38,6 +39,7 @@ _TEXT = 60_000
 SCREENS = {
     "marked": "/page/lint?rule=CM113",
     "tags": "/page/lint?rule=CM303",
+    "unfinished": "/page/lint?rule=CM905",
     "withheld": "/page/lint",
     "unread": "/page/access#orphans",
     "hidden": "/page/access",
@@ -60,7 +62,27 @@ def overview(asked: PageRequest) -> Page:
     unsorted, outside = (next(iter(each), "") for each in (seen.unsorted, seen.outside))
     screens = SCREENS | {"unsorted": f"/page/sort/{unsorted}", "outside": f"/page/history/{outside}/now"}
     screens["lost"] = next((f"/page/history/{entity}" for entity, whole in seen.outside.items() if whole), "")
-    return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens})
+    entries = sum(line.measure.entries for line in seen.lines if line.measure)
+    more = {"entries": entries, "specialists": specialists(seen), "saved_by": partial(saved_by, seen)}
+    return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens, **more})
+
+
+def specialists(overview: Overview) -> list[ProfileOverview]:
+    """The profiles that hold a slice of another's memory, and can be measured; all that can, if none does."""
+    measured = [line for line in overview.lines if line.measure]
+    return [line for line in measured if line.slice_of] or measured
+
+
+def saved_by(overview: Overview, lines: Sequence[ProfileOverview]) -> tuple[int, int, float]:
+    """The characters of these profiles' prompts, those without sections, and the percent saved (below 0: none).
+
+    Without sections a profile would load its source's flat files, or those of its own.
+    """
+    flats = {line.name: line.measure.flat for line in overview.lines if line.measure}
+    prompts = sum(line.measure.prompt for line in lines if line.measure)
+    flat = sum(max(flats.get(line.name, 0), flats.get(line.slice_of or "", 0)) for line in lines)
+    share = percent_of(prompts, flat)
+    return prompts, flat, 0.0 if share is None else round(100 - share, 1)
 
 
 def profile_prompt(asked: PageRequest) -> Page:

@@ -1,11 +1,13 @@
 """``catmem status``: what is next, the numbers of the other commands, and nothing where nothing waits."""
 
+import json
 import shlex
 from datetime import date, timedelta
 
 import pytest
 
 from catmem import Workspace, memory_tool
+from catmem.store.files.publication import Publication
 from tests.end_to_end.terminal import run, run_json, snapshot
 from tests.golden.case import put
 
@@ -145,6 +147,22 @@ def test_a_change_by_another_program_stays_until_it_was_adopted_or_overwritten(p
         assert counts(place)["outside"] == 1
         status(place, "--adopt") if answer == "adopted" else replace(place, "Fridays", "Never on Fridays.")
         assert "outside" not in counts(place)
+
+
+def test_a_write_that_is_not_in_its_file_yet_is_no_change_by_another_program(place, monkeypatch):
+    def refused(*_):
+        raise PermissionError(13, "Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Publication, "swap", refused)
+        error = json.loads(replace(place, "Uses tabs", "Uses spaces.", "--format", "json", status=None).stderr)["error"]
+    assert error["code"] == "not_writable"
+    assert (counts(place)["unfinished"], "outside" in counts(place)) == (1, False)
+    assert "1 write that is not in its file yet  catmem fsck --repair" in status(place).stdout
+    assert "Uses spaces." not in (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
+    run("fsck", "--repair", "--root", place)
+    assert "Uses spaces." in (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
+    assert "unfinished" not in counts(place)
 
 
 def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from catmem.plugins.page.profiles_page import saved_by, specialists
 from catmem.proposals.promoting import promote_learned
 from catmem.workspace.overview import Overviews, next_steps
 from catmem.workspace.reports import read_stats
@@ -179,13 +180,13 @@ def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, 
 
 def test_what_prompts_save_is_beside_what_each_would_load_without_sections(overviews, workspace):
     overview = overviews.read(DAY)
-    for each in overview.specialists:
+    for each in specialists(overview):
         source = each.slice_of or each.name
         (sizes,) = (found.sizes for found in read_stats(workspace, (each.name,), source=source, as_of=DAY).profiles)
-        prompts, flat, saved = overview.saved([each])
+        prompts, flat, saved = saved_by(overview, [each])
         assert flat == max(sizes.flat.characters, each.measure.flat)
         assert saved == (round(100 - (100 * prompts / flat), 1) if flat else 0)
-    prompts, flat, _ = overview.saved(overview.specialists)
+    prompts, flat, _ = saved_by(overview, specialists(overview))
     assert (prompts, flat) == tuple(
-        map(sum, zip(*(overview.saved([each])[:2] for each in overview.specialists), strict=True))
+        map(sum, zip(*(saved_by(overview, [each])[:2] for each in specialists(overview)), strict=True))
     )

@@ -152,7 +152,7 @@ def seed(
     ] = False,
     check: Annotated[bool, Option("Write nothing; exit status 1 if anything is out of date (for CI).")] = False,
     status: Annotated[
-        bool, Option("Write nothing; show how each entry, or with --all each file, stands on both sides.")
+        bool, Option("Write nothing; show what is not in sync and why, or with --all how each file stands.")
     ] = False,
     ephemeral: Annotated[bool, Option("Print one target's slice as a memory file; nothing is written.")] = False,
     target: Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target", brief=EITHER)] = None,

@@ -56,7 +56,7 @@ CONFLICT = """\
 def test_in_sync_says_what_the_target_changed_or_removed(place, neo):
     run("seed", "boss", "neo", *AS_OF)
     neo.write_text(NEO.replace("Likes tea.\n§\n", "").replace("Acme", "Core"), encoding="utf-8")
-    said = "neo/user: in sync, 1 kept as changed here, 1 kept removed here\n"
+    said = "neo/user: in sync, 1 kept as changed here, 1 removed here and left out\n"
     for mode in ((), ("--check",)):
         assert run("seed", "boss", "neo", *mode, *AS_OF).stdout == said
     assert run("seed", "boss", "neo", "--status", *AS_OF).stdout.startswith(said.replace(":", " from boss/user:"))
@@ -76,7 +76,7 @@ def test_what_a_seed_brought_is_said_to_be_of_its_source_and_can_be_taken_back_b
     assert "'catmem restore neo/user 1'" in error["hint"]
     run("restore", "neo/user", "1")
     assert neo.read_text(encoding="utf-8") == "## Talk\nHer own.\n"
-    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync, 3 kept removed here\n"
+    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync, 3 removed here and left out\n"
 
 
 def test_a_dry_run_is_a_diff_that_makes_the_file(clashing, neo):
@@ -115,15 +115,14 @@ def test_the_status_of_all_is_a_line_a_file_and_in_json_every_entry(clashing):
     assert all(each["entries"] for each in plan["files"])
 
 
-def test_the_status_shows_every_entry_on_both_sides(clashing, place):
+def test_the_status_shows_what_is_not_in_sync_and_counts_the_rest(clashing, place):
     text = TEXT.replace("## Pay", "§\n[expires: 2026-01-01] Receipts go to Bea.\n\n## Pay")
     put(place / "homes" / "boss" / "USER.md", text.replace("Acme", "Bolt"))
     assert run("seed", "boss", "neo", "--status", *AS_OF, status=3).stdout == (
         "neo/user from boss/user: 1 in conflict, 1 expired left out\n"
-        "  in sync                         talk   Likes tea.\n"
-        "  in sync                         talk   No calls before ten.\n"
         "  conflict                        rules  Vendor is Bolt.\n"
-        f"  not seeded: expired 2026-01-01  rules  Receipts go to Bea.\n{CONFLICT}"
+        "  not seeded: expired 2026-01-01  rules  Receipts go to Bea.\n"
+        f"  2 entries in sync\n{CONFLICT}"
     )
 
 
@@ -136,7 +135,12 @@ def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
     )
     assert neo.read_text(encoding="utf-8") == NEO.replace("Acme", "Core").replace("tea", "green tea")
     assert "1 settled" in run("seed", "boss", "neo", "--resolve", "target", *AS_OF).stdout
-    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync, 1 kept as changed here\n"
+    result = run("seed", "boss", "neo", "--resolve", "source", *AS_OF)
+    assert result.stdout == "neo/user: in sync, 1 kept as changed here\n"
+    assert "Nothing is in conflict, so --resolve settled nothing." in result.stderr
+    assert "catmem replace -p NAME" in result.stderr
+    run("replace", "-p", "neo", "Vendor is Core.", "Vendor is Bolt.")
+    assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync\n"
 
 
 # --- settling conflicts ----------------------------------------------------------------------------------------------

@@ -247,6 +247,9 @@ def _seeds(value: Seeds, call: Call) -> None:
     files = [each for plan in value.plans for each in plan.files]
     for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
         say(f"{source} has no entry in a category that its targets read. {_what_to_seed(source, call)}")
+    if call.values["settle"] and not any(row.state == "conflict" for each in files for row in each.rows):
+        say("Nothing is in conflict, so --resolve settled nothing.")
+        say("To take a source's words for an entry kept as changed here: catmem replace -p NAME WORDS NEW")
     if value.in_sync and not done:
         what = "In sync as far as it could be looked at" if value.unreadable else "In sync"
         say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
@@ -287,9 +290,11 @@ def plan_line(plan: FilePlan) -> str:
 
 def _status(plan: FilePlan) -> str:
     head = printable(f"{plan.target} from {plan.source}: {_summary(plan)}\n")
-    found = [(row.state.replace("_", " "), row.version) for row in plan.rows]
+    found = [(row.state.replace("_", " "), row.version) for row in plan.rows if row.state != "in_sync"]
     found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
-    return head + columns([("", state, version.category, first_line(version.body, NARROW)) for state, version in found])
+    rows = [("", state, version.category, first_line(version.body, NARROW)) for state, version in found]
+    same = sum(row.state == "in_sync" for row in plan.rows)
+    return head + columns(rows) + (f"  {counted(same, 'entry')} in sync\n" if same else "")
 
 
 _WORDS: dict[SeedRowState, str] = {
@@ -298,18 +303,19 @@ _WORDS: dict[SeedRowState, str] = {
     "changed_in_both": "merged",
     "removed_from_source": "removed",
 }
-_KEPT: dict[SeedRowState, str] = {"changed_in_target": "kept as changed here", "removed_in_target": "kept removed here"}
+_KEPT: dict[SeedRowState, str] = {
+    "changed_in_target": "kept as changed here",
+    "removed_in_target": "removed here and left out",
+}
 
 
 def _summary(plan: FilePlan) -> str:
     counts = Counter(row.state for row in plan.rows)
     parts = [f"{counts[state]} {word}" for state, word in _WORDS.items() if counts[state]]
-    done = counts["conflict"] - sum(conflict.reason != "title" for conflict in plan.conflicts)
+    done = counts["conflict"] - len(plan.conflicts)
     parts += [f"{done} settled"] if done else []
     parts += [f"{len(plan.conflicts)} in conflict"] if plan.conflicts else []
-    if not plan.changes and not plan.conflicts:
-        parts = [f"{done} settled"] if done else ["in sync"]
-    parts = parts or [f"{plan.cloned} taken out"]
+    parts = parts or ([f"{plan.cloned} taken out"] if plan.changes else ["in sync"])
     parts += [f"{counts[state]} {word}" for state, word in _KEPT.items() if counts[state]]
     kinds = Counter(str(each.withheld).partition(" ")[0].rstrip(":") for each in plan.withheld)
     parts += [f"{count} {kind} left out" for kind, count in sorted(kinds.items())]

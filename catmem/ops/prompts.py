@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from catmem.names import slugify
 from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, STREAMED, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
@@ -130,11 +131,14 @@ def prompt(
 
 
 def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -> None:
+    from catmem.config.access import targets_read
     from catmem.config.selector import is_pattern, split
 
     names = [name for _, name in map(split, categories) if not is_pattern(name)]
     for name in names:
         refuse_undeclared(call, name)
+        if not targets_read(slugify(name), memory.profile, call.root.config.taxonomy):
+            call.tell(f"{memory.profile.name} does not read {name}: catmem access --why {memory.profile.name} {name}")
     tell_of_rows(call, memory.owner.name)
     for said in memory.meant(names):
         call.tell(said)

@@ -36,7 +36,7 @@ from catmem.prompt.styles import (
     text_of,
 )
 from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
-from catmem.text import plural
+from catmem.text import few, plural
 from catmem.threats import Candidates, Threat, scan, scan_each
 
 _PREVIEW = 80
@@ -63,13 +63,11 @@ class Prompt:
     @property
     def gaps(self) -> tuple[str, ...]:
         """What the text lacks of what the profile sees: entries without room in the budget, or all of it."""
-        said = f"{self.cut:,} {plural(self.cut, 'entry')} left out: no room in the budget of {self._draft.profile.name}"
-        return (*([said] if self.cut else []), *([] if self.text else ["the prompt is empty"]))
-
-    @property
-    def cut(self) -> int:
-        """How many entries have no room in the budget."""
-        return len(without_room(self))
+        cut, kept = without_room(self), {fact.entry.category for fact in self._draft.facts if fact.out is None}
+        said = f"{len(cut):,} {plural(len(cut), 'entry')} left out: no room in the budget of {self._draft.profile.name}"
+        gone = [name for name in dict.fromkeys(fact.entry.category for fact in cut) if name not in kept]
+        said += f"; nothing is left of {few(gone)}" if gone and self.text else ""
+        return (*([said] if cut else []), *([] if self.text else ["the prompt is empty"]))
 
     @property
     def manifest(self) -> Manifest:

@@ -140,7 +140,7 @@ class ProfileMemory:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""
         taxonomy = self.config.taxonomy
         views = [visible(self.documents[target], target, self.profile, taxonomy) for target in TARGETS]
-        return tuple(notice for view in views for notice in self._notices(view))
+        return tuple(dict.fromkeys(notice for view in views for notice in self._notices(view)))
 
     def _notices(self, view: View) -> Iterator[Notice]:
         """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
@@ -154,9 +154,9 @@ class ProfileMemory:
                 yield Notice(path, document.line(problem.start), problem.message)
         yield from self._slips(view.target)
 
-    def slips(self) -> Iterator[Notice]:
+    def slips(self) -> Iterable[Notice]:
         """The selectors of the profile that match nothing and are like a category that is declared or in a file."""
-        return (notice for target in TARGETS for notice in self._slips(target))
+        return dict.fromkeys(notice for target in TARGETS for notice in self._slips(target))
 
     def _slips(self, target: str) -> Iterator[Notice]:
         taxonomy = self.config.taxonomy

@@ -285,10 +285,9 @@ def _crowded(workspace: Root, profile: Profile, target: str, written: Written, a
         return build_prompt(now, reader, as_of=as_of, config=workspace.config)
 
     now = prompt(written.after, profile)
-    if not now.cut:
-        return None
-    before = {_place(fact) for fact in without_room(prompt(written.before, profile))}
-    new = [fact for fact in without_room(now) if _place(fact) not in before]
+    cut = without_room(now)
+    before = {_place(fact) for fact in without_room(prompt(written.before, profile))} if cut else set()
+    new = [fact for fact in cut if _place(fact) not in before]
     if not new:
         return None
     rows = tuple(row_of(now, fact) for fact in new)
@@ -303,7 +302,7 @@ def _crowded(workspace: Root, profile: Profile, target: str, written: Written, a
         limit=budget[name],
         size=len(free.text) if name == "total" else free.manifest.sizes[name],
         entries=rows,
-        left_out=now.cut,
+        left_out=len(cut),
         written=not own.isdisjoint(map(_place, new)),
     )
 

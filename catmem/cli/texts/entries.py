@@ -152,6 +152,8 @@ LEFT_OUT = {
 
 
 def _built(value: Built, call: Call) -> None:
+    from catmem.prompt.prompt import without_room
+
     prompt, memory = value.prompt, value.memory
     if not prompt.text:
         say(_why_empty(memory, prompt.manifest))
@@ -161,9 +163,8 @@ def _built(value: Built, call: Call) -> None:
     for warning in memory.warnings():
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
-    if prompt.cut and not call.values["explain"]:
-        more = f"'catmem prompt {memory.profile.name} --explain' shows them"
-        say(f"{prompt.cut:,} {plural(prompt.cut, 'entry')} left out: no room in the budget. {more}")
+    if without_room(prompt) and not call.values["explain"]:
+        say(f"{prompt.gaps[0]}. 'catmem prompt {memory.profile.name} --explain' shows them")
     if call.values["explain"]:
         paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
         held = {target: Counter(each.category for each in memory.documents[target].entries) for target in paths}

@@ -46,6 +46,26 @@ def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_
     assert (manifest["warnings"], manifest["hidden_uncategorized"]) == ([said], {"user": 0, "memory": 1})
 
 
+def test_a_category_that_the_profile_does_not_read_is_told_to_a_person_alone(place):
+    assert "neo does not read pay: catmem access --why neo pay\n" in ask(place, "neo", "-c", "pay").stderr
+    assert "does not read" not in ask(place, "neo", "-c", "talk").stderr
+    assert "does not read" not in str(Workspace.open(place).prompt("neo", categories=["pay"]).warnings)
+
+
+def test_the_budget_names_the_categories_of_which_it_leaves_nothing(place):
+    names = [f"kind-{letter}" for letter in "abcdefg"]
+    put(place / "profiles" / "neo.yaml", f"user_memory_categories: [talk, {', '.join(names)}]\n")
+    sections = "".join(f"\n## {name}\n{name} {'long ' * 40}\n" for name in names)
+    put(place / "homes" / "neo" / "USER.md", f"## Talk\none\n{sections}\n## Pay\n{'secret ' * 40}\n")
+    (place / "homes" / "neo" / "MEMORY.md").unlink()
+    said = ask(place, "neo", "--budget", "100").stderr
+    assert said == (
+        "7 entries left out: no room in the budget of neo; nothing is left of kind-a, kind-b, kind-c, kind-d, kind-e "
+        "and 2 more. 'catmem prompt neo --explain' shows them\n"
+    )
+    assert "one" in ask(place, "neo", "--budget", "100").stdout
+
+
 @pytest.mark.parametrize("output_format", ["text", "json"])
 def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
     put(place / "profiles" / "none.yaml", "{}")

@@ -133,10 +133,10 @@ def _particulars(error: CatmemError) -> Iterator[str]:
             yield f"expected {error.expected}, found {error.found or 'nothing'}"
         if error.drift_backup is not None and error.drift_backup not in error.message:
             copy = shown_path(error.drift_backup)
-            lacks = (
-                f"; 'catmem merge {shlex.quote(copy)}' shows what the file lacks of it" if error.code == "drift" else ""
-            )
-            yield f"What others wrote was copied to {copy}{lacks}"
+            if error.code == "drift":
+                yield f"'catmem merge {shlex.quote(copy)}' shows what the file lacks of this copy"
+            else:
+                yield f"What others wrote was copied to {copy}"
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -209,7 +209,7 @@ def undo_fault(revision: Revision) -> str | None:
         did = "stands beside the file as a branch" if revision.is_branch else "merged branches or closed some"
         return f"{name} {did}, and an undo does not take that back"
     if revision.op == "seed":
-        return f"{name} is a seed from {revision.note.get('source')}: the next seed still counts its entries as seeded"
+        return f"{name} is a seed from {revision.note.get('source')}: a later seed might not bring its entries back"
     if revision.op == "purge":
         return f"{name} purged an entry, which is not in the history any more"
     if revision.op == "adopt" or revision.agent == EXTERNAL:

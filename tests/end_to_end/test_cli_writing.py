@@ -181,7 +181,7 @@ def test_a_change_by_other_means_is_kept_and_told(user):
     result = run(*VERBS["remove"], "--expected", "2", status=3)
     (copy,) = user.parent.glob("*.bak.*")
     assert f"; a copy of what was found is kept as {copy.name}\n" in result.stderr
-    shown = f"  What others wrote was copied to {os.path.relpath(copy)}; 'catmem merge {os.path.relpath(copy)}' shows what the file lacks of it\n"
+    shown = f"  'catmem merge {os.path.relpath(copy)}' shows what the file lacks of this copy\n"
     assert shown in result.stderr
     assert user.read_text() == text
     assert [copy.read_text() for copy in user.parent.glob("*.bak.*")] == [text]

@@ -389,7 +389,7 @@ def _check_settings(source: _Source, data: Mapping[str, Any]) -> None:
         _check_tilde(source, (key,), data.get(key, ""))
     _check_tilde(source, ("server", "tokens"), data.get("server", {}).get("tokens", ""))
     for name in data.get("tags", {}):
-        if name in _format_tags():
+        if name in schema("tags")["properties"]:
             message = f"the tag {name} belongs to the file format and cannot be declared again"
             raise source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
     for name in RESERVED:
@@ -402,11 +402,6 @@ def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
     if path.startswith("~") and not path.startswith("~/") and path != "~":
         message = f"{shown(path)} begins with the home folder of another user"
         raise source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
-
-
-def _format_tags() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = schema("tags")["properties"]
-    return found
 
 
 def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:

@@ -103,7 +103,7 @@ def _left_above(workspace: Root, found: Proposal, words: str | None) -> Iterator
     """How the source of a copy that was changed takes the change: an approval in a copy leaves it as it was."""
     name, _, target = found.entity.partition("/")
     try:
-        records = SeedFile(workspace.root).read()[1].records.values()
+        records = SeedFile(workspace).read()[1].records.values()
     except (ConfigError, UnreadableError) as error:  # the change was made: that it was must not read as a refusal
         yield f"the sources of {found.entity} are not known: {error}"
         return

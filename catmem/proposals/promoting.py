@@ -69,7 +69,7 @@ def promote(
     """Bring the entry of the profile ``name`` that holds ``old_text`` to the profile ``to``, as a person."""
     ((profile, source),) = promoted_between(workspace, name, to)
     target, entry = _named(workspace, profile, old_text, how.get("target"), category)
-    learned = Learned(workspace, SeedFile(workspace.root).read()[1], profile, source, target)
+    learned = Learned(workspace, SeedFile(workspace).read()[1], profile, source, target)
     if entry not in learned.entries:
         category = next(each.category for each in learned.there.entries if each.body == entry.body)
         raise EditError(
@@ -95,7 +95,7 @@ def promote_learned(
     name. The specialist is the proposer. What is refused, as a proposal that was rejected before, stands in the result
     with its error; what waits there, or stands as it was seeded, is left out. Raises ``EditError`` (``no_source``).
     """
-    selected, lock = promoted_categories(workspace, categories), SeedFile(workspace.root).read()[1]
+    selected, lock = promoted_categories(workspace, categories), SeedFile(workspace).read()[1]
     waits: dict[str, set[str]] = {}
     found: list[Promoted] = []
     for profile, source in promoted_between(workspace, name):

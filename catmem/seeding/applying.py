@@ -38,7 +38,7 @@ def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = No
     """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock."""
     if not isinstance(plan, SeedPlan):
         raise wrong_type("the plan", plan, "a SeedPlan (plan_seed makes one)")
-    file = SeedFile(workspace.root)
+    file = SeedFile(workspace)
     drift = on_drift or workspace.config.on_drift
     if not (_unread(plan) or any(file_is_due(each, plan) for each in plan.files)):
         with one_reading():

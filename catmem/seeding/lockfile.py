@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from pathlib import Path
 
 from catmem import clock
 from catmem.errors import BusyError, CatmemError, UnreadableError
@@ -25,17 +24,19 @@ _HINT = "A seed keeps there what it seeded. Check the rights of the folder and t
 
 
 class SeedFile:
-    """The lock file of the root ``root``, as bytes and as what they say."""
+    """The lock file of a root, as bytes and as what they say."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, workspace: Root) -> None:
         """The file need not exist."""
-        self.path = root / LOCK_NAME
-        self.root = root
+        self.root = workspace.root
+        self.path = workspace.root / LOCK_NAME
+        self._category = workspace.config.taxonomy.of_slug
 
     def read(self) -> tuple[bytes, SeedLock]:
         """The bytes, none for a missing file, and the records. Raises ``UnreadableError``, ``ConfigError``."""
+        # A category may have another name by now, of which the one on record is an alias.
         data = self.data()
-        return data, read_lock(data, path=str(self.path))
+        return data, read_lock(data, path=str(self.path)).renamed(self._category)
 
     def data(self) -> bytes:
         """The bytes alone."""
@@ -93,7 +94,7 @@ class SeedFile:
 
 def seeded_copies(workspace: Root) -> dict[tuple[str, str], frozenset[str]]:
     """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from."""
-    return copies_among(SeedFile(workspace.root).read()[1], _ids_of(workspace))
+    return copies_among(SeedFile(workspace).read()[1], _ids_of(workspace))
 
 
 def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -> dict[tuple[str, str], frozenset[str]]:
@@ -109,7 +110,7 @@ def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -
 
 def copies_in(workspace: Root, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
     """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
-    lock, of = SeedFile(workspace.root).read()[1], _ids_of(workspace)
+    lock, of = SeedFile(workspace).read()[1], _ids_of(workspace)
     own = SeedLock({key: record for key, record in lock.records.items() if record.target == entity})
     found = copies_among(own, lambda each: ids if each == entity else of(each))
     return {entry_id: sources for (_, entry_id), sources in found.items()}

@@ -195,7 +195,7 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
     wrong = {*profile_names(workspace.config.profiles_dir)} - profiles.keys()
     # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
     asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
-    records = SeedFile(workspace.root).read()[1].records if asked else {}
+    records = SeedFile(workspace).read()[1].records if asked else {}
     seeded = {target.partition("/")[0] for target, _ in records}
     sources: dict[str, list[str]] = {}
     depth: dict[str, int] = {}

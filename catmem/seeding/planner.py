@@ -105,7 +105,7 @@ class _Planning:
         self.source = known(asked.source)
         self.profiles = {name: known(name) for name in asked.targets or ()}
         self._refuse(known)
-        self.lock_data, self.lock = SeedFile(workspace.root).read()
+        self.lock_data, self.lock = SeedFile(workspace).read()
         self.given: dict[str, list[SeedRecord]] = {}
         self.handed_on: dict[str, list[SeedRecord]] = {}
         """The records of a target and of a source."""
@@ -220,31 +220,25 @@ class _Planning:
 
     def _refuse_emptied(self, target: str, offered: OfferedFile) -> None:
         """Raise for a source whose entries are gone, or their categories, and were seeded: most likely a loss."""
-        is_flat, source = _is_flat(offered), f"{self.source.name}/{target}"
+        is_flat, source, document = _is_flat(offered), f"{self.source.name}/{target}", offered.document
         seeded = [
             each
             for record in self.handed_on.get(source, ())
-            if record.target.partition("/")[0] in self.profiles
             for each in record.entries
-            if not is_flat or each.category != UNCATEGORIZED
+            if record.target.partition("/")[0] in self.profiles and not (is_flat and each.category == UNCATEGORIZED)
         ]
-        document = offered.document
         if not seeded or (not is_flat and any(each.text in document.text for each in seeded)):
             return
-        is_empty = is_flat or not document.entries
         lost = lost_text(self.workspace, None, source, self.read[source].data)
-        if lost is None and not is_empty:
+        if lost is None and document.entries and not is_flat:
             return
         back = f": {lost}" if lost else f". Bring it back: catmem log {source}, then catmem restore {source} REVISION"
-        meant = f"leave one entry in {'a category' if is_flat else 'it'}, or remove catmem.seed.lock"
         raise UnreadableError(
-            "has no category any more, and entries of categories were seeded from it"
-            if is_flat
-            else f"{'is missing or empty' if is_empty else 'lost all that was in it'}, and entries were seeded from it",
+            "is missing, or has nothing any more of what was seeded from it",
             code="source_empty",
             path=self.workspace.path_of(self.source, target),
-            hint=f"Nothing was seeded, and nothing was removed{back}. "
-            f"If it is meant, {meant if is_empty else 'say so with catmem status --adopt'}.",
+            hint=f"Nothing was seeded, and nothing was removed{back}. If it is meant, leave an entry in a category of "
+            "it, and say so with 'catmem status --adopt'; or remove catmem.seed.lock.",
         )
 
     def _file(self, profile: Profile, target: str, offered: OfferedFile) -> FilePlan | None:

@@ -7,7 +7,7 @@ merge it badly: then less is known of what was seeded, and a seed adds what is m
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import lru_cache
@@ -67,6 +67,16 @@ class SeedLock:
     def put(self, records: Iterable[SeedRecord]) -> SeedLock:
         """The lock with some records in the place of those of the same target and source."""
         return replace(self, records={**self.records, **{(each.target, each.source): each for each in records}})
+
+    def renamed(self, category: Callable[[str], str]) -> SeedLock:
+        """The lock with other names of its categories."""
+        named = {each.category for record in self.records.values() for each in record.entries}
+        if all(category(each) == each for each in named):
+            return self
+        return self.put(
+            replace(record, entries=tuple(each._replace(category=category(each.category)) for each in record.entries))
+            for record in self.records.values()
+        )
 
     def without(self, texts: Collection[str]) -> SeedLock:
         """The lock without some texts."""
@@ -186,9 +196,5 @@ def _merged(base: SeedRecord | None, ours: SeedRecord | None, theirs: SeedRecord
         return None  # one side dropped what the other changed
     # The newer one names the revision; of two of one day the digest decides, so that both directions agree.
     newer, older = sorted((ours, theirs), key=lambda record: (record.date, record.digest), reverse=True)
-    return _agreed(newer, older)
-
-
-def _agreed(record: SeedRecord, other: SeedRecord) -> SeedRecord:
-    known = {each.key for each in other.entries}
-    return replace(record, entries=tuple(each for each in record.entries if each.key in known))
+    known = {each.key for each in older.entries}
+    return replace(newer, entries=tuple(each for each in newer.entries if each.key in known))

@@ -79,6 +79,9 @@ class Codec(Protocol):
     def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
         """What changes in the rows."""
 
+    def known(self, rows: Sequence[FoundRow]) -> list[FoundRow]:
+        """The rows by the names that their categories have now; one whose category had another has no mark."""
+
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
         """What rows with an external change make of the head: bytes that no row touches stay as they are."""
 

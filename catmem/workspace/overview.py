@@ -222,7 +222,7 @@ class Overviews:
 
     def _seeds(self, now: Mapping[str, _Now], day: date) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
         """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
-        profiles, file = {name: each.files.profile for name, each in now.items()}, SeedFile(self.workspace.root)
+        profiles, file = {name: each.files.profile for name, each in now.items()}, SeedFile(self.workspace)
         try:
             order, wrong = seed_order(self.workspace, profiles)
             digest = bytes_digest(file.data())

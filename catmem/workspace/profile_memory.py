@@ -237,14 +237,22 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
     """What other programs took out of a file that now says ``data``, since a person last adopted or restored a text."""
     # Of what the actor may see, and of the newest revisions alone; an entry in other words is not lost.
     from catmem.model.pairing import pair_entries, words_of
+    from catmem.store.contract import EXTERNAL, PERSON
 
     rights, store = Rights(actor, entity.partition("/")[2], workspace.config.taxonomy), workspace.store
 
     def entries(text: bytes) -> Sequence[Entry]:
         return rights.among(workspace.parse(text).entries)
 
+    head = store.head(entity)
+    changes = [(head.revision, data)] if head is not None and head.digest != bytes_digest(data) else []
+    for revision in islice(store.log(entity), _LOOKED_AT):
+        if revision.agent == PERSON and revision.op in {"adopt", "restore"}:
+            break
+        if revision.agent == EXTERNAL and revision.parents:
+            changes.append((revision.parents[0], store.read(entity, revision.revision).data))
     gone, last, now = set[str](), "", {entry.body for entry in entries(data)}
-    for before, after in _external_changes(store, entity, data):
+    for before, after in changes:
         old, new = entries(store.read(entity, before).data), entries(after)
         still = pair_entries(old, new)
         fresh = [(each.category, words_of(each.body)) for place, each in enumerate(new) if place not in still.values()]
@@ -257,20 +265,6 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
         }
         gone, last = gone | lost, before if lost else last
     return LostEntries(entity, len(gone), last) if gone else None
-
-
-def _external_changes(store: Store, entity: str, data: bytes) -> Iterator[tuple[str, bytes]]:
-    """The revision before each change by another program, and what that made of it, the newest first."""
-    from catmem.store.contract import EXTERNAL, PERSON
-
-    head = store.head(entity)
-    if head is not None and head.digest != bytes_digest(data):
-        yield head.revision, data
-    for revision in islice(store.log(entity), _LOOKED_AT):
-        if revision.agent == PERSON and revision.op in {"adopt", "restore"}:
-            return
-        if revision.agent == EXTERNAL and revision.parents:
-            yield revision.parents[0], store.read(entity, revision.revision).data
 
 
 def _may_have_history(workspace: Root, entity: str) -> bool:

@@ -369,7 +369,7 @@ class _Purging:
 
     def forget_in_lock(self) -> None:
         """Take the entries that are forgotten out of the lock of the root, and remove the copies of it."""
-        root, file = self.workspace.root, SeedFile(self.workspace.root)
+        root, file = self.workspace.root, SeedFile(self.workspace)
         try:
             if self._without_texts(file):
                 # A root that may not be written has a lock that need not be, too.

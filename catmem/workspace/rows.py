@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
@@ -64,6 +64,16 @@ class RowCodec:
         gone = [_row(entry, old_titles, tier) for entry in had[start : len(had) - end]]
         rows = [_row(entry, titles, tier) for entry in has[start : len(has) - end]]
         return Changed(total, before.scan.entries_before(first) + start, gone, rows)
+
+    def known(self, rows: Sequence[FoundRow]) -> list[FoundRow]:
+        """The rows by the names that their categories have now; one whose category had another has no mark."""
+        names = self._parse(b"").scan.categories.stands_for
+        return [
+            row._replace(category=names[row.category], mark=None)
+            if isinstance(row.category, str) and names.get(row.category, row.category) != row.category
+            else row
+            for row in rows
+        ]
 
     def edited(self, entity: str, head: bytes, rows: Sequence[FoundRow]) -> EditedRows:
         """The head with what the rows say."""
@@ -284,14 +294,11 @@ def _tag_fault(text: str, *, has_content: bool) -> str | None:
         tags = json.loads(text)
     except (ValueError, RecursionError):
         return "its tags are no JSON"
-    if not isinstance(tags, dict) or not all(_is_value(value) for value in tags.values()):
+    values: list[Any] = list(tags.values()) if isinstance(tags, dict) else [None]
+    lists = [[value] if isinstance(value, str) else value for value in values]
+    if not all(isinstance(each, list) and all(isinstance(text, str) for text in each) for each in lists):
         return "its tags are no JSON object of texts and lists of texts"
-    lists = [[value] if isinstance(value, str) else value for value in tags.values()]
     said = "".join([*tags, *(text for texts in lists for text in texts)])
     if "\x00" in said or any("\ud800" <= each <= "\udfff" for each in said):
         return "its tags hold a NUL or a lone surrogate"
     return None if has_content or tags else "it has no content"
-
-
-def _is_value(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(each, str) for each in value))

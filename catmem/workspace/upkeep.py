@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -180,19 +180,16 @@ def doctor(workspace: Root) -> DoctorReport:
     entities = entities_of_each(workspace)
     others = {*profile_names(workspace.config.profiles_dir)} - {each.name for each in entities.profiles}
     bases = {os.path.realpath(workspace.config.home(name)) for name in others}  # without files, so not looked at
+    unread = unread_faults(workspace.config, entities.profiles, store)
+    note = "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None
     folders = [
         # What no profile reads is reported where there is nothing else to say.
-        report if report.note is not None else report._replace(note=_unread_note(workspace, entities.profiles, store))
+        report if report.note is not None else report._replace(note=note)
         for report in store.examine()
         if os.path.lexists(report.path) or os.path.realpath(report.path) not in bases
     ]
     said = str(workspace.root), platform.python_version(), installed, platform.platform()
     return DoctorReport(*said, tuple(folders), entities.unreadable)
-
-
-def _unread_note(workspace: Root, profiles: Sequence[Profile], store: LastingStore) -> str | None:
-    unread = unread_faults(workspace.config, profiles, store)
-    return "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None
 
 
 # --- what no profile reads: files beside another store, rows of no profile, rows that are no entries ----------------

@@ -151,3 +151,35 @@ def test_a_copy_that_leaves_nothing_out_has_status_0(root):
     root.sql(ROW, "orchestrator/memory", "x", "{}")
     told = json.loads(root.run("store", "copy", "sqlite:///catmem.db", "files", "--format", "json"))
     assert told["left_out"] == []
+
+
+def test_a_category_that_gets_another_name_keeps_its_rows(root):
+    config = root.folder / "catmem.yaml"
+    said = config.read_text()
+    config.write_text(said.replace("workflow-rules: {", "house-rules: {aliases: [workflow-rules], "))
+    assert config.read_text() != said
+    rows = root.sql("SELECT id, category FROM user_memories ORDER BY position")
+    assert "no damage" in root.run("fsck")
+    root.run("replace", "-p", "orchestrator", "The vendor", "The vendor is Example Ltd.")
+    assert root.sql("SELECT id, category FROM user_memories ORDER BY position") == [
+        (rows[0][0], "house-rules"),
+        rows[1],
+    ]
+    root.sql("UPDATE user_memories SET content = 'Tea at five.' WHERE content = 'Tea at four.'")
+    assert "Example Ltd." in root.run("prompt", "orchestrator")
+    root.run("remove", "-p", "orchestrator", "The vendor")
+    assert [each["op"] for each in json.loads(root.run("log", "orchestrator/user", "--format", "json"))["revisions"]] == [
+        "put", "adopt", "put", "put", "put",
+    ]  # fmt: skip
+    assert "no damage" in root.run("fsck")
+
+
+def test_a_client_may_write_the_old_name_of_a_category(root):
+    config = root.folder / "catmem.yaml"
+    config.write_text(config.read_text().replace("workflow-rules: {", "house-rules: {aliases: [workflow-rules], "))
+    root.sql(INSERT)
+    assert "From a shell." in root.run("prompt", "orchestrator")
+    root.run("add", "Another.", "-p", "orchestrator", "-c", "house-rules")
+    assert {category for (category,) in root.sql("SELECT category FROM user_memories")} == {
+        "house-rules", "communication-style",
+    }  # fmt: skip

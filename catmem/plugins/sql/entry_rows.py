@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from catmem.plugins.sql.connections import Link, Statement
 from catmem.plugins.sql.tables import AT_THE_END
-from catmem.store.table_rows import Changed, FoundRow, TableRow
+from catmem.store.table_rows import Changed, Codec, FoundRow, TableRow
 
 GAP = 10**9
 """Between two positions in a row that was written at once."""
@@ -65,9 +65,9 @@ class Spot(NamedTuple):
     position: int
 
 
-def found_rows(link: Link, entity: str) -> list[FoundRow]:
-    """All rows of an entity, in order."""
-    return [_row(*found) for found in link.rows(_ALL, entity=entity)]
+def found_rows(link: Link, entity: str, codec: Codec) -> list[FoundRow]:
+    """All rows of an entity, in order, by the names that their categories have now."""
+    return codec.known([_row(*found) for found in link.rows(_ALL, entity=entity)])
 
 
 def shown_rows(link: Link) -> list[dict[str, Any]]:
@@ -178,9 +178,9 @@ def _insert(link: Link, entity: str, placed: Iterable[tuple[int, TableRow]]) -> 
 
 def _insert_tight(link: Link, entity: str, number: int, new: Sequence[TableRow]) -> None:
     """Insert rows where there is no room, after all others were moved apart."""
-    for index, row in enumerate(found_rows(link, entity)):
+    for index, (row, *_) in enumerate([*link.rows(_ALL, entity=entity)]):
         position = (index + 1 + (len(new) if index >= number else 0)) * GAP
-        link.run(_MOVE, row=row.id, position=position)
+        link.run(_MOVE, row=row, position=position)
     _insert(link, entity, (((number + index + 1) * GAP, row) for index, row in enumerate(new)))
 
 
@@ -205,7 +205,8 @@ def settle(link: Link, entity: str, there: Sequence[FoundRow], rows: Sequence[Ta
             new.append((number * GAP, row))
             continue
         position = own.position if in_order else number * GAP
-        is_same = not _differs(own, row) and own.tags == row.tags and row.tier in {None, own.tier}
+        is_same = not _differs(own, row) and (own.tags, own.mark) == (row.tags, row.mark)
+        is_same = is_same and row.tier in {None, own.tier}
         if not is_same or position != own.position:
             moved.append(row._asdict() | {"row": own.id, "position": position})
     link.run_each(_PLACE, moved)
@@ -246,7 +247,7 @@ def set_back(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> list[str]:
 
 
 def _differs(found: FoundRow, row: TableRow) -> bool:
-    plain = ("category", "title", "content", "created_at", "mark")
+    plain = ("category", "title", "content", "created_at", *(() if found.mark is None else ("mark",)))
     return any(getattr(found, name) != getattr(row, name) for name in plain) or not _same_json(found.tags, row.tags)
 
 

@@ -106,7 +106,7 @@ class SqlCommit:
         """
         self.meta = log_rows.lock(self.link, self.entity)
         self.data = self.heads.data(self.link, self.entity, self.meta)
-        rows = entry_rows.found_rows(self.link, self.entity)
+        rows = entry_rows.found_rows(self.link, self.entity, self.codec)
         if not self.meta.is_drifted and not entry_rows.differ(rows, self.codec.rows(self.entity, self.data)):
             return None
         if not self.meta.sequence:
@@ -125,7 +125,7 @@ class SqlCommit:
 
     def _adopt(self) -> None:
         """Take in an external change of the rows, as a revision of its own."""
-        rows = entry_rows.found_rows(self.link, self.entity)
+        rows = entry_rows.found_rows(self.link, self.entity, self.codec)
         edited = self.codec.edited(self.entity, self.data, rows)
         columns = entry_rows.set_back(rows, self.codec.rows(self.entity, self.data))
         if not edited.bad and not columns and edited.data == self.data:

@@ -114,7 +114,7 @@ class SqlStore(LastingStore):
 
     def _unrecorded(self, link: Link, entity: str, there: Meta, head: bytes) -> Snapshot:
         """What an external change made of the rows, without rows that are no entries, which ``verify`` reports."""
-        rows = entry_rows.found_rows(link, entity)
+        rows = entry_rows.found_rows(link, entity, self.codec)
         data = self.codec.edited(entity, head, rows).data
         if data == head:
             return Snapshot(head, str(there.revision), there.digest or bytes_digest(head))
@@ -208,7 +208,7 @@ class SqlStore(LastingStore):
 
     def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
         there = log_rows.lock(link, entity)
-        if there.sequence or there.is_drifted or entry_rows.found_rows(link, entity):
+        if there.sequence or there.is_drifted or entry_rows.found_rows(link, entity, self.codec):
             raise not_empty(entity)
         past, after = LogHistory(link, entity), there._replace(chain=chain)
         head, base = b"", None
@@ -310,7 +310,7 @@ class SqlStore(LastingStore):
             if not there.is_drifted and self.ready.is_counted:
                 return []
             head = self.heads.data(link, entity, there)
-            return self.codec.edited(entity, head, entry_rows.found_rows(link, entity)).bad
+            return self.codec.edited(entity, head, entry_rows.found_rows(link, entity, self.codec)).bad
 
         return self._found(look) or []
 

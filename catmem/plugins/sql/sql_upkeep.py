@@ -117,7 +117,7 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
     faults: list[Fault] = []
     with database.reading() as link:
         there, past = log_rows.look(link, entity), LogHistory(link, entity)
-        rows = entry_rows.found_rows(link, entity)
+        rows = entry_rows.found_rows(link, entity, codec)
         open_branches = [each.revision for each in past.tips()]
     chain, head = chain_start(store, entity), b""
     log: list[Revision] = []

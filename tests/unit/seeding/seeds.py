@@ -53,7 +53,7 @@ def bodies(workspace: Workspace, entity: str = "neo/user") -> list[str]:
 
 def locked(workspace: Workspace, target: str = "neo/user", source: str = "boss/user") -> list[str]:
     """The texts that count as seeded."""
-    record = SeedFile(workspace.root).read()[1].records.get((target, source))
+    record = SeedFile(workspace).read()[1].records.get((target, source))
     return [] if record is None else [each.text for each in record.entries]
 
 

@@ -31,7 +31,7 @@ def test_a_seed_by_categories_leaves_the_lock_as_one_of_all_does(tmp_path):
     seed(whole, "neo")
     seed(parts, "neo", categories="rules")
     seed(parts, "neo", categories="talk")
-    assert SeedFile(parts.root).data() == SeedFile(whole.root).data()
+    assert SeedFile(parts).data() == SeedFile(whole).data()
 
 
 def test_a_check_looks_at_these_categories_alone(workspace):
@@ -217,10 +217,10 @@ def test_what_is_not_asked_for_is_as_it_was(tmp_path_factory, first, source, tar
     put_bytes(workspace, "boss/user", text(source) + "\n## Pay\nkept\n")
     put_bytes(workspace, "neo/user", text(target))
     (other,) = {"talk", "rules"} - {named}
-    before, record = text_of(workspace), SeedFile(workspace.root).read()[1].records.get(("neo/user", "boss/user"))
+    before, record = text_of(workspace), SeedFile(workspace).read()[1].records.get(("neo/user", "boss/user"))
     seed(workspace, "neo", categories=named)
     assert of(text_of(workspace), other, workspace) == of(before, other, workspace)
-    after = SeedFile(workspace.root).read()[1].records.get(("neo/user", "boss/user"))
+    after = SeedFile(workspace).read()[1].records.get(("neo/user", "boss/user"))
     if before.strip():
         was = [each for each in record.entries if each.category == other] if record else []
         assert [each for each in (after.entries if after else ()) if each.category == other] == was
@@ -249,5 +249,5 @@ def test_a_source_that_lost_its_categories_takes_nothing_away(workspace):
     with pytest.raises(UnreadableError) as caught:
         seed(workspace, "neo")
     assert caught.value.code == "source_empty"
-    assert "has no category any more" in caught.value.message
+    assert "has nothing any more of what was seeded" in caught.value.message
     assert text_of(workspace) == NEO

@@ -223,7 +223,7 @@ def test_a_source_that_lost_all_of_it_is_refused_until_a_person_says_that_it_is_
     seeded = text_of(files)
     put(files.path("boss", "user"), "")
     files.add("boss", "Written later.", category="talk")
-    with pytest.raises(UnreadableError, match="lost all that was in it") as caught:
+    with pytest.raises(UnreadableError, match="nothing any more of what was seeded") as caught:
         seed(files, "neo")
     assert caught.value.code == "source_empty"
     assert "'catmem restore boss/user 2' brings that text back" in caught.value.hint
@@ -352,7 +352,7 @@ def test_a_plan_in_which_nothing_changes_names_what_is_left_out(tmp_path):
 
 def test_a_seed_for_a_day_to_come_is_dated_today(workspace):
     workspace.apply_seed(workspace.plan_seed("boss", ["neo"], as_of=date(2999, 1, 1)))
-    assert {record.date for record in SeedFile(workspace.root).read()[1].records.values()} == {today()}
+    assert {record.date for record in SeedFile(workspace).read()[1].records.values()} == {today()}
 
 
 WRONG = {
@@ -586,3 +586,16 @@ def test_a_lock_may_be_longer_than_a_memory_file(workspace, tmp_path):
     assert path.stat().st_size > DEFAULT_LIMITS.file_bytes
     assert len(locked(workspace)) == 3
     assert seed(workspace, "neo").exit_status == 0
+
+
+@pytest.mark.parametrize("categories", [None, ["house-rules"]])
+def test_a_category_that_gets_another_name_is_seeded_on(files, categories):
+    put(files.root / "catmem.yaml", "taxonomy:\n  categories:\n    house-rules: {aliases: [rules]}\n")
+    root = Workspace.open(files.root)
+    assert states(root.plan_seed("boss", ["neo"], categories=categories)) == []
+    root.replace("boss", "Vendor is Acme", "Vendor is Acme Example Ltd.")
+    assert "changed_in_source" in states(seed(root, "neo", categories=categories))
+    assert ("is Acme." in text_of(root), "Example" in text_of(root)) == (False, True)
+    root.remove("boss", "Example Ltd.")
+    assert "removed_from_source" in states(seed(root, "neo", categories=categories))
+    assert "Example" not in text_of(root)

@@ -56,12 +56,13 @@ class FileFacts(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """What a profile's files and prompt come to; ``uses``, ``prompt`` and ``flat`` are in characters."""
+    """What files and prompt of a profile come to: ``uses``, ``prompt``, ``flat`` in characters; ``cut`` in entries."""
 
     entries: int
     seen: int
     due: Mapping[str, int]
     withheld: int
+    cut: int
     uses: tuple[Use, ...]
     prompt: int
     flat: int
@@ -308,6 +309,7 @@ def _measure(
         seen=len(rows),
         due=Counter(state for facts in held for _, state in facts.due),
         withheld=sum(row.status == "blocked" for row in rows),
+        cut=sum(row.budget is not None for row in rows),
         uses=tuple(use._replace(name=f"{what}, {use.name}") for what, uses in named for use in uses),
         prompt=len(prompt.text),
         flat=flat_size(documents.values()).characters,
@@ -402,6 +404,9 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
     withheld = sum(line.measure.withheld for line in overview.lines if line.measure)
     yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
+    cut = {line.name: line.measure.cut for line in overview.lines if line.measure and line.measure.cut}
+    look = f"catmem prompt {next(iter(cut), '')} --explain"
+    yield ("cut", sum(cut.values()), "entry|entries", f"without room in a prompt ({few(list(cut))})", look)
     bad_tags = sum(facts.bad_tags for facts in overview.files.values())
     yield ("tags", bad_tags, "tag", "whose value does not count", "catmem lint --select CM303")
     unsorted = overview.unsorted

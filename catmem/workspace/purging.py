@@ -307,7 +307,10 @@ class _Purging:
         """Forget the entries in the file, the history and all that is kept of an entity."""
         redaction = self._of(entity)
         _without(redaction, entity, self.store.peek(entity))
-        self._refuse_damage(entity)
+        for fault in self.store.verify(entity):
+            if fault.code in _UNERASABLE:  # a history that cannot be rewritten, before anything else of it is gone
+                hint = f"Nothing was erased there. {fault.hint}"
+                raise DamagedError(f"the history of {entity} is damaged: {fault.message}", path=fault.path, hint=hint)
         self.entities.append(entity)
         if self.dry_run:
             self._foretell(entity)
@@ -331,13 +334,6 @@ class _Purging:
             if not any(map(redaction.holds, _texts(self.store, entity))):
                 break  # else it was written again
         self.left |= left
-
-    def _refuse_damage(self, entity: str) -> None:
-        """Raise ``DamagedError`` for a history that cannot be rewritten, before anything else of it is gone."""
-        for fault in self.store.verify(entity):
-            if fault.code in _UNERASABLE:
-                hint = f"Nothing was erased there. {fault.hint}"
-                raise DamagedError(f"the history of {entity} is damaged: {fault.message}", path=fault.path, hint=hint)
 
     def _foretell(self, entity: str) -> None:
         self.revisions += sum(self._of(entity).holds(data) for _, data in self.store.replay(entity))

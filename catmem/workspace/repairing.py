@@ -36,7 +36,9 @@ def plan_repair(workspace: Root, entity: str) -> ChangePlan:
         return _plan(name, data, data, "nothing to repair: tools can write to all of it", None)
     sizes = ", ".join(f"line {document.line(entry.start)} ({len(entry.raw):,} characters)" for entry in large)
     message = f"entries over the limit of {most:,} characters: {sizes}; they would be split at blank lines, else at "
-    return _plan(name, data, _split_all(document, most), f"{message}line ends", "entry_too_large")
+    while each := next((entry for entry in document.entries if len(entry.raw) > most), None):
+        document = _split(most, document, each)
+    return _plan(name, data, document.to_bytes(), f"{message}line ends", "entry_too_large")
 
 
 def _plan(entity: str, old: bytes, new: bytes, note: str, reason: str | None) -> ChangePlan:
@@ -74,12 +76,6 @@ def _as_utf8(data: bytes) -> bytes:
             parts += [good, bad.decode("cp1252", errors="ignore") or bad.decode("latin-1")]
             data = data[error.start + 1 :]
     return "".join(parts).encode()
-
-
-def _split_all(document: Document, most: int) -> bytes:
-    while large := next((entry for entry in document.entries if len(entry.raw) > most), None):
-        document = _split(most, document, large)
-    return document.to_bytes()
 
 
 def _split(most: int, document: Document, entry: Entry) -> Document:

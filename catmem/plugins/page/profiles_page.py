@@ -62,6 +62,9 @@ def overview(asked: PageRequest) -> Page:
     unsorted, outside = (next(iter(each), "") for each in (seen.unsorted, seen.outside))
     screens = SCREENS | {"unsorted": f"/page/sort/{unsorted}", "outside": f"/page/history/{outside}/now"}
     screens["lost"] = next((f"/page/history/{entity}" for entity, whole in seen.outside.items() if whole), "")
+    screens["cut"] = next(
+        (f"/page/profiles/{line.name}" for line in seen.lines if line.measure and line.measure.cut), ""
+    )
     entries = sum(line.measure.entries for line in seen.lines if line.measure)
     more = {"entries": entries, "specialists": specialists(seen), "saved_by": partial(saved_by, seen)}
     return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens, **more})

@@ -362,6 +362,17 @@ def test_a_profile_hears_nothing_of_a_lost_text_of_which_it_saw_nothing(tmp_path
     assert LOST in run("status", "--root", tmp_path).stdout
 
 
+def test_entries_without_room_in_a_prompt_are_told(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nprompt: {budget: {total: 60}}\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nBe brief.\n§\nNever call before ten, and write first.\n")
+    (step,) = [each for each in run_json("status", "--root", tmp_path)["next"] if each["kind"] == "cut"]
+    assert (step["count"], step["what"]) == (1, "1 entry without room in a prompt (neo)")
+    assert "out: over the total budget" in run(*shlex.split(step["command"])[1:], "--root", tmp_path).stdout
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    assert "without room" not in run("status", "--root", tmp_path).stdout
+
+
 def test_a_tag_that_does_not_count_is_told(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")

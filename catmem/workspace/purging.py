@@ -70,7 +70,7 @@ class PurgeReport:
     """What was forgotten, or would be, and where: ``entries`` has one of each entity, body and category, the newest.
 
     ``files`` (rewritten), ``removed`` and the places of ``left`` are paths from the root. Of a declared entity
-    ``places`` says where the words were in its content before: JSON pointers, or lines.
+    ``places`` says where the words were in its content before: JSON pointers, or lines; and of any, in which notes.
     """
 
     entities: tuple[str, ...]
@@ -102,12 +102,9 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
                 hint="Nothing was forgotten. Change that line, and purge again: that takes it out of the history too.",
             )
         if not entries and not _is_in(store, name, redaction):
-            holds = f"nothing in {name} holds" if declared else f"no entry of {name} holds"
-            hint = "Give the words as they are within one value or text." if declared else ""
-            raise NoMatchError(
-                f"{holds} {shown(old_text)}, and {'nothing' if declared else 'none'} ever did",
-                hint=f"Nothing was forgotten. {hint}".strip(),
-            )
+            message = f"nothing in {name} holds {shown(old_text)}, and nothing ever did"
+            hint = "Give the words as they are within one entry, value or text."
+            raise NoMatchError(message, hint=f"Nothing was forgotten. {hint}")
     purging = _Purging(workspace, store, name, redaction, dry_run=dry_run)
     purging.entries += [PurgedEntry(name, entry) for entry in entries]
     purging.forget(name)
@@ -145,7 +142,12 @@ def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:
 def _is_in(store: LastingStore, entity: str, redaction: Redaction) -> bool:
     """Whether the text that is there, any revision or what lies beside holds what is to be forgotten."""
     beside = _beside(store, entity, store.kept_name(entity), None)
-    return any(map(redaction.holds, _texts(store, entity))) or any(redaction.holds(each.data) for each in beside)
+    return _is_said(store, entity, redaction) or any(redaction.holds(each.data) for each in beside)
+
+
+def _is_said(store: LastingStore, entity: str, redaction: Redaction) -> bool:
+    """Whether the text that is there, any revision or the note of one holds what is to be forgotten."""
+    return redaction.holds(store.peek(entity)) or any(redaction.is_in(*each) for each in store.replay(entity))
 
 
 def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
@@ -239,6 +241,8 @@ class _Purging:
         self.entities: list[str] = []
         self.entries: list[PurgedEntry] = []
         self.places = redaction.places(store.peek(name)) if isinstance(redaction, ContentRedaction) else ()
+        noted = (each.revision for each, data in store.replay(name) if redaction.quoted_in(each, data))
+        self.places += tuple(f"a reason or evidence of revision {revision}" for revision in noted)
         self.revisions = 0
         self.files: dict[Path, None] = {}
         self.removed: dict[Path, None] = {}
@@ -253,24 +257,13 @@ class _Purging:
         if entity == self.name:
             return
         try:
-            found = self._entries_of(entity)
-            self.entries += [PurgedEntry(entity, entry) for entry in found or ()]
-            if found is not None or self._is_beside(entity):
+            if _is_said(self.store, entity, self._elsewhere) or self._is_beside(entity):
+                now, *past = map(self._elsewhere.entries, _texts(self.store, entity))
+                self.entries += [PurgedEntry(entity, entry) for entry in _newest(chain(now, *reversed(past)))]
                 self.forget(entity)
         except CatmemError as error:
             path = self._path(entity) if error.path is None else Path(error.path)
             self.left.setdefault(path, error.message)
-
-    def _entries_of(self, entity: str) -> list[Entry] | None:
-        """Such entries of an entity, the newest of each; ``None`` where nothing of it holds any, or quotes one."""
-        redaction, is_held = self._elsewhere, False
-        found: list[Entry] = []
-        for recorded, data in self.store.replay(entity):
-            found[:0] = redaction.entries(data)
-            is_held = is_held or redaction.holds(data) or redaction.note(recorded.note, data) != recorded.note
-        now = self.store.peek(entity)
-        found[:0] = redaction.entries(now)
-        return _newest(found) if is_held or redaction.holds(now) else None
 
     def name_others(self, words: str, entities: Iterable[str]) -> None:
         """Note the entities that still hold words, or an ``op_id`` with them; also those that cannot be read."""
@@ -331,12 +324,12 @@ class _Purging:
             self.files |= dict.fromkeys(erased.rewritten)
             self.removed |= dict.fromkeys(erased.removed)
             left = {each.path: each.why for each in erased.left}
-            if not any(map(redaction.holds, _texts(self.store, entity))):
+            if not _is_said(self.store, entity, redaction):
                 break  # else it was written again
         self.left |= left
 
     def _foretell(self, entity: str) -> None:
-        self.revisions += sum(self._of(entity).holds(data) for _, data in self.store.replay(entity))
+        self.revisions += sum(self._of(entity).is_in(*each) for each in self.store.replay(entity))
         for each in self.store.kept(entity):
             is_copy, holds = each.kind == "backup", self._holds(entity, each)
             if is_copy and holds:

@@ -14,14 +14,13 @@ from typing import Any
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
 from catmem.model.edit import apply_edits, remove_entry
-from catmem.store.contract import DECISION
+from catmem.store.contract import DECISION, Revision
 from catmem.text import unify_newlines
 
 PURGED = "[purged]"
 """What stands in old revisions where the text was."""
 
 _MARKER = re.compile(r"[-*+] ")
-_HALF = 2
 _FEW = 32
 
 
@@ -146,6 +145,14 @@ class Redaction:
             bare[DECISION] = {key: value for key, value in decision.items() if key != "reason"}
         return bare
 
+    def quoted_in(self, revision: Revision, data: bytes) -> bool:
+        """Whether a reason or evidence of a revision goes."""
+        return self.note(revision.note, data) != revision.note
+
+    def is_in(self, revision: Revision, data: bytes) -> bool:
+        """Whether anything of a revision goes."""
+        return self.holds(data) or self.quoted_in(revision, data)
+
     def holds(self, data: bytes) -> bool:
         """Whether there is such an entry."""
         return self.needle in data and self(data) != data
@@ -192,9 +199,7 @@ class Redaction:
         document = read(self._parse, data.decode(errors="ignore"))
         last = document.entries[-1:] if document else ()
         return any(
-            body.startswith(says(entry)) and len(says(entry)) * _HALF >= len(body)
-            for entry in last
-            for body in self.bodies
+            body.startswith(says(entry)) and len(says(entry)) * 2 >= len(body) for entry in last for body in self.bodies
         )
 
 

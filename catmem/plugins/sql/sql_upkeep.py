@@ -206,16 +206,16 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
     with database.writing() as link:
         there = log_rows.lock(link, entity)
         if there.is_drifted:
-            raise BusyError(
-                f"another program changed the rows of {entity} meanwhile", hint="Nothing was erased. Try again."
-            )
+            message = f"another program changed the rows of {entity} meanwhile"
+            raise BusyError(message, hint="Nothing was erased. Try again.")
         chain, after = start, there
         last: LogStep | None = None
         for old, before, data in log_rows.contents(entity, log_rows.steps(database, entity)):
             new = _erased(old, before, data, erasure, chain)
             chain = new.chain
             if new != old:
-                count += new.revision.digest != old.revision.digest
+                was, now = old.revision, new.revision
+                count += was.digest != now.digest or erasure.redact_note(was.note, data) != was.note
                 link.run(_REWRITE, **columns_of(new))
             if new.revision.sequence == there.head:
                 after = after._replace(digest=new.revision.digest)

@@ -109,14 +109,17 @@ def searched(
     )
     shown, cut = shown_found(found, total, skipped)
     message = _counted(len(shown), total, skipped) if total else _NOTHING
+    targets = TARGETS if target is None else (target,)
     if category is not None and not total:
-        targets = TARGETS if target is None else (target,)
         seen = [name for each in targets for name in call.root.view(str(call.actor), each).categories]
         message += _categories(category, list(dict.fromkeys(seen)))
     _count_used(call, found[: len(shown)], day)
     advised = advice(each["state"] for each in shown)
+    views = {f"{call.actor}/{each}": call.root.view(str(call.actor), each) for each in targets}
+    lost = [*filter(None, (emptied_text(call.root, call.profile, name, view.document) for name, view in views.items()))]
     return {
-        "success": True, "action": "search", "entries": shown, "total": total, **cut, **advised, "message": message,
+        "success": True, "action": "search", "entries": shown, "total": total, **cut, **advised,
+        **({"warnings": lost} if lost else {}), "message": message,
     }  # fmt: skip
 
 

@@ -313,6 +313,7 @@ def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
         assert [each.message for each in root.warnings("neo")] == [lost]
         assert memory_tool(root, "neo", {"action": "prompt"})["warnings"] == [lost, "the prompt is empty"]
         assert memory_tool(root, "neo", {"action": "list"})["warnings"] == [lost]
+        assert memory_tool(root, "neo", {"action": "search", "query": "brief"})["warnings"] == [lost]
         assert LOST in run("status", "--root", tmp_path).stdout
     run("status", "--adopt", "--root", tmp_path)  # then it was shown
     assert "took" not in run("prompt", "neo", "--root", tmp_path).stderr

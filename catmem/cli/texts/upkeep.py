@@ -157,7 +157,8 @@ def _purged(report: PurgeReport, call: Call) -> None:
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
     _show_files("removed", [shown_path(root / name) for name in report.removed])
     _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left], most=None)
-    say("Nothing was erased." if report.dry_run else "Copies in git, in other backups and in prompts are not reached.")
+    unreached = "Copies in other stores, in git, in other backups and in prompts are not reached."
+    say("Nothing was erased." if report.dry_run else unreached)
 
 
 def _show_files(what: str, lines: list[str], *, most: int | None = _MOST) -> None:

@@ -184,13 +184,20 @@ def test_rights_are_those_of_the_profile(written):
         ("### Rules\n", "### Secret Plans\n- Mine.\n\n### Rules\n"),
     )
     done = written.one()
-    assert [note for note in done.notes if "taken back: Invoices go out on Sundays." in note]
+    assert_kept(written, done, "Invoices go out on Sundays.")
     assert done.error.code == "forbidden"
     assert waiting(written) == []
     text = written.agent.read_text()
     assert "- Invoices go out on Fridays." in text
     assert "Sundays" not in text
     assert "- Mine." in text
+
+
+def assert_kept(written, done, words):
+    """What is taken back is told, and a copy of the file keeps it."""
+    (copy,) = written.root.glob("*.bak.*")
+    assert [note for note in done.notes if f"taken back ({copy} keeps it): {words}" in note]
+    assert words in copy.read_text()
 
 
 RENAMED = ("### Rules\n", "### Vault\n")
@@ -200,8 +207,13 @@ RENAMED = ("### Rules\n", "### Vault\n")
 def test_a_heading_that_the_profile_may_not_write_takes_no_fact_with_it(written, edits):
     before = source(written)
     written.change(RENAMED, edits=edits)
+    text = written.agent.read_text()
+    planned = written.one(dry=True)
+    assert [note for note in planned.notes if note.endswith("taken back: Invoices go out on Fridays.")]
+    assert (planned.exit_status, planned.edits, written.agent.read_text()) == (1, [], text)
     done = written.one()
-    assert [note for note in done.notes if "taken back: Invoices go out on Fridays." in note]
+    assert_kept(written, done, "Invoices go out on Fridays.")
+    assert done.exit_status == 1
     assert (source(written), waiting(written)) == (before, [])
     text = written.agent.read_text()
     assert ("### Rules\n" in text, "Vault" in text, text.count("- Invoices go out on Fridays.")) == (True, False, 1)

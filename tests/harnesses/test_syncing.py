@@ -322,6 +322,13 @@ def test_a_harness_that_is_not_here_is_refused_and_no_folder_is_made(home):
     assert home.folders() == before - {".claude"}
 
 
+def test_a_project_that_is_not_there_is_named_and_not_the_harness(home):
+    home.declare(harness="claude-agent", project=home.project.with_name("typo"))
+    error = home.one().error
+    assert (error.code, error.message) == ("no_harness", "no such folder: the project of sync.one is not here")
+    assert error.path == str(home.project.with_name("typo"))
+
+
 def test_a_folder_that_the_user_moved_is_the_one_that_is_written(home, monkeypatch):
     monkeypatch.setenv("CODEX_HOME", str(home.home / "moved"))
     home.declare(harness="codex")

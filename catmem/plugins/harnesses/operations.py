@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from catmem.config.config import CONFIG_NAME, config_of
-from catmem.config.yamlfile import with_declared
+from catmem.config.yamlfile import scalar, with_declared
 from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
@@ -113,7 +113,7 @@ def sync(
         str | None, P("With --to: the project of the file. By default it is your own, for all projects.", metavar="DIR")
     ] = None,
     workspace: Annotated[str | None, P("With --to openclaw: the workspace of the agent.", metavar="DIR")] = None,
-    check: Annotated[bool, P("Write nothing; exit status 1 if a file is out of date, 3 if one was changed.")] = False,
+    check: Annotated[bool, P("Write nothing; exit status 1 if there is something to do, 3 as below.")] = False,
     status: Annotated[bool, P("Write nothing; list the files, how they stand, and when a change counts.")] = False,
     remove: Annotated[bool, P("Take out what catmem wrote, and nothing else.")] = False,
     again: Annotated[bool, P("Write over what was changed in a block, and put back one that was taken out.")] = False,
@@ -130,7 +130,7 @@ def sync(
     the block comes back as a proposal. A sync chooses what an agent starts with. It keeps nothing secret from an
     agent that can read files.
 
-    Exit status 1: a file has no room, or with --check is out of date; 3: a block was changed or taken out.
+    Exit status 1: a file has no room, or words in it are taken back; 3: a block that was changed or taken out is left.
     """
     _refuse_mixed(call)
     if print_agent is not None:
@@ -183,7 +183,11 @@ def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:
     said |= {key: os.path.abspath(said[key]) for key in ("project", "workspace") if key in said}  # noqa: PTH100 - no links
     if name in root.config.sync:
         if root.config.sync[name] != said:
-            raise UsageError(f"catmem.yaml has another sync.{name} already: change it there.")
+            lines = ", ".join(f"{key}: {scalar(value)}" for key, value in said.items())
+            raise UsageError(
+                f"catmem.yaml has another sync.{name} already. Change it there, or give this one a name of its own "
+                f"below sync: 'NAME: {{{lines}}}'"
+            )
         return root, (name,)
     old = read_bounded(path, 1 << 20)
     new = with_declared(old.decode(), ("sync",), {name: said}, path)

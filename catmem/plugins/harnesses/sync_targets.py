@@ -283,8 +283,10 @@ def refuse_place(workspace: Root, target: SyncTarget) -> None:
     """Refuse a file that may not be written, or that would hide others from the harness. Raises ``ConfigError``."""
     path, base, row = target.path, target.base, target.sync.row
     if not base.is_dir():
-        hint = "Start the harness once."
-        raise ConfigError("no such folder: the harness is not here", code="no_harness", path=base, hint=hint)
+        what, hint = "the harness", "Start the harness once."
+        if target.sync.scope != "user":
+            what, hint = f"the project of sync.{target.sync.name}", "Nothing was written. Mend the path."
+        raise ConfigError(f"no such folder: {what} is not here", code="no_harness", path=base, hint=hint)
     real = Path(os.path.realpath(path))  # a circle of links is no error here
     inside = [base.resolve()] + ([Path.home().resolve()] if target.sync.scope == "user" else [])
     if not any(real.is_relative_to(each) for each in inside):

@@ -57,6 +57,7 @@ from catmem.plugins.harnesses.sync_targets import (
 )
 from catmem.prompt.prompt import Prompt
 from catmem.text import DEFAULT_LIMITS, decode, first_line
+from catmem.workspace.init import put_new
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
@@ -118,6 +119,8 @@ class SyncedFile:
     size: tuple[int, int] = (0, 0)
     notes: list[str] = field(default_factory=list)
     error: CatmemError | None = None
+    takes_back: bool = False
+    """Whether words of an agent or a person go, which the profile may not write; a copy keeps them."""
 
     @property
     def changes(self) -> bool:
@@ -129,7 +132,7 @@ class SyncedFile:
         """What a sync ends with for it."""
         if self.error is not None:
             return self.error.exit_status
-        return _CONFLICT if self.state in _LEFT_ALONE else 0
+        return _CONFLICT if self.state in _LEFT_ALONE else int(self.takes_back)
 
     def refuse(self, error: CatmemError) -> None:
         """Leave the file as it is."""
@@ -222,12 +225,11 @@ class _SyncWork:
     def run(self) -> SyncedFile:
         """Plan the file and write it."""
         made = self.planned()
-        if made.edits and not self.asked.dry and made.state not in _LEFT_ALONE:
+        if made.edits and made.state not in _LEFT_ALONE:
             self.settle(made)
-            notes, error = made.notes, made.error
-            made = self.planned()
-            made.notes = list(dict.fromkeys([*notes, *made.notes]))
-            made.error = made.error or error
+            settled, made = made, self.planned()
+            made.notes = list(dict.fromkeys([*settled.notes, *made.notes]))
+            made.error, made.takes_back = made.error or settled.error, settled.takes_back
         for left in reversed(range(0 if self.asked.dry else _ATTEMPTS)):
             if made.state in _LEFT_ALONE:
                 break
@@ -396,6 +398,7 @@ class _SyncWork:
                     actor=self.sync.profile,
                     reason=f"changed in {made.path.name} for {self.sync.name}",
                     proposes=self.sync.edits == "propose" or edit.disputed,
+                    dry_run=self.asked.dry,
                 )
             except ProposalError as error:
                 if error.code == "rejected_before":
@@ -406,13 +409,24 @@ class _SyncWork:
                 if isinstance(error, ForbiddenError) and edit.old is not None:  # what memory says stands there again
                     self.dropped.add(_key(edit))
                     words = first_line(edit.new.body, _WIDTH) if edit.new else "an entry was taken out"
-                    made.notes.append(f"{error.message}: what stood in {made.path.name} is taken back: {words}")
+                    kept = "" if self.asked.dry else f" ({self.kept(made)} keeps it)"
+                    made.notes.append(f"{error.message}: what stood in {made.path.name} is taken back{kept}: {words}")
+                    made.takes_back = True
                 else:
                     error.hint = f"It stays in {made.path.name}, and memory is as it was."
                     made.error = error
             else:
                 said = f"waits as {done.waiting}" if done.waiting else f"is revision {done.revision}"
-                made.notes.append(f"{edit.action} in {edit.at.category}: {said}")
+                made.notes += [] if self.asked.dry else [f"{edit.action} in {edit.at.category}: {said}"]
+
+    def kept(self, made: SyncedFile) -> Path:
+        """A copy, in the root, of a file whose words are taken back."""
+        data = (made.before or "").encode()
+        path = self.workspace.root / f"{made.path.name}.bak.{digest(made.before or '')[:_ROOT_DIGITS]}"
+        if not os.path.lexists(path):
+            with os_errors("cannot be written", path=path, hint="The file of the harness is as it was."):
+                put_new(path, data)
+        return path
 
 
 def _key(edit: BlockEdit) -> EditKey:

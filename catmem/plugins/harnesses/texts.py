@@ -26,7 +26,7 @@ def _synced(done: SyncDone, _: Call) -> None:
     for each in done.files:
         where = printable(f"{each.name}: {shown_path(each.path)}")
         if done.asked == "plan" and each.changes:
-            name = shown_path(each.path)
+            name = shown_path(each.path).lstrip("/")
             emit(text_diff(each.before or "", each.after or "", f"a/{name}", f"b/{name}"))
         elif done.asked != "status":
             emit(f"{where}: {each.state}\n")

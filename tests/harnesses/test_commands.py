@@ -50,6 +50,7 @@ def test_what_a_file_is_like_is_said_by_words_and_by_the_exit_status(home, run):
     assert run("--check").stdout.endswith("MEMORY.md: in sync\n")
     (home.root / "homes" / "trinity" / "USER.md").write_text(USER.replace("Fridays", "Mondays"))
     done = run("--check", status=1)
+    assert f"--- a/{str(home.agent).lstrip('/')}\n" in done.stdout
     assert "-- Invoices go out on Fridays." in done.stdout
     assert "+- Invoices go out on Mondays." in done.stdout
     assert run("--dry-run").stdout == done.stdout

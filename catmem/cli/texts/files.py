@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from catmem.cli.output import (
     CONFLICT_REASONS,
     NARROW,
-    WIDE,
     columns,
     emit,
     emit_json,
@@ -357,15 +356,16 @@ def _promoted(done: Promotions, _: Call) -> None:
     failed = done.failed
     for each in done.each:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
-        emit(printable(f"{where}{first_line(each.entry.body, WIDE)}\n"))
+        new, old = (body.replace("\n", "\n    ") for body in (each.entry.body, each.replaces or ""))
+        emit(printable(f"{where}{new}\n"))
         if each.replaced is not None:
-            emit(printable(f"  in place of: {first_line(each.replaced.body, WIDE)}\n"))
+            emit(printable(f"  in place of: {old}\n"))
         if each.error is not None and each.error in failed:
             print_error(each.error)
         elif each.error is not None:
             say(f"  left: {each.error}")
     if not done.each:
-        emit("Nothing to promote: the sources have all of these categories, or it waits there.\n")
+        emit("Nothing to promote: each source has these entries already, or they wait there as proposals.\n")
         return
     made = sum(each.error is None for each in done.each)
     refused = f", {len(failed)} refused" if failed else ""

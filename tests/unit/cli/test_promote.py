@@ -25,7 +25,7 @@ def test_without_a_selected_category_it_proposes_in_all_that_both_sides_may_have
     assert "1 proposal made" in result.stderr
     put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*', '!vendors']\n")
     put(place / "homes" / "neo" / "USER.md", "## Vendors\nLoom sells the looms.\n")
-    assert run("promote", "--all").stdout.startswith("Nothing to promote")
+    assert run("promote", "--all").stdout.startswith("Nothing to promote: each source has these entries already")
 
 
 def test_without_an_entry_it_lists_what_the_source_lacks_and_what_each_would_replace(place):
@@ -49,6 +49,15 @@ def test_without_an_entry_it_lists_what_the_source_lacks_and_what_each_would_rep
     assert (listed["dry_run"], run_json("proposals")["proposals"]) == (True, [])
     assert "--to goes with an ENTRY" in run("promote", "--to", "boss", status=2).stderr
     assert "-p NAME ENTRY" in run("promote", "Kern", status=2).stderr
+
+
+def test_the_list_shows_both_wordings_whole(place):
+    long = "Invoices of the looms go by post to the office in the harbour, with a copy for the replica, " * 2
+    run("add", "-p", "boss", "-c", "vendors", f"{long}on the 15th.")
+    run("seed", "boss", "neo")
+    run("replace", "-p", "neo", "Invoices", f"{long}on the 16th.")
+    said = run("promote").stdout
+    assert f"vendors: {long}on the 16th.\n  in place of: {long}on the 15th.\n" in said
 
 
 def test_the_list_shows_what_another_program_changed_and_leaves_it(place):

@@ -328,7 +328,8 @@ def _specialists(
     own = [slug for kit in found.values() for slug in kit["own"]]
     also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
     declared = dict.fromkeys((*data["shared"], *own, *also))
-    seen = {name: {*data["shared"], *kit["own"], *kit["reads"]} for name, kit in found.items()}
+    # A budget cuts the last categories first.
+    seen = {name: [*dict.fromkeys((*kit["own"], *data["shared"], *kit["reads"]))] for name, kit in found.items()}
     categories = [
         NewCategory(
             slug,
@@ -342,7 +343,7 @@ def _specialists(
     profiles = {
         name: form.format(
             title=re.sub("[-_]", " ", name).capitalize(),
-            seen=", ".join(scalar(slug) for slug in declared if slug in seen[name]),
+            seen=", ".join(scalar(slug) for slug in seen[name] if slug in declared),
             own=", ".join(map(scalar, kit["own"])),
             source=source,
         )

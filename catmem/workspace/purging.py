@@ -357,7 +357,7 @@ class _Purging:
     # --- the lock of seeds --------------------------------------------------------------------------------------
 
     def forget_in_lock(self) -> None:
-        """Take the entries that are forgotten out of the lock of the root, and remove the copies of it."""
+        """Take the entries that are forgotten out of the lock of the root, and remove copies of files beside it."""
         root, file = self.workspace.root, SeedFile(self.workspace)
         try:
             if self._without_texts(file):
@@ -369,8 +369,11 @@ class _Purging:
                             file.write(*found)
         except CatmemError as error:
             self.left[file.path] = error.message
-        for path in sorted([*root.glob(f"{LOCK_NAME}.bak.*"), *root.glob(f".{LOCK_NAME}*")]):
+        for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
             try:
+                # Of other files a sync keeps copies there.
+                if LOCK_NAME not in path.name and self.redaction.needle not in path.read_bytes():
+                    continue
                 if not self.dry_run:
                     path.unlink()
                 self.removed[path] = None

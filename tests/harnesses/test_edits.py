@@ -3,6 +3,7 @@
 import pytest
 
 from catmem.proposals.proposal import proposals
+from catmem.workspace.purging import purge
 from tests.harnesses.homes import USER
 
 
@@ -198,6 +199,7 @@ def assert_kept(written, done, words):
     (copy,) = written.root.glob("*.bak.*")
     assert [note for note in done.notes if f"taken back ({copy} keeps it): {words}" in note]
     assert words in copy.read_text()
+    assert copy.stat().st_mode & 0o077 == 0
 
 
 RENAMED = ("### Rules\n", "### Vault\n")
@@ -218,6 +220,10 @@ def test_a_heading_that_the_profile_may_not_write_takes_no_fact_with_it(written,
     text = written.agent.read_text()
     assert ("### Rules\n" in text, "Vault" in text, text.count("- Invoices go out on Fridays.")) == (True, False, 1)
     assert written.one().state == "in sync"
+    root = written.workspace
+    purge(root, "trinity/user", "Invoices go out")
+    root.store.close()
+    assert list(written.root.glob("*.bak.*")) == []
 
 
 @pytest.mark.parametrize("edits", ["propose", "adopt"])

@@ -57,7 +57,6 @@ from catmem.plugins.harnesses.sync_targets import (
 )
 from catmem.prompt.prompt import Prompt
 from catmem.text import DEFAULT_LIMITS, decode, first_line
-from catmem.workspace.init import put_new
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
@@ -421,11 +420,8 @@ class _SyncWork:
 
     def kept(self, made: SyncedFile) -> Path:
         """A copy, in the root, of a file whose words are taken back."""
-        data = (made.before or "").encode()
         path = self.workspace.root / f"{made.path.name}.bak.{digest(made.before or '')[:_ROOT_DIGITS]}"
-        if not os.path.lexists(path):
-            with os_errors("cannot be written", path=path, hint="The file of the harness is as it was."):
-                put_new(path, data)
+        replace_file(path, (made.before or "").encode(), lasting=True, mode=0o600)
         return path
 
 

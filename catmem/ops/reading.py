@@ -164,11 +164,13 @@ def list_(
         listed = call.root.list(profile, **narrowed)
         _tell_of_slips(call, profile, None if listed else category)
         return Outcome(EntryList(profile, listed))
-    from catmem.workspace.profile_memory import list_with_files
+    from catmem.workspace.profile_memory import list_documents, seen_file
 
-    entries, files = list_with_files(call.root, profile, **narrowed)
+    files = {each: seen_file(call.root, profile, each) for each in ([target] if target else TARGETS)}
     for file in files.values():
         tell_of_file(call, file)
+    documents = {each: file.document for each, file in files.items()}
+    entries = list_documents(call.root, call.root.profile(profile), documents, category=category, as_of=as_of)
     return Outcome(EntryList(profile, entries, {each: jsonable(file) for each, file in files.items()}))
 
 

@@ -114,12 +114,11 @@ def searched(
         seen = [name for each in targets for name in call.root.view(str(call.actor), each).categories]
         message += _categories(category, list(dict.fromkeys(seen)))
     _count_used(call, found[: len(shown)], day)
-    advised = advice(each["state"] for each in shown)
     views = {f"{call.actor}/{each}": call.root.view(str(call.actor), each) for each in targets}
     lost = [*filter(None, (emptied_text(call.root, call.profile, name, view.document) for name, view in views.items()))]
     return {
-        "success": True, "action": "search", "entries": shown, "total": total, **cut, **advised,
-        **({"warnings": lost} if lost else {}), "message": message,
+        "success": True, "action": "search", "entries": shown, "total": total, **cut,
+        **advice(each["state"] for each in shown), **({"warnings": lost} if lost else {}), "message": message,
     }  # fmt: skip
 
 
@@ -184,8 +183,7 @@ def sight(
         entries = tuple(entry for entry in entries if entry.category == wanted)
     usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, root.config))
     unmerged = call.rights(target).unmerged(reading.entity, reading.document.text, root.parse)
-    emptied = emptied_text(root, profile, reading.entity, reading.document)
-    warnings = [*unmerged, *([emptied] if emptied else [])]
+    warnings = [*unmerged, *filter(None, [emptied_text(root, profile, reading.entity, reading.document)])]
     age = partial(freshness, profile=profile, config=root.config, as_of=clock.today())
     shown, cut = shown_entries(entries, age, offset, whole=whole)
     seen = {

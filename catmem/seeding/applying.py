@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from catmem import clock
+from catmem.audit.recording import record
 from catmem.config.profile import one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, wrong_type
@@ -97,7 +98,7 @@ class _Applying:
     def _note(self, each: RefusedChange) -> None:
         if is_entity(each.name):
             agent = self.plan.asked.actor or PERSON
-            gate.note_refusal(self.workspace, each.name, op="seed", agent=agent, error=each.error)
+            record(self.workspace, gate.Attempt(self.workspace, each.name, "seed", agent).line(0.0, each.error))
 
     def _write(self, planned: FilePlan) -> FilePlan:
         """Write one file; where another text is there by now, what the seed makes of that."""

@@ -369,21 +369,6 @@ class Cache:
 # --- lists ---------------------------------------------------------------------------------------------------------
 
 
-def list_with_files(
-    workspace: Root,
-    name: str,
-    *,
-    target: str | None = None,
-    category: str | None = None,
-    as_of: date | None = None,
-) -> tuple[list[SeenEntry], dict[str, Reading]]:
-    """What ``Workspace.list`` lists, and the files that it was read from, by target."""
-    profile = workspace.profile(name)
-    files = {each: seen_file(workspace, profile.name, each) for each in ([target] if target else TARGETS)}
-    documents = {each: file.document for each, file in files.items()}
-    return list_documents(workspace, profile, documents, category=category, as_of=as_of), files
-
-
 def list_documents(
     workspace: Root,
     profile: Profile,

@@ -189,10 +189,8 @@ class Root:
     def missing_files(self, name: str) -> tuple[Path, ...]:
         """The files that a profile could have and has not; in a database, the entities that hold nothing."""
         profile = self.profile(name)
-        named = places(self.config, profile)
-        if backend_of(self.config).has_files:
-            return tuple(path for path in named.values() if not os.path.lexists(path))
-        return tuple(path for target, path in named.items() if not self.store.peek(f"{profile.name}/{target}"))
+        named = places(self.config, profile).items()
+        return tuple(path for target, path in named if not (os.path.lexists(path) or self.bytes_of(profile, target)))
 
     def parse(self, data: str | bytes) -> Document:
         """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""

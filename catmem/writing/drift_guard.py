@@ -90,16 +90,12 @@ def refuse_signs(root: Root, entity: str, data: bytes, store: Store) -> None:
             "A person takes it apart, or accepts it (catmem merge COPY --all)",
         )
     text = unify_newlines(document.text).strip()
-    if hermes_edits(root.config, profile) and text != _as_hermes_writes(text):
+    as_hermes_writes = _DELIMITER.join(filter(None, map(str.strip, text.split(_DELIMITER))))
+    if hermes_edits(root.config, profile) and text != as_hermes_writes:
         raise _sign(
             f"{entity} holds what Hermes Agent's own tool would not write so, such as a blank line beside a §",
             "A person puts it into the shared layout (catmem fmt --layout shared)",
         )
-
-
-def _as_hermes_writes(text: str) -> str:
-    pieces = (piece.strip() for piece in text.split(_DELIMITER))
-    return _DELIMITER.join(piece for piece in pieces if piece)
 
 
 def _sign(message: str, remedy: str) -> DriftError:

@@ -304,11 +304,6 @@ def checks(workspace: Root, entity: str, *, op: str, agent: str, recorded: bool 
         raise
 
 
-def note_refusal(workspace: Root, entity: str, *, op: str, agent: str, error: CatmemError) -> None:
-    """Put down an attempt that was refused before it came to the gate: what a plan had found out already."""
-    record(workspace, Attempt(workspace, entity, op, agent).line(0.0, error))
-
-
 def commit(workspace: Root, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
     """An attempt that is nothing but a commit; see ``Store.commit``."""
     with Attempt(workspace, entity, change.op, change.agent, expected) as trying:

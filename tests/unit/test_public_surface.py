@@ -88,7 +88,7 @@ MEMBERS = {
     },
     "Section": {"category", "end", "header_end", "start", "title"},
     "Problem": {"end", "message", "rule", "start"},
-    "Prompt": {"cut", "digest", "gaps", "manifest", "text", "warnings"},
+    "Prompt": {"digest", "gaps", "manifest", "text", "warnings"},
     "Merge": {"conflicts", "text"},
     "Diagnostic": {
         "code", "column", "end", "fingerprint", "fix", "hint", "line", "message", "name", "path", "region",

@@ -229,10 +229,7 @@ def find_root(start: str | Path) -> Path | None:
 
 
 def load_config(root: str | Path) -> Config:
-    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``.
-
-    Raises ``ConfigError`` for the first thing that is not right, and ``UnreadableError``.
-    """
+    """The configuration of the folder ``root``; all defaults if it has no ``catmem.yaml``."""
     folder = _absolute(root)
     if not os.path.isdir(folder):  # noqa: PTH112 - Path.is_dir raises for a name that is too long
         raise UnreadableError(

@@ -138,10 +138,7 @@ class LintRoot:
         return {**self.yaml, **{each.name: each for each in memory}}
 
     def named(self, paths: Iterable[str | Path]) -> Sources:
-        """The files that paths name, those of folders included.
-
-        Raises ``UnreadableError``: ``missing``, and ``not_markdown`` for a file that lint knows nothing of.
-        """
+        """The files that paths name, those of folders included."""
         found: Sources = {}
         for given in paths:
             path = Path(given)
@@ -429,10 +426,7 @@ class Linter:
 
 
 def faults(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
-    """What is not right in the stores of the root's profiles that have been used, and which copies are left over.
-
-    ``as_of`` is the day on which branches have their age.
-    """
+    """What is not right in the stores of the root's profiles that have been used, and which copies are left over."""
     folders = list(root.homes().values())
     written = os.path.isdir(os.path.join(root.real, SIDECAR))  # noqa: PTH112, PTH118 - text
     if root.has_files and folders and written and not any(map(os.path.lexists, folders)):

@@ -157,10 +157,7 @@ class LintSettings:
     _rules: dict[tuple[str, ...], tuple[Rule, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def narrowed(self, select: Sequence[str] = (), ignore: Sequence[str] = ()) -> LintSettings:
-        """With the choices of one run: ``select`` in place of the file's, ``ignore`` beside it.
-
-        Raises ``ConfigError`` (code ``unknown_rule``).
-        """
+        """With the choices of one run: ``select`` in place of the file's, ``ignore`` beside it."""
         for code in (*select, *ignore):
             _check_code(code)
         return replace(self, select=tuple(select) or self.select, ignore=(*self.ignore, *ignore))
@@ -189,11 +186,7 @@ def read_settings(
     path: str | PathLike[str] | None = None,
     positions: Mapping[KeyPath, tuple[int, int]] | None = None,
 ) -> LintSettings:
-    """The settings of a ``lint`` mapping that fits the schema; ``path`` and ``positions`` are those of its file.
-
-    Raises ``ConfigError``: ``unknown_rule`` for a code that no rule has, ``bad_option`` for an option that its rule
-    does not have or a value of the wrong kind.
-    """
+    """The settings of a ``lint`` mapping that fits the schema; ``path`` and ``positions`` are those of its file."""
 
     def where(*key: str | int) -> ErrorPlace:
         line, column = (positions or {}).get(("lint", *key), (None, None))

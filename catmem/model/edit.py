@@ -107,10 +107,7 @@ def add_entry(  # noqa: PLR0913 - what the entry says and where it goes, by keyw
 
 
 def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[str, TagValue] | None = None) -> Edited:
-    """Give an entry a new body, and new tags if ``tags`` is not ``None``; a kept tag block stays as it was written.
-
-    Raises ``EditError``: ``empty``, ``bad_tag``, ``not_text``.
-    """
+    """Give an entry a new body, and new tags if ``tags`` is not ``None``; a kept tag block stays as it was written."""
     content = _EntryContent(
         entry.category, _clean(body, optional=bool(tags)), entry.tags if tags is None else _plain(tags)
     )
@@ -137,10 +134,7 @@ def remove_entry(document: Document, entry: Entry) -> Edited:
 
 
 def move_entry(document: Document, entry: Entry, category: str, *, title: str | None = None) -> Edited:
-    """Put an entry, tags and all, at the end of another category.
-
-    Raises ``EditError``: ``bad_category``, ``same_category``.
-    """
+    """Put an entry, tags and all, at the end of another category."""
     if entry.category == category:
         raise EditError(f"the entry is already in {category}", code="same_category")
     removed = remove_entry(document, entry)

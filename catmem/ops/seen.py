@@ -28,10 +28,7 @@ if TYPE_CHECKING:
 
 
 def seen(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
-    """What the agent that calls may see of a value: by its rule, or else what the value's own ``seen`` says.
-
-    Raises ``ForbiddenError`` for a kind that has neither.
-    """
+    """What the agent that calls may see of a value: by its rule, or else what the value's own ``seen`` says."""
     rule = _RULES.get(type(value).__name__) or _RULES.get(call.operation.name)
     if rule is None and hasattr(value, "seen"):
         return value.seen(call)

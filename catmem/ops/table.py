@@ -433,10 +433,7 @@ def _place(run: Callable[..., Any]) -> str:
 
 
 def import_rows(name: str, module: str) -> None:
-    """Import the module with the row or family ``name`` of a plugin. Of one that is not right no row is kept.
-
-    Raises ``ConfigError`` (``bad_plugin``).
-    """
+    """Import the module with the row or family ``name`` of a plugin. Of one that is not right no row is kept."""
     before = set(OPERATIONS), set(FAMILIES)
     try:
         at(module)

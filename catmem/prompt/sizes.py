@@ -144,10 +144,7 @@ class WholeSizes:
 
 
 def measure(whole: WholeSizes, profile: Profile, beside: WholeSizes | None = None) -> Sizes:
-    """The sizes of the prompt that ``profile`` has of some files, and of the flat files that stand ``beside`` it.
-
-    By default these are the same files.
-    """
+    """The sizes of the prompt that ``profile`` has of some files, and of the flat files that stand ``beside`` it."""
     beside = beside or whole
     prompt = build_prompt(whole.documents, profile, as_of=whole.as_of, config=whole.config)
     manifest = prompt.manifest

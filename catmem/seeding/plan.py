@@ -182,11 +182,7 @@ class SeedOrder(NamedTuple):
 
 
 def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -> SeedOrder:
-    """Who seeds whom in a root, without profiles that live for one task and were never seeded.
-
-    ``profiles`` are those that are right, for a caller who knows what is wrong with the others. Raises
-    ``UnreadableError`` for the folder of profiles and the lock, and ``ConfigError`` for the lock.
-    """
+    """Who seeds whom in a root, without profiles that live for one task and were never seeded."""
     unreadable: list[CatmemError] = []
     if profiles is None:
         loaded, unreadable = load_each(workspace)
@@ -221,10 +217,7 @@ def known_profiles(workspace: Root, profiles: Mapping[str, Profile] | None) -> C
 
 
 def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
-    """The profile, the one it is seeded from, and so on, up to where something is wrong that does not concern it.
-
-    Raises ``ConfigError`` (``seed_cycle``) for one that comes back to itself, and what is wrong with its own source.
-    """
+    """The profile, the one it is seeded from, and so on, up to where something is wrong that does not concern it."""
     own = profile.name
     chain = [own]
     while profile.seed_from is not None:

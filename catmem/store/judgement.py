@@ -134,10 +134,7 @@ def drifted(entity: str, path: str, expected: str | None, before: KnownRevision 
 
 
 def complete(refusal: RefusedError, path: str, own: Revision | Record | None, found: str) -> bool:
-    """Say in a refusal where the entity is. Whether it is because of an external change: then also of that.
-
-    ``own`` is what ``last_own`` gives.
-    """
+    """Say in a refusal where the entity is. Whether it is because of an external change: then also of that."""
     refusal.path = refusal.path or path
     if refusal.code not in {"drift", "not_utf8"} and refusal.hint != REMEDY:
         return False  # an update that is not possible
@@ -162,10 +159,7 @@ R = TypeVar("R", "Revision", "Record")
 
 
 def last_own(head: R | None, find: Callable[[str], R | None]) -> R | None:
-    """The newest record of catmem's own, else the first of all; ``None`` for one that is kept no more.
-
-    ``find`` gives a record of the entity by its revision.
-    """
+    """The newest record of catmem's own, else the first of all; ``None`` for one that is kept no more."""
     while head is not None and head.agent == EXTERNAL and head.parents:
         head = find(head.parents[0])
     return head

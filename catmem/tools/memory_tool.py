@@ -67,10 +67,7 @@ _OF_ONE_CHANGE = tuple(schema("tool")["properties"][BATCH]["items"]["properties"
 
 
 def read_arguments(arguments: object) -> tuple[str, dict[str, Any]]:
-    """The action that a call asks for, and its arguments by name.
-
-    Raises ``EditError`` (``bad_arguments``, ``bad_operation``, ``not_text``).
-    """
+    """The action that a call asks for, and its arguments by name."""
     given = _fitting(arguments)
     action = BATCH if BATCH in given else given.pop("action", None)
     if action is None:

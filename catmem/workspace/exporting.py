@@ -179,10 +179,7 @@ def plan_snapshot(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     allow_secret: bool = False,
     dry_run: bool = False,
 ) -> ChangePlan:
-    """What makes the entities say what a snapshot does. Raises ``EditError`` (``secret``) for a secret that is new.
-
-    That refusal is on record, but in a dry run.
-    """
+    """What makes the entities say what a snapshot does. Raises ``EditError`` (``secret``) for a secret that is new."""
     changes: list[FileChange] = []
     left_out: list[str] = []
     here = entities_of_each(workspace).names

@@ -263,10 +263,7 @@ def _has_files(workspace: Root, profile: Profile) -> bool:
 
 
 def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
-    """What is wrong with the profiles that are not right, by name, and with those whose files are where none may be.
-
-    Raises as ``load_each``.
-    """
+    """What is wrong with the profiles that are not right, by name, and with those whose files are where none may be."""
     broken: dict[str, CatmemError] = {}
     for file, loaded in _each(workspace).items():
         try:
@@ -308,10 +305,7 @@ class Entities(NamedTuple):
 
 
 def entities_of_each(workspace: Root) -> Entities:
-    """The entities of all profiles that are right and keep their files where they may, written or not.
-
-    Raises ``ConfigError`` where no root is, and as ``load_each``.
-    """
+    """The entities of all profiles that are right and keep their files where they may, written or not."""
     refuse_no_root(workspace.config)
     profiles, unreadable = load_each(workspace)
     names: list[str] = []

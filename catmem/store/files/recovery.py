@@ -84,10 +84,7 @@ def record_as_it_is(  # noqa: PLR0913, PLR0917 - what a record is to say
     *,
     missing: type[OSError] = FileNotFoundError,
 ) -> None:
-    """Record what a file holds as an external writer's revision: a repair cannot tell who wrote it.
-
-    ``missing`` is what says that there is no file.
-    """
+    """Record what a file holds as an external writer's revision: a repair cannot tell who wrote it."""
     try:
         written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
         data = read_file(folder.system, name, folder.descriptor)

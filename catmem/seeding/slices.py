@@ -221,15 +221,16 @@ class _Settling:
     def __init__(self, target: str, resolve: Resolve | None) -> None:
         self.target = target
         self.resolve = resolve
-        self.open: list[Conflict] = []
+        self.open: set[str] = set()
+        """The conflicts that nothing settles, by their ids."""
         self.kept: dict[str, str | None] = {}
         """By the id of an entry of the source the target's text that stays in its place."""
 
     def __call__(self, conflict: Conflict) -> Side | None:
-        all_of = self.resolve
-        said = all_of.get(conflict_id(self.target, conflict)) if isinstance(all_of, Mapping) else all_of
+        all_of, name = self.resolve, conflict_id(self.target, conflict)
+        said = all_of.get(name) if isinstance(all_of, Mapping) else all_of
         if said is None:
-            self.open.append(conflict)
+            self.open.add(name)
             return "ours"
         if conflict.reason == "body" and conflict.ours is not None and conflict.theirs is not None:
             self.kept[conflict.theirs.id] = conflict.ours.text if said == "target" else None
@@ -253,7 +254,7 @@ def plan_file(parts: SeedInputs, ours: Document, *, resolve: Resolve | None = No
     own = [Version.read(each.category, each.kept or each.text) for each in base]
     held = composed(own, {}, like) if any(each.kept for each in base) else None
     merged = merge_into(ours, before, theirs, precedence=settling, held=held)
-    conflicts = tuple(each for each in merged.conflicts if each in settling.open)
+    conflicts = tuple(each for each in merged.conflicts if conflict_id(parts.target, each) in settling.open)
     arriving = _without_own(arriving, before, ours)
     arriving = [each._replace(kept=settling.kept.get(each.id, each.kept)) for each in arriving]
     return FilePlan(
@@ -363,19 +364,29 @@ def _held_back(
     arriving: Sequence[Seeded], base: Sequence[Seeded], conflicts: Iterable[Conflict], merged: Document
 ) -> list[Seeded]:
     """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again."""
-    seeded = list(arriving)
     standing = {(entry.category, Version.from_entry(entry).id) for entry in merged.entries}
+    seeded: list[Seeded | None] = list(arriving)
+    places, before = _places(arriving), {each.key: each for each in reversed(base)}
+    stays: list[tuple[Version | None, Seeded]] = []
     for conflict in conflicts:
-        number = _find(base, conflict.base)
-        was = None if number is None else base[number]
-        index = _find(seeded, conflict.theirs)
-        if index is not None and seeded[index].key in standing:
-            continue  # an addition of the source's, which stands beside the target's entry
-        if index is not None:
-            seeded[index : index + 1] = [] if was is None else [was]
+        was = conflict.base and before.get(conflict.base.key)
+        if conflict.theirs is not None and (there := places.get(conflict.theirs.key)):
+            if conflict.theirs.key not in standing:  # else an addition of the source's, beside the target's entry
+                seeded[there.pop()] = was
         elif was is not None:
-            seeded.insert(_place(conflict.ours, seeded, merged), was)
-    return seeded
+            stays.append((conflict.ours, was))
+    held = [each for each in seeded if each is not None]
+    for ours, was in stays:
+        held.insert(_place(ours, held, merged), was)
+    return held
+
+
+def _places(seeded: Sequence[Seeded]) -> dict[tuple[str, str], list[int]]:
+    """Where entries stand, by what they say, the first of each last."""
+    places: dict[tuple[str, str], list[int]] = {}
+    for index in reversed(range(len(seeded))):
+        places.setdefault(seeded[index].key, []).append(index)
+    return places
 
 
 def _place(ours: Version | None, seeded: Sequence[Seeded], merged: Document) -> int:
@@ -386,24 +397,19 @@ def _place(ours: Version | None, seeded: Sequence[Seeded], merged: Document) -> 
     return max((index + 1 for index, place in enumerate(there) if place < here), default=0)
 
 
-def _find(seeded: Sequence[Seeded], version: Version | None) -> int | None:
-    key = version and (version.category, version.id)
-    return next((index for index, each in enumerate(seeded) if each.key == key), None)
-
-
 def _rows(
     held: Document | None, base: Document, ours: Document, theirs: Document, conflicts: Sequence[Conflict]
 ) -> Iterator[SeedRow]:
     """How each entry stands: those of the slice in its order, then those that the source no longer has."""
     here, there, _ = pair_sides(base.entries, ours.entries, theirs.entries, links_of(held, base, ours, theirs))
-    clashing = [conflict.theirs or conflict.ours for conflict in conflicts]
+    clashing = {said.key for each in conflicts if (said := each.theirs or each.ours)}
     was = {index: number for number, index in there.items()}
     taken = set(here.values())
     left = [entry for index, entry in enumerate(ours.entries) if index not in taken]
     free = Counter((entry.category, entry.body) for entry in left)
     for index, entry in enumerate(theirs.entries):
         version = Version.from_entry(entry)
-        if version in clashing:
+        if version.key in clashing:
             yield SeedRow("conflict", version)
         elif index in was:
             number = was[index]
@@ -418,7 +424,7 @@ def _rows(
         if number in there or number not in here:
             continue
         version = Version.from_entry(ours.entries[here[number]])
-        yield SeedRow("conflict" if version in clashing else "removed_from_source", version)
+        yield SeedRow("conflict" if version.key in clashing else "removed_from_source", version)
 
 
 def _state(base: Version, ours: Version | None, theirs: Version) -> SeedRowState:

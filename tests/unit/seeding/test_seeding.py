@@ -17,10 +17,12 @@ from catmem.errors import (
     UnreadableError,
 )
 from catmem.jsonable import jsonable
+from catmem.model.version import Conflict
 from catmem.proposals.promoting import promote, promote_learned
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import seed_order
 from catmem.seeding.planner import refuse_too_long
+from catmem.seeding.seed_lock import Seeded
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.text import DEFAULT_LIMITS, Limits, size_of
@@ -599,3 +601,20 @@ def test_a_category_that_gets_another_name_is_seeded_on(files, categories):
     root.remove("boss", "Example Ltd.")
     assert "removed_from_source" in states(seed(root, "neo", categories=categories))
     assert "Example" not in text_of(root)
+
+
+def test_the_work_of_many_conflicts_grows_with_their_number(tmp_path, monkeypatch):
+    count, asked = 200, []
+
+    def text(words):
+        return "## Talk\n" + "\n§\n".join(f"Fact {number} {words} on record." for number in range(count)) + "\n"
+
+    workspace = seed_root(tmp_path, text=text("is"))
+    seed(workspace, "neo")
+    put_bytes(workspace, "boss/user", text("will be"))
+    put_bytes(workspace, "neo/user", text("was"))
+    key, equal = Seeded.key.fget, Conflict.__eq__  # type: ignore[attr-defined]
+    monkeypatch.setattr(Seeded, "key", property(lambda each: asked.append(1) or key(each)))
+    monkeypatch.setattr(Conflict, "__eq__", lambda one, other: asked.append(1) or equal(one, other))
+    assert len(seed(workspace, "neo").files[0].conflicts) == count
+    assert len(asked) < 40 * count

@@ -418,10 +418,12 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
 
 def _of_external(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     """What other programs did, which a seed would hand on, and what only looks like that: a write that was stopped."""
-    faults = [fault for each in overview.outside for fault in workspace.store.verify(each)]
-    stopped = {fault.path for fault in faults if fault.code == "unfinished"}
-    yield ("unfinished", len(stopped), "write", "that is not in its file yet", "catmem fsck --repair")
-    outside = [each for each in overview.outside if workspace.store.place(each) not in stopped]
+    heads = {each: workspace.store.head(each) for each in overview.outside}
+    now = {each: workspace.store.read(each).revision for each in heads}
+    # Of a write that is on its way what is there is the revision before it.
+    outside = [each for each, head in heads.items() if now[each] in {None, head and head.revision}]
+    stopped = len(heads) - len(outside)
+    yield ("unfinished", stopped, "write", "that is not in its file yet", "catmem fsck --repair")
     lost = [each for line in overview.lines for each in line.lost if each.entity in outside]
     words = f"that another program took out ({few([each.entity for each in lost])})"
     look = next((f"catmem diff {each.entity} {each.before}" for each in lost), "")

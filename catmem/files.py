@@ -206,10 +206,7 @@ def locked_folder(path: Path, patience: float) -> Iterator[int]:
 
 
 def write_private(folder: int, name: str, value: Any) -> None:  # noqa: ANN401 - JSON data
-    """Put JSON into a file of mode 0600 in an open folder, in the place of what has the name; it is on the disk then.
-
-    Raises ``OSError``.
-    """
+    """Put JSON durably into a file of mode 0600 in an open folder, in the place of what has the name."""
     new = f".{name}.new"
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
     with os.fdopen(os.open(new, flags, 0o600, dir_fd=folder), "w", encoding="ascii") as stream:

@@ -165,10 +165,7 @@ class Review:
         return None
 
     def base(self, entity: str) -> str:
-        """What a write to a file of the review may give as ``expected``: the revision that was looked at, or a digest.
-
-        A text that no history has has a digest alone.
-        """
+        """What a write to a file of the review may give as ``expected``: the revision or digest that was looked at."""
         digest = bytes_digest(self._files[entity].data)
         head = self.workspace.store.head(entity)
         return head.revision if head is not None and head.digest == digest else digest

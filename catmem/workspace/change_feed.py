@@ -139,10 +139,7 @@ class Changes(NamedTuple):
 
 
 def changes_since(workspace: Root, seen: Mapping[str, str | None], actor: str | None) -> Changes:
-    """What is new of entities of which the caller has ``seen`` a revision or digest each; ``None``: nothing is asked.
-
-    Raises ``ForbiddenError`` for a digest that an agent gives: it would tell of texts that the agent does not see.
-    """
+    """What is new of entities of which the caller has ``seen`` a revision or digest each; ``None`` asks for nothing."""
     since: dict[str, str] = {}
     found: list[News] = []
     for entity, known in seen.items():

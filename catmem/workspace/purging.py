@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
+from catmem.config.profile import profile_names
 from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
 from catmem.model.document import Entry
@@ -122,6 +123,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         why = f"this profile is not right, so its files were not looked at: {error.message}"
         purging.left.setdefault(path, why)
     for words in redaction.bodies if redaction.text is None else [redaction.text]:
+        purging.name_other_stores(words)
         purging.name_others(words, [*workspace.config.entities, *(others.names if redaction.text else ())])
     purging.verify()
     return purging.report()
@@ -280,6 +282,17 @@ class _Purging:
                     self.left.setdefault(Path(self.store.history_place(entity)), _IN_OP_ID)
             except CatmemError as error:
                 self.left.setdefault(self._path(entity) if error.path is None else Path(error.path), error.message)
+
+    def name_other_stores(self, words: str) -> None:
+        """Note files of another store of the root that hold words, such as ``catmem store copy`` made or left."""
+        config, has_files = self.workspace.config, backend_of(self.workspace.config).has_files
+        homes = [config.root.glob("*.db*"), (config.root / ".catmem").glob("*.db*")]
+        if not has_files:
+            homes = [config.home(name).rglob("*") for name in profile_names(config.profiles_dir)]
+        for path in sorted(each for home in homes for each in home if each.is_file()):
+            with suppress(OSError):  # what this user may not read is no store of this root
+                if words.encode() in path.read_bytes():
+                    self.left.setdefault(path, "another store of this root holds the words too")
 
     def name_other_kind(self, declared: DeclaredEntity, words: str) -> None:
         """Note the file that an entity had while it was declared with another content, if that holds the words."""

@@ -1,5 +1,6 @@
 """A root goes from files to SQLite, to PostgreSQL and back to files, and nothing of its history changes on the way."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 from catmem.store.contract import Change
 from catmem.workspace.copying import copy_root, store_at
 from catmem.workspace.workspace import Workspace
+from tests.commands import catmem
 from tests.golden.case import contents, put
 from tests.lengths import at_length
 from tests.sql import server
@@ -127,3 +129,22 @@ def test_a_profile_that_is_gone_keeps_the_copy_to_files_from_losing_its_memory(w
     with pytest.raises(UnknownNameError):
         copy_root(second, f"sqlite:///{tmp_path}/a.db", "files")
     assert not (second.root / "homes").exists()
+
+
+@pytest.mark.parametrize("store", ["files", "sqlite:///.catmem/memory.db"])
+def test_a_purge_names_what_the_other_store_still_holds(tmp_path, store):
+    config = "version: 1\n"
+    put(tmp_path / "catmem.yaml", config)
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nThe code is 4711-2209.\n")
+    assert catmem(tmp_path, ["store", "copy", "files", "sqlite:///.catmem/memory.db"]).exit_code == 0
+    put(tmp_path / "catmem.yaml", f"{config}store: {store}\n")
+    done = catmem(tmp_path, ["purge", "neo/user", "4711-2209", "--yes", "--format", "json"])
+    left = {each["path"] for each in json.loads(done.stdout)["left"]}
+    holding = {
+        path.relative_to(tmp_path).as_posix()
+        for path in tmp_path.rglob("*")
+        if path.is_file() and b"4711-2209" in path.read_bytes()
+    }
+    assert (done.exit_code, left) == (1, holding)
+    assert holding

@@ -181,7 +181,7 @@ class EditError(CatmemError):
 
 def wrong_type(name: str, value: object, wanted: str = "a text") -> EditError:
     """The refusal of a value of another type than a program has to give."""
-    message = f"{name} must be {wanted}, not {value if isinstance(value, int | float) else type(value).__name__}"
+    message = f"{name} must be {wanted}, not {type(value).__name__}"
     return EditError(message, code="wrong_type", hint="Nothing was done. The signature says what fits.")
 
 

@@ -48,7 +48,7 @@ from catmem.store.contract import Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.history import refuse_bounded
-from catmem.workspace.profile_memory import lost_text
+from catmem.workspace.profile_memory import lost_entries, lost_text
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import parse_for_write
@@ -229,8 +229,9 @@ class _Planning:
         ]
         if not seeded or (not is_flat and any(each.text in document.text for each in seeded)):
             return
-        lost = lost_text(self.workspace, None, source, self.read[source].data)
-        if lost is None and document.entries and not is_flat:
+        lost = lost_entries(self.workspace, source, self.read[source].data)
+        taken = {body for each in seeded if (body := Version.read("", each.text).body) in (lost.bodies if lost else ())}
+        if document.entries and not is_flat and not taken:
             return
         back = f": {lost}" if lost else f". Bring it back: catmem log {source}, then catmem restore {source} REVISION"
         raise UnreadableError(

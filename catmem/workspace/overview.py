@@ -427,7 +427,7 @@ def _of_external(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     lost = [each for line in overview.lines for each in line.lost if each.entity in outside]
     words = f"that another program took out ({few([each.entity for each in lost])})"
     look = next((f"catmem diff {each.entity} {each.before}" for each in lost), "")
-    yield ("lost", sum(each.entries for each in lost), "entry|entries", words, look)
+    yield ("lost", sum(len(each.bodies) for each in lost), "entry|entries", words, look)
     yield ("outside", len(outside) - len(lost), "file", "changed by another program", "catmem status --adopt")
 
 

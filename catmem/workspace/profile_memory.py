@@ -216,27 +216,26 @@ def lost_text(workspace: Root, actor: Profile | None, entity: str, data: bytes) 
     return str(lost) if lost else None
 
 
-_LOOKED_AT = 64  # revisions
+_LOOKED_AT = 256  # revisions
 
 
 class LostEntries(NamedTuple):
-    """How many entries other programs took out of a file, none of which is back, and the last revision that had all."""
+    """The words of entries that other programs took out of a file and that are not back, and the revision before."""
 
     entity: str
-    entries: int
+    bodies: frozenset[str]
     before: str
 
     def __str__(self) -> str:
         """What to tell of it."""
-        took = f"another program took {counted(self.entries, 'entry', 'entries')} out of {self.entity}"
+        took = f"another program took {counted(len(self.bodies), 'entry', 'entries')} out of {self.entity}"
         at = f"{quote(self.entity)} {self.before}"
         return f"{took}: 'catmem diff {at}' shows what was there, and 'catmem restore {at}' brings that text back"
 
 
 def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | None = None) -> LostEntries | None:
-    """What other programs took out of a file that now says ``data``, since a person last adopted or restored a text."""
-    # Of what the actor may see, and of the newest revisions alone; an entry in other words is not lost.
-    from catmem.model.pairing import pair_entries, words_of
+    """What other programs took out of a file that says ``data`` now, since a person last said that it is right."""
+    # Of what the actor may see, and of the newest revisions alone. What came back, or came in other words, is not lost.
     from catmem.store.contract import EXTERNAL, PERSON
 
     rights, store = Rights(actor, entity.partition("/")[2], workspace.config.taxonomy), workspace.store
@@ -244,27 +243,52 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
     def entries(text: bytes) -> Sequence[Entry]:
         return rights.among(workspace.parse(text).entries)
 
-    head = store.head(entity)
-    changes = [(head.revision, data)] if head is not None and head.digest != bytes_digest(data) else []
-    for revision in islice(store.log(entity), _LOOKED_AT):
-        if revision.agent == PERSON and revision.op in {"adopt", "restore"}:
-            break
-        if revision.agent == EXTERNAL and revision.parents:
-            changes.append((revision.parents[0], store.read(entity, revision.revision).data))
-    gone, last, now = set[str](), "", {entry.body for entry in entries(data)}
-    for before, after in changes:
-        old, new = entries(store.read(entity, before).data), entries(after)
-        still = pair_entries(old, new)
-        fresh = [(each.category, words_of(each.body)) for place, each in enumerate(new) if place not in still.values()]
-        lost = {
-            entry.body
-            for place, entry in enumerate(old)
-            if place not in still
-            and entry.body not in now
-            and not any(entry.category == category and words & words_of(entry.body) for category, words in fresh)
-        }
-        gone, last = gone | lost, before if lost else last
-    return LostEntries(entity, len(gone), last) if gone else None
+    lost: dict[str, tuple[int, str]] = {}
+    """By its words how many an entry was, and in which revision."""
+
+    def look(before: str, text: bytes, *, by_another: bool) -> None:
+        now = entries(text)
+        for body in [each for each, (count, _) in lost.items() if _count(now, each) >= count]:
+            del lost[body]
+        gone = _gone(entries(store.read(entity, before).data), now) if by_another else {}
+        for body, count in gone.items():
+            lost.setdefault(body, (count, before))
+
+    log = [each for each in islice(store.log(entity), _LOOKED_AT) if not each.is_branch]
+    for revision in reversed(log):
+        by_another = revision.agent == EXTERNAL and bool(revision.parents)
+        if revision.agent == PERSON and revision.op == "adopt":
+            lost.clear()
+        elif lost or by_another:
+            text = store.read(entity, revision.revision).data
+            look(revision.parents[0] if revision.parents else "0", text, by_another=by_another)
+    if log and log[0].digest != bytes_digest(data):
+        look(log[0].revision, data, by_another=True)
+    return LostEntries(entity, frozenset(lost), next(iter(lost.values()))[1]) if lost else None
+
+
+def _count(entries: Sequence[Entry], body: str) -> int:
+    return sum(entry.body == body for entry in entries)
+
+
+def _gone(old: Sequence[Entry], new: Sequence[Entry]) -> dict[str, int]:
+    """The words of entries that are no more, with how many said them. A new entry may be one of them in other words."""
+    from catmem.model.pairing import pair_entries, words_of
+    from catmem.workspace.redaction import is_purged
+
+    still = pair_entries(old, new)
+    fresh = [entry for place, entry in enumerate(new) if place not in still.values()]
+    gone: dict[str, int] = {}
+    for place, entry in enumerate(old):
+        if place in still or is_purged(entry):
+            continue
+        words = words_of(entry.body)
+        like = next((each for each in fresh if each.category == entry.category and words & words_of(each.body)), None)
+        if like is not None:
+            fresh.remove(like)
+        else:
+            gone[entry.body] = _count(old, entry.body)
+    return gone
 
 
 def _may_have_history(workspace: Root, entity: str) -> bool:

@@ -356,6 +356,32 @@ def test_an_addition_says_that_the_other_file_is_gone(tmp_path):
     assert took.removeprefix("a") in answer["message"]
 
 
+MILK, EGGS, BREAD = "Milk comes on Monday.", "Eggs come on Tuesday.", "Bread is here."
+STORIES = {
+    "an undo of something else": ([MILK, BREAD], [("add", "Zinc.", "-c", "rest", "-p", "neo"), ("undo",)], 1),
+    "many writes": ([MILK, BREAD], [("add", f"Line {number}.", "-c", "rest", "-p", "neo") for number in range(70)], 1),
+    "one entry that is like two": (["Trains come on Sunday.", BREAD], [], 1),
+    "put back and removed": ([MILK, BREAD], [("add", "Zinc.", "-c", "rest", "-p", "neo"), ("add", EGGS, "-c", "talk", "-p", "neo"), ("remove", "Eggs", "-p", "neo")], 0),
+    "purged": ([MILK, BREAD], [("purge", "neo/user", "Eggs", "--yes")], 0),
+    "one of two that say the same": ([EGGS, BREAD], [("add", "Zinc.", "-c", "rest", "-p", "neo")], 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("talk", "then", "count"), STORIES.values(), ids=STORIES)
+def test_when_an_entry_is_lost(tmp_path, talk, then, count):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    here = ("--root", tmp_path)
+    for category, words in (("talk", MILK), ("talk", EGGS), ("talk", BREAD), ("rest", MILK)):
+        run("add", "-p", "neo", "-c", category, words, *here)
+    file = "## Talk\n" + "\n§\n".join(talk) + f"\n\n## Rest\n{MILK}\n"
+    put(tmp_path / "homes" / "neo" / "USER.md", file)
+    for command in then:
+        run(*command, *here)
+    found = {each["kind"]: each["count"] for each in run_json("status", *here)["next"]}
+    assert found.get("lost", 0) == count
+
+
 def test_what_comes_back_is_not_lost(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")

@@ -234,6 +234,16 @@ def test_a_source_that_lost_all_of_it_is_refused_until_a_person_says_that_it_is_
     assert "removed_from_source" in states(seed(files, "neo"))
 
 
+def test_a_source_whose_seeded_entries_were_removed_by_catmem_is_seeded_whatever_else_is_lost(files):
+    put(
+        files.path("boss", "user"),
+        text_of(files, "boss/user").replace("The pay is a secret.", "Nothing else is like it."),
+    )
+    for words in ("Likes tea", "No calls", "Vendor is Acme", "Written by catmem"):
+        files.remove("boss", words)
+    assert "removed_from_source" in states(seed(files, "neo"))
+
+
 def test_it_is_told_what_another_program_took_out_of_a_target(files):
     put(files.path("neo", "user"), "")
     told = "out of neo/user: 'catmem diff neo/user 1' shows what was there, and 'catmem restore neo/user 1' brings"

@@ -219,7 +219,7 @@ def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, al
 
 def edited_by(codec: Codec, entity: str, data: bytes, rows: Sequence[Mapping[str, Any]]) -> EditedRows:
     """What the rows of a snapshot make of an entity's bytes; what they do not touch stays."""
-    found = [_found(number, row) for number, row in enumerate(rows)]
+    found = codec.known([_found(number, row) for number, row in enumerate(rows)])
     # What comes back before the first entry of a category is put behind it; the second time that moves.
     return codec.edited(entity, codec.edited(entity, data, found).data, found)
 

@@ -174,6 +174,33 @@ def test_a_category_that_gets_another_name_keeps_its_rows(root):
     assert "no damage" in root.run("fsck")
 
 
+@pytest.mark.parametrize("store", ["sqlite:///catmem.db", "files"])
+def test_a_snapshot_from_before_a_category_got_another_name_comes_back_whole(root, store):
+    config = root.folder / "catmem.yaml"
+    (root.folder / "homes/orchestrator/USER.md").unlink()
+    root.run("store", "copy", "sqlite:///catmem.db", "files")
+    config.write_text(config.read_text().replace("store: sqlite:///catmem.db", f"store: {store}"))
+    before = root.run("prompt", "orchestrator")
+    root.run("export", "--snapshot", "before.json")
+    config.write_text(config.read_text().replace("workflow-rules: {", "house-rules: {aliases: [workflow-rules], "))
+    assert "all is as in the snapshot" in root.run("import", "--snapshot", "before.json")
+    root.run("remove", "-p", "orchestrator", "The vendor")
+    assert "left out" not in root.run("import", "--snapshot", "before.json")
+    assert root.run("prompt", "orchestrator") == before
+    assert "house-rules" in root.run("list", "orchestrator")
+
+
+def test_a_purge_tells_an_entry_of_a_copy_by_the_new_name_of_its_category(root):
+    config = root.folder / "catmem.yaml"
+    root.sql("UPDATE user_memories SET content = 'Tea at five.' WHERE content = 'Tea at four.'")
+    root.run("add", "More.", "-p", "orchestrator", "-c", "projects")
+    assert [*root.folder.glob("memory.bak.*.json")] != []
+    config.write_text(config.read_text().replace("workflow-rules: {", "house-rules: {aliases: [workflow-rules], "))
+    said = root.run("purge", "orchestrator", "The vendor", "--yes")
+    assert ("house-rules" in said, "__uncategorized__" in said) == (True, False)
+    assert [*root.folder.glob("memory.bak.*.json")] == []
+
+
 def test_a_client_may_write_the_old_name_of_a_category(root):
     config = root.folder / "catmem.yaml"
     config.write_text(config.read_text().replace("workflow-rules: {", "house-rules: {aliases: [workflow-rules], "))

@@ -252,7 +252,7 @@ def clean_up(database: Database, entity: str) -> list[Left]:
 def kept(folder: Path, entity: str, codec: Codec) -> Iterator[Kept]:
     """What copies of rows say, as memory files."""
     for path in copies(folder):
-        rows = [_row(number, each) for number, each in enumerate(rows_of(read_copy(path) or {}, entity))]
+        rows = codec.known([_row(number, each) for number, each in enumerate(rows_of(read_copy(path) or {}, entity))])
         if not rows:
             continue
         edited = codec.edited(entity, b"", rows)

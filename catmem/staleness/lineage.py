@@ -400,7 +400,7 @@ def entry_in(document: Document, entry_id: str | None, category: str | None) -> 
 
 def found_by(document: Document, action: Mapping[str, Any]) -> Entry | None:
     """The entry that an operation of a record names."""
-    return entry_in(document, action.get("id"), action.get("category"))
+    return entry_in(document, action.get("id"), document.scan.categories.category(action.get("category", "")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -324,7 +324,7 @@ class OperationsWrite(Write):
         found: list[Entry] = []
         for action in record.note.get("actions", ()):
             document = old if action.get("action") == "remove" else new
-            place = action.get("category"), action.get("id")
+            place = self.policy.taxonomy.of_slug(action.get("category")), action.get("id")
             found += [entry for entry in document.entries if (entry.category, entry.id) == place][:1]
         return tuple(found)
 

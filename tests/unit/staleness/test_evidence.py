@@ -14,6 +14,7 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing.request import MOST_EVIDENCE, Operation
 from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
+from tests.roots import make_root
 from tests.together import together
 
 NEO = "## Talk\nLikes green tea.\n§\nLikes black tea.\n"
@@ -148,3 +149,18 @@ def test_a_purge_of_another_file_reaches_evidence_that_quotes_the_text(workspace
     assert "neo/user" in purge(workspace, "ann", "4711").entities
     assert evidence(workspace) == []
     assert not fsck(workspace).damaged
+
+
+def test_a_verification_stays_with_its_category_when_that_gets_another_name(tmp_path):
+    text = "## Pay\n[verified_date: 2026-11-01] One.\n\n## Talk\n[verified_date: 2026-11-01] One.\n"
+    profiles = {"neo": "tier: 1\nuser_memory_categories: ['*']\n"}
+    before = make_root(tmp_path, profiles=profiles, files={"neo/user": text})
+    before.verify("neo", "One.", category="talk", as_of=DAY, evidence="seen")
+    put(tmp_path / "catmem.yaml", "taxonomy: {categories: {tea: {aliases: [talk]}}}\n")
+    after = Workspace.open(tmp_path, search=False, store=before.store)
+    assert verified_in(before) == {"pay": "1", "talk": "2"}
+    assert verified_in(after) == {"pay": "1", "tea": "2"}
+
+
+def verified_in(workspace):
+    return {each.entry.category: each.verified.revision for each in workspace.blame("neo/user")}

@@ -5,6 +5,8 @@ import pytest
 from catmem.errors import ApprovalError, OperationCollisionError, ProposalError
 from catmem.store.contract import Change
 from catmem.workspace.history import restore
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
 from tests.roots import make_root, text_of
 
 USER = "neo/user"
@@ -32,6 +34,19 @@ def test_of_a_used_op_id_with_other_content(tmp_path):
         ws.add("neo", "Two.", category="rules", op_id="a", dry_run=True)
     again = ws.add("neo", "One.", category="rules", op_id="a", dry_run=True)
     assert (again.repeated, again.revision) == (True, "2")
+
+
+def test_of_a_retry_after_its_category_got_another_name(tmp_path):
+    ws = root(tmp_path)
+    ws.add("neo", "One.", category="rules", op_id="a")
+    put(tmp_path / "catmem.yaml", "taxonomy: {categories: {house-rules: {aliases: [rules]}}}\n")
+    now = Workspace.open(tmp_path, search=False, store=ws.store)
+    for dry_run in (True, False):
+        again = now.add("neo", "One.", category="rules", op_id="a", dry_run=dry_run)
+        assert (again.repeated, [(each.category, each.body) for each in again.entries]) == (
+            True,
+            [("house-rules", "One.")],
+        )
 
 
 def test_of_a_proposal_beyond_the_limit(tmp_path):

@@ -27,7 +27,6 @@ from catmem.model.layout import (
     place_for_section,
     places_behind,
 )
-from catmem.names import slugify
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import (
     boundary_lines,
@@ -229,12 +228,10 @@ def section_title(document: Document, category: str, title: str | None) -> str:
     for candidate in (title, readable[:1].upper() + readable[1:], category):
         if candidate and _opens(document, candidate) == category:
             return candidate
-    slug = slugify(category)
-    raise EditError(
-        f"{category[:80]!r} is not a category",
-        code="bad_category",
-        hint=f"Did you mean {slug[:80]!r}?" if slug else "A category needs a letter or a number.",
-    )
+    meant, hint = document.scan.categories.category(category), "A category needs a letter or a number."
+    if meant != "":
+        hint = "No title opens it here: declare it." if meant is None else f"Did you mean {meant[:80]!r}?"
+    raise EditError(f"{category[:80]!r} is not a category", code="bad_category", hint=hint)
 
 
 def _replacements(document: Document, entry: Entry, content: _EntryContent, text: str) -> Iterator[_EditProposal]:

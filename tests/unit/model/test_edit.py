@@ -37,6 +37,21 @@ def test_an_alias_is_a_title_of_its_category():
     assert edited.entry.category == "finance"
 
 
+@pytest.mark.parametrize(
+    ("document", "category", "hint"),
+    [
+        (parse("", aliases={"money": "finance"}), "money", "Did you mean 'finance'?"),
+        (parse(""), "Finance Rules", "Did you mean 'finance-rules'?"),
+        (parse("", {"finance": "finance"}), "money", "No title opens it here: declare it."),
+        (parse(""), "!!!", "A category needs a letter or a number."),
+    ],
+)
+def test_a_refused_category_is_never_offered_again(document, category, hint):
+    with pytest.raises(EditError) as caught:
+        add_entry(document, "x", category=category)
+    assert (caught.value.code, caught.value.hint) == ("bad_category", hint)
+
+
 @together("title", ["A\nb", "A b #", "A b ##", " A b", "A " + "-" * 2000 + "b"])
 def test_a_title_that_no_heading_can_hold_is_not_used(title):
     assert add_entry(parse(""), "x", category="a-b", title=title).document.text == "## A b\nx\n"

@@ -180,10 +180,7 @@ class Tokens:
 
 
 def tokens_place(config: Config, given: str | Path | None = None) -> Path:
-    """Where a root's tokens are: ``given``, or ``server.tokens`` of ``catmem.yaml``, or a file in your home folder.
-
-    By default it has the name of the root and a digest of its place, below ``~/.config/catmem/tokens``.
-    """
+    """Where a root's tokens are: ``given``, ``server.tokens``, or a file of its name below ``~/.config/catmem/tokens``."""
     said = config.server.get("tokens")
     if given is not None:
         named = Path(given).absolute()

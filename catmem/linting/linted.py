@@ -101,10 +101,7 @@ class _LintedText:
         return Region.from_span(self.line_index, start, end)
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
-        """The span from a line and column (from 1, as YAML's errors and positions give them) to the line's end.
-
-        Without a line, the first line.
-        """
+        """The span from a line and column (from 1) to the line's end; without a line that of the first line."""
         lines = self.text.split("\n")
         line = min(line or 1, len(lines))
         start = sum(len(before) + 1 for before in lines[: line - 1])

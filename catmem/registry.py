@@ -62,7 +62,10 @@ class Registry:
             raise bad_plugin(f"it is made for version {version} of plugins, and this catmem has {VERSION}")
 
     def add_operation(self, name: str, module: str, *, heading: str, said: str, is_first: bool = False) -> None:
-        """The row or family ``name`` in ``module``, below a heading of catmem help; ``is_first``: on the first screen too."""
+        """The row or family ``name`` of the table of operations, in ``module``, below a heading of catmem help.
+
+        ``is_first`` puts it on the first screen, ``catmem --help``, too.
+        """
         if name in COMMANDS:
             raise bad_plugin(f"the command {name!r} is catmem's own")
         if heading not in GROUPS:

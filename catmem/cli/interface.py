@@ -292,7 +292,7 @@ def asking_about_secrets(config: Callable[[], Config], how: dict[str, Any], writ
 
 
 def open_root(how: Opens, usual: str | None = None) -> Workspace:
-    """The root of ``--root``, of the working folder, or the ``usual`` one; its store is closed when the command ends."""
+    """The root of ``--root``, of the working folder, or the ``usual`` one; its store closes when the command ends."""
     from catmem.workspace.workspace import Workspace
 
     root = given_root() or usual

@@ -180,7 +180,7 @@ class Tokens:
 
 
 def tokens_place(config: Config, given: str | Path | None = None) -> Path:
-    """Where a root's tokens are: ``given``, ``server.tokens``, or a file of its name below ``~/.config/catmem/tokens``."""
+    """Where a root's tokens are: ``given``, ``server.tokens``, or a file of its own below ``~/.config/catmem``."""
     said = config.server.get("tokens")
     if given is not None:
         named = Path(given).absolute()

@@ -137,7 +137,10 @@ def freshness(
 
 
 def stale_after_days(category: str, tags: Mapping[str, TagValue], profile: Profile, config: Config | None) -> int:
-    """Days after which a fact is stale, by its category, else the strictest of its domains, profile, root, the default."""
+    """After how many days a fact is stale: what its category says, else its domain, the profile, the root, the default.
+
+    Of several domains the strictest counts.
+    """
     declared = config.taxonomy.categories.get(category) if config else None
     if declared is not None and declared.stale_after is not None:
         return declared.stale_after

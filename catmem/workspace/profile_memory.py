@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import cached_property
@@ -22,7 +23,7 @@ from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.digest import bytes_digest
-from catmem.errors import ConfigError, StoreError, UnreadableError, errors_at, wrong_type
+from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import freshness
 from catmem.text import conflict_at, counted
@@ -211,7 +212,7 @@ def lost_text(workspace: Root, actor: Profile | None, entity: str, data: bytes) 
     """What to say of entries in sight of an actor that other programs took out of a file, which says ``data`` now."""
     try:
         lost = lost_entries(workspace, entity, data, actor) if _may_have_history(workspace, entity) else None
-    except (StoreError, UnreadableError):
+    except CatmemError:
         return None  # what looks at the history says so
     return str(lost) if lost else None
 
@@ -261,7 +262,8 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
             lost.clear()
         elif lost or by_another:
             text = store.read(entity, revision.revision).data
-            look(revision.parents[0] if revision.parents else "0", text, by_another=by_another)
+            with suppress(UnreadableError):  # of what was no text no entry is known
+                look(revision.parents[0] if revision.parents else "0", text, by_another=by_another)
     if log and log[0].digest != bytes_digest(data):
         look(log[0].revision, data, by_another=True)
     return LostEntries(entity, frozenset(lost), next(iter(lost.values()))[1]) if lost else None

@@ -421,7 +421,8 @@ class _SyncWork:
     def kept(self, made: SyncedFile) -> Path:
         """A copy, in the root, of a file whose words are taken back."""
         path = self.workspace.root / f"{made.path.name}.bak.{digest(made.before or '')[:_ROOT_DIGITS]}"
-        replace_file(path, (made.before or "").encode(), lasting=True, mode=0o600)
+        with os_errors("cannot be written", path=path, hint="The file of the harness is as it was."):
+            replace_file(path, (made.before or "").encode(), lasting=True, mode=0o600)
         return path
 
 

@@ -434,3 +434,20 @@ def test_a_declared_entity_that_another_program_changed_is_told_and_adopted(tmp_
     assert [each["kind"] for each in run_json("status")["next"]] == ["outside"]
     assert [each["entity"] for each in run_json("status", "--adopt")["adopted"]] == ["project:alpha"]
     assert run_json("status")["next"] == []
+
+
+def test_a_revision_that_was_no_text_hides_nothing_and_is_no_loss(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    path, here = tmp_path / "homes" / "neo" / "USER.md", ("--root", tmp_path)
+    for words in (MILK, EGGS):
+        run("add", "-p", "neo", "-c", "talk", words, *here)
+    path.write_bytes(path.read_bytes() + "§\nCafé.\n".encode("latin-1"))
+    run("status", "--root", tmp_path, status=2)
+    run("fsck", "neo/user", "--repair", *here)
+    assert {each["kind"] for each in run_json("status", *here)["next"]} <= {"due"}
+    put(path, f"## Talk\n{MILK}\n")
+    assert run_json("status", *here)["next"][0]["kind"] == "lost"
+    run("add", "-p", "neo", "-c", "talk", "Another.", *here)
+    run("status", "--adopt", *here)
+    assert "lost" not in {each["kind"] for each in run_json("status", *here)["next"]}

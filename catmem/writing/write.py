@@ -24,7 +24,7 @@ from catmem.names import TARGETS
 from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, is_branch
 from catmem.text import size_of
-from catmem.workspace.profile_memory import emptied_text, lost_text, read_document
+from catmem.workspace.profile_memory import lost_text
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.request import Operation, Request
 from catmem.writing.written import FileUsage, Written, crowded_out, notes_on, on_branch
@@ -189,8 +189,8 @@ def _losses(a: Write, policy: WritePolicy, written: Written) -> Iterator[str | N
     if a.asked.papers is None:
         other = next(each for each in TARGETS if each != policy.target)
         with suppress(UnreadableError):  # a write to this file has no part in it
-            there = read_document(a.workspace, policy.owner, other)
-            yield emptied_text(a.workspace, policy.actor, f"{policy.owner.name}/{other}", there)
+            data = a.workspace.bytes_of(policy.owner, other)
+            yield None if data.strip() else lost_text(a.workspace, policy.actor, f"{policy.owner.name}/{other}", data)
 
 
 def write_operations(

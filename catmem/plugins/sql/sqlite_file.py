@@ -119,7 +119,8 @@ class Log:
         database = identity(self._real)
         # A copy that is made in one step: other threads open connections meanwhile.
         opened = [each for ref in _connections.valuerefs() if (each := ref()) is not None]
-        if not all(each.is_in_place() for each in opened if each.is_on(database)):
+        # The last one that is closed removes the log: a thread, or the collection of garbage, may do so just now.
+        if any(each.is_on(database) and not each.is_in_place() and id(each) in _connections for each in opened):
             raise self._lost(None)
 
     def begin_write(self, connection: Connection) -> None:
@@ -374,10 +375,8 @@ class DatabaseFile:
             again = "The last write went to the database that is away: "
             again += f"repeat it with the op_id {op_id!r} when that is back. "
         if self.mark.path is not None:
-            anew = (
-                "If this root is to begin anew: end the programs that use it, and remove what is left of the database "
-            )
-            anew += f"and {SIDECAR}/{self.mark.path.name}."
+            anew = "If this root is to begin anew: end the programs that use it, and remove what is left of the "
+            anew += f"database and {SIDECAR}/{self.mark.path.name}."
         return StoreError(
             f"the database {what}",
             code="database_gone",

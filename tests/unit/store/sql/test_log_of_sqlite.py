@@ -293,6 +293,25 @@ def test_two_threads_that_learn_at_once_where_the_log_is_find_it_in_place(path):
         assert connection.is_in_place()
 
 
+class ClosedMeanwhile(Connection):
+    """A connection that another thread, or the collection of garbage, closes while it is asked what it is on."""
+
+    def is_on(self, database):
+        found = super().is_on(database)
+        self.close()
+        return found
+
+
+def test_a_connection_that_is_closed_at_the_moment_of_a_look_lost_no_log(store, path):
+    add(store, b"a")
+    store.close()
+    other = sqlite3.connect(path, factory=ClosedMeanwhile)
+    other.execute("SELECT count(*) FROM mem_log").close()
+    other.begin(str(path))
+    assert store.read(USER).data.endswith(b"a\n")
+    assert add(store, b"b").revision == "2"
+
+
 def test_a_log_that_another_writer_begins_at_the_moment_of_a_look_is_whole(store, path, monkeypatch):
     add(store, b"a")
     store.close()

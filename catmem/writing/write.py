@@ -11,16 +11,14 @@ after it are asked under the lock of the store, on the text that is there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import one_reading
-from catmem.errors import ApprovalError, CatmemError, EditError, UnreadableError
-from catmem.names import TARGETS
+from catmem.errors import ApprovalError, CatmemError, EditError
 from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, is_branch
 from catmem.text import size_of
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
     from catmem.proposals.proposing import NewProposal
     from catmem.workspace.root import Root
     from catmem.writing.planning import Plan
-    from catmem.writing.policy import WritePolicy
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 """What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
@@ -178,19 +175,10 @@ def write(root: Root, asked: Request) -> Written:
             written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
         # After the attempt, whose time is that of the write.
         crowded = None if a.policy is None else crowded_out(root, written, a.actor, a.policy.today)
-        lost = () if a.policy is None else filter(None, _losses(a, a.policy, written))
-        return replace(written, notes=(*a.notes(), *written.notes, *lost), crowded=crowded)
-
-
-def _losses(a: Write, policy: WritePolicy, written: Written) -> Iterator[str | None]:
-    """What to say of entries that were gone before: of this file, and of the profile's other one if all of it is."""
-    if written.adopted:
-        yield lost_text(a.workspace, policy.actor, a.entity, written.after.encode())
-    if a.asked.papers is None:
-        other = next(each for each in TARGETS if each != policy.target)
-        with suppress(UnreadableError):  # a write to this file has no part in it
-            data = a.workspace.bytes_of(policy.owner, other)
-            yield None if data.strip() else lost_text(a.workspace, policy.actor, f"{policy.owner.name}/{other}", data)
+        lost = (
+            lost_text(root, a.policy.actor, a.entity, written.after.encode()) if a.policy and written.adopted else None
+        )
+        return replace(written, notes=(*a.notes(), *written.notes, *([lost] if lost else ())), crowded=crowded)
 
 
 def write_operations(

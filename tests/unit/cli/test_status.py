@@ -340,22 +340,6 @@ def test_what_another_program_took_out_is_told_until_a_person_says_that_it_is_ri
     assert LOST.partition(" (")[0] not in run("status", *here).stdout
 
 
-def test_an_addition_says_that_the_other_file_is_gone(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(
-        tmp_path / "profiles" / "neo.yaml",
-        "user_memory_categories: ['*']\nmemory_categories: ['*']\nwritable_categories: ['*']\n",
-    )
-    path, here = tmp_path / "homes" / "neo" / "MEMORY.md", ("--root", tmp_path)
-    run("add", "-p", "neo", "-t", "memory", "-c", "ops", "The server is in Bern.", *here)
-    path.unlink()
-    took = "another program took 1 entry out of neo/memory: 'catmem diff neo/memory 1'"
-    for who in ((), ("--as", "neo")):
-        assert took in run("add", "-p", "neo", "-c", "ops", f"Backups run at {len(who)}.", *who, *here).stderr
-    answer = memory_tool(Workspace.open(tmp_path), "neo", {"action": "add", "category": "ops", "content": "By a tool."})
-    assert took.removeprefix("a") in answer["message"]
-
-
 MILK, EGGS, BREAD = "Milk comes on Monday.", "Eggs come on Tuesday.", "Bread is here."
 STORIES = {
     "an undo of something else": ([MILK, BREAD], [("add", "Zinc.", "-c", "rest", "-p", "neo"), ("undo",)], 1),

@@ -1,4 +1,4 @@
-"""Running the rules on one document, across files and on what a store said (``lint``), and applying fixes."""
+"""Running the rules on one document and across files (``lint``), and applying fixes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from catmem.config.config import NO_ROOT, Config
 from catmem.digest import content_digest
 from catmem.errors import wrong_type
 from catmem.linting.diagnostic import Diagnostic, Finding
-from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault, entry_at
+from catmem.linting.linted import Context, LintedFile, LintedYaml, entry_at
 from catmem.linting.rule import LintSettings, Rule, all_rules, read_settings
 from catmem.model.document import Document, Entry
 from catmem.model.edit import TextEdit, apply_edits
@@ -27,8 +27,8 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
     """What the rules find in a document by itself, in order of the places; its ``path`` is empty.
 
     ``config`` is that of a root: its categories, tags, and ``lint`` settings count. Without ``as_of`` the rules that
-    look at the day (stale, expired, a date in the future) are left out. What needs other files, profiles or a store is
-    left out too: ``catmem lint`` looks at those. Raises ``ConfigError`` for ``lint`` settings that are not right, and
+    look at the day (stale, expired, a date in the future) are left out. What needs other files or profiles is left
+    out too: ``catmem lint`` looks at those. Raises ``ConfigError`` for ``lint`` settings that are not right, and
     ``EditError`` (``wrong_type``) for a text that was not parsed.
     """
     if not isinstance(document, Document):
@@ -73,17 +73,6 @@ def lint_root(
                 if rule in settings.rules(finding.path)
             ]
     return found
-
-
-def lint_store(faults: Sequence[StoreFault], context: Context, settings: LintSettings) -> list[Diagnostic]:
-    """Run the rules of scope ``store`` on what was found in a store. Such findings have a file and no place in it."""
-    return [
-        _diagnostic(LintedYaml(finding.path), rule, finding, settings)
-        for rule in all_rules().values()
-        if rule.scope == "store"
-        for finding in rule.check(faults, context)
-        if rule in settings.rules(finding.path)
-    ]
 
 
 def _diagnostic(

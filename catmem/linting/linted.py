@@ -166,19 +166,6 @@ class LintedYaml(_LintedText):
         return self.span_at(*self.positions.get(key, (1, 1)))
 
 
-@dataclass(frozen=True, slots=True)
-class StoreFault:
-    """One thing that the service found in a store: in its journal, backups, branches, or changed from outside.
-
-    ``kind`` is the store's own name for it; ``path`` is from the root.
-    """
-
-    kind: str
-    path: str
-    message: str
-    hint: str = ""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name.

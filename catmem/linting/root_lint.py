@@ -1,4 +1,4 @@
-"""Lint of a root on disk: find and read the files, ask the stores, run the rules, write fixes.
+"""Lint of a root on disk: find and read the files, run the rules, write fixes.
 
 A file that cannot be read is a finding, and all others are looked at all the same. What is wrong in the configuration
 is among ``errors``; the rules that judge by it are off then.
@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -24,15 +23,13 @@ from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.linting.diagnostic import Diagnostic, LintResult
-from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root, lint_store
-from catmem.linting.linted import Context, LintedFile, LintedYaml, StoreFault
+from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root
+from catmem.linting.linted import Context, LintedFile, LintedYaml
 from catmem.linting.rule import LintSettings, read_settings
 from catmem.names import FILE_NAMES, Target
-from catmem.store.contract import SIDECAR, Change, Revision, Store
-from catmem.store.files.retention import copies_in
+from catmem.store.contract import Change, Store
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.stores import backend_of, entity_name, open_store
-from catmem.workspace.upkeep import look_over
 
 if TYPE_CHECKING:  # a lint that fixes nothing needs none of it
     from catmem.workspace.change_plan import FileChange
@@ -83,7 +80,6 @@ class LintRoot:
         self._owners: dict[str, tuple[Profile, Target]] = {}
         self._unread: set[str] = set()
         """Where memory files of profiles would be, if they were not in a database."""
-        self._with_copies: set[Path] = set()
         path = config.root / CONFIG_NAME
         if os.path.lexists(path):
             self._add("config", path)
@@ -171,8 +167,6 @@ class LintRoot:
             if CONFIG_NAME in files and Path(where) not in {folder, self.config.root}:
                 folders.clear()
                 continue
-            if any(".bak." in name for name in files):
-                self._with_copies.add(Path(where))
             odd = [name for name in folders if name in names]
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_OURS)
             yield from (Path(where, name) for name in (*odd, *files) if name in names)
@@ -214,15 +208,6 @@ class LintRoot:
                 self._unread.add(file)
         return profile, None
 
-    def with_copies(self) -> set[Path]:
-        """The folders in which ``sources`` saw something called like a backup, and those of profiles elsewhere."""
-        outside = {Path(home) for home in self.homes().values() if not home.startswith(self.real + os.sep)}
-        return self._with_copies | {home for home in outside if home.is_dir()}
-
-    def homes(self) -> Mapping[str, str]:
-        """The folder of the memory files of each profile that has one."""
-        return {profile.name: os.path.dirname(path) for path, (profile, _) in self._owners.items()}  # noqa: PTH120
-
 
 def _children(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
     """The files of a folder with these suffixes, sorted; hidden ones left out. Raises ``UnreadableError``."""
@@ -236,7 +221,7 @@ def _children(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
     return sorted(found)
 
 
-# --- lint of a root on disk: read the files, ask the stores, run the rules, write fixes ------------------------------
+# --- lint of a root on disk: read the files, run the rules, write fixes ----------------------------------------------
 
 
 _BY_CONFIGURATION = (
@@ -251,7 +236,7 @@ class Linter:
 
     def __init__(self, root: LintRoot, settings: LintSettings, as_of: date, paths: Sequence[str | Path]) -> None:
         """Find the files; none but those of YAML is read yet. Raises ``UnreadableError`` for a path."""
-        self.root, self.settings, self.as_of, self.paths = root, settings, as_of, paths
+        self.root, self.settings, self.as_of = root, settings, as_of
         self.errors = [] if root.failed is None else [root.failed]
         self.errors += [file.error for file in root.yaml.values() if file.error and file.error is not root.failed]
         named = root.named(paths) if paths else None
@@ -261,7 +246,6 @@ class Linter:
         self._wanted = frozenset(self._sources if named is None else named)
         self._looked: dict[str, tuple[LintedFile, list[Diagnostic]]] = {}
         """What each memory file came to: the rounds of ``fix`` look at changed files alone."""
-        self._of_store: list[Diagnostic] | None = None
         self._opened: Store | None = None
 
     @classmethod
@@ -319,9 +303,7 @@ class Linter:
             if file.data or file.error is None:
                 files[name] = file
         found += lint_root(files, context, settings, lambda name: root.yaml.get(name) or files[name])
-        if self._of_store is None:
-            self._of_store = lint_store([*faults(root, self.as_of)], context, settings)
-        wanted = sorted(filter(self._is_wanted, [*found, *self._of_store]), key=attrgetter("sort_key"))
+        wanted = sorted((each for each in found if each.path in self._wanted), key=attrgetter("sort_key"))
         return LintResult(tuple(wanted), len(self._wanted), self.text, tuple(self.errors), settings.min_severity)
 
     def once(self, found: Iterable[Diagnostic]) -> list[tuple[Diagnostic, tuple[Diagnostic, ...]]]:
@@ -381,12 +363,6 @@ class Linter:
         if self._opened is not None:
             self._opened.close()
 
-    def _is_wanted(self, diagnostic: Diagnostic) -> bool:
-        path = diagnostic.path
-        # What a store keeps is no file of ours; it counts when the folder around it was asked for.
-        below = any(path.startswith(f"{self.root.name(given)}/") for given in self.paths)
-        return path in self._wanted or (path not in self._sources and (below or not self.paths))
-
     # --- fixing --------------------------------------------------------------------------------------------------
 
     def fix(self, *, unsafe: bool = False) -> Fixed:
@@ -420,72 +396,3 @@ class Linter:
 
         workspace = Root(self.root.config, self._database()) if change.entity else Root(self.root.config)
         return write_file(workspace, change, Change(op="lint"))
-
-
-# --- stores ----------------------------------------------------------------------------------------------------------
-
-
-def faults(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
-    """What is not right in the stores of the root's profiles that have been used, and which copies are left over."""
-    folders = list(root.homes().values())
-    written = os.path.isdir(os.path.join(root.real, SIDECAR))  # noqa: PTH112, PTH118 - text
-    if root.has_files and folders and written and not any(map(os.path.lexists, folders)):
-        message = "the folders of all memory files are gone, and this root was written to before"
-        yield StoreFault("lost_homes", root.name(folders[0]), message, "Bring them back from a backup, or from git.")
-    yield from _in_stores(root, as_of)
-    for folder in sorted(root.with_copies()):
-        yield from _copies(root, folder)
-
-
-def _in_stores(root: LintRoot, as_of: date) -> Iterator[StoreFault]:
-    used = [name for name, home in root.homes().items() if os.path.lexists(os.path.join(home, SIDECAR))]  # noqa: PTH118
-    if not used and root.has_files and not root.config.entities:
-        return
-    try:
-        with closing(open_store(root.config, root.profile, used)) as store:
-            found = look_over(root.config, root.profiles.values(), store)
-            branches = [(entity, branch) for entity in store.entities() for branch in store.branches(entity)[1:]]
-    except CatmemError as error:
-        yield _of(root, error)
-        return
-    for fault in found:
-        # What another store than that of files calls its own is no path.
-        is_path = fault.path and os.path.isabs(fault.path)  # noqa: PTH117 - a text
-        place = root.name(fault.path or "") if is_path else fault.path or ""
-        yield StoreFault(fault.code, place, fault.message, fault.hint)
-    for entity, branch in branches:
-        if not branch.is_proposal:
-            name, _, target = entity.partition("/")
-            home = root.homes().get(name)
-            path = root.name(os.path.join(home, FILE_NAMES[target])) if home else ""  # noqa: PTH118 - text
-            who = f"{branch.revision}, by {branch.agent}, {_age(branch, as_of)}"
-            message = f"{entity} has a branch that is not merged: {who}"
-            yield StoreFault("branch", path, message, f"Run: catmem merge {entity} {branch.revision}")
-
-
-def _age(branch: Revision, as_of: date) -> str:
-    """How old a branch is, in days of this place; a clock may have been ahead."""
-    try:
-        days = (as_of - datetime.fromisoformat(branch.timestamp).astimezone().date()).days
-    except ValueError:
-        return f"of {branch.timestamp}"
-    return f"{days} day{'' if days == 1 else 's'} old" if days > 0 else "of today"
-
-
-def _copies(root: LintRoot, path: Path) -> Iterator[StoreFault]:
-    try:
-        found = copies_in(path, sorted(FILE_NAMES.values()))
-    except OSError as error:
-        yield StoreFault("io", root.name(path), f"the folder cannot be read: {error.strerror or error}")
-        return
-    except CatmemError as error:
-        yield _of(root, error)
-        return
-    for file, copies in found.items():
-        for copy in copies:
-            message = f"this is a copy of {file}, kept when a write would have lost what another writer wrote"
-            yield StoreFault("backup", root.name(path / copy), message, f"Compare it with {file}, then remove it.")
-
-
-def _of(root: LintRoot, error: CatmemError) -> StoreFault:
-    return StoreFault(error.code, root.name(error.path) if error.path else "", error.message, error.hint or "")

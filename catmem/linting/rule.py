@@ -30,10 +30,9 @@ if TYPE_CHECKING:
     from catmem.linting.linted import Context
 
 
-RuleScope = Literal["file", "profile", "config", "root", "store"]
+RuleScope = Literal["file", "profile", "config", "root"]
 """What a rule is called with: ``file`` a ``LintedFile``, ``profile`` and ``config`` a ``LintedYaml``, ``root`` the
-``LintedFile`` of each path, in order of the paths, ``store`` the ``StoreFault``s. ``config`` rules get schema files of
-the root too."""
+``LintedFile`` of each path, in order of the paths. ``config`` rules get schema files of the root too."""
 
 FAMILIES: Mapping[str, str] = {
     "CM1": "structure",
@@ -42,7 +41,6 @@ FAMILIES: Mapping[str, str] = {
     "CM4": "profiles and configuration",
     "CM5": "budget",
     "CM6": "safety",
-    "CM9": "store",
 }
 """What the rules of each hundred are about."""
 

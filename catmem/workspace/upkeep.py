@@ -18,7 +18,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.names import FILE_NAMES
-from catmem.store.contract import Anchor, Fault, FolderReport, LastingStore, Store
+from catmem.store.contract import SIDECAR, Anchor, Fault, FolderReport, LastingStore, Store
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
@@ -57,7 +57,17 @@ def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
     done = store.mend() if repair else []
     entities = entities_of_each(workspace)
     found = look_over(workspace.config, entities.profiles, store)
-    return FsckReport((*found, *_not_text(workspace, entities.names)), tuple(done), entities.unreadable)
+    found += [*_lost_homes(workspace, entities.profiles), *_not_text(workspace, entities.names)]
+    return FsckReport(tuple(found), tuple(done), entities.unreadable)
+
+
+def _lost_homes(workspace: Root, profiles: Iterable[Profile]) -> Iterator[Fault]:
+    """Whether the folders of all memory files are gone from a root that was written to before."""
+    homes = [folder for _, folder in _homes(workspace.config, profiles)]
+    written = (workspace.root / SIDECAR).is_dir()
+    if backend_of(workspace.config).has_files and homes and written and not any(map(os.path.lexists, homes)):
+        message = "the folders of all memory files are gone, and this root was written to before"
+        yield Fault("lost_homes", message, str(homes[0]), "Bring them back from a backup, or from git.")
 
 
 def _not_text(workspace: Root, entities: Iterable[str]) -> Iterator[Fault]:

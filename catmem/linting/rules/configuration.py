@@ -1,9 +1,9 @@
-"""Rules on ``catmem.yaml``, profiles and schemas, on entries by the schema of their category, and on the store."""
+"""Rules on ``catmem.yaml``, profiles and schemas, and on entries by the schema of their category."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -13,8 +13,8 @@ from catmem.config.profile import SELECTOR_KEYS, Profile, SettingPlace
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError
-from catmem.linting.diagnostic import Finding, Severity
-from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, StoreFault, first_line
+from catmem.linting.diagnostic import Finding
+from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, first_line
 from catmem.linting.rule import rule
 from catmem.names import UNCATEGORIZED
 
@@ -306,39 +306,3 @@ def _faults_of_schema(said: Any) -> list[SchemaFault]:  # noqa: ANN401 - any YAM
             hint = "See the keywords of JSON Schema, draft 2020-12, and docs/schemas.md."
             found.append(SchemaFault((part, *wrong[0]), wrong[1], hint))
     return found
-
-
-# --- rules on the store of a root: what ``catmem fsck`` finds, copies that are left over, and branches ---------------
-
-
-# What each rule is on; CM901 has all that no other names.
-_KINDS = {
-    "CM902": "backup",
-    "CM903": "branch",
-    "CM904": "changed_outside",
-    "CM905": "unfinished leftover late_write journal_leftover",
-    "CM906": "open_sidecar",
-    "CM907": "unread_file unknown_entity",
-    "": "records_lost",
-}
-_CODES = {kind: code for code, kinds in _KINDS.items() for kind in kinds.split()}
-
-
-def _on_store(code: str, name: str, summary: str, severity: Severity = "warning") -> None:
-    def check(faults: Sequence[StoreFault], _: Context) -> Iterator[Finding]:
-        for fault in faults:
-            if _CODES.get(fault.kind, "CM901") == code:
-                yield Finding(0, 0, fault.message, fault.hint, path=fault.path)
-
-    check.__doc__ = summary
-    rule(code, name, severity=severity, scope="store")(check)
-
-
-_UNREAD = "Find what no profile reads in a root whose store is a database: its old files, and rows of no profile."
-_on_store("CM901", "store-damage", "Find damage in the history of a memory file.", "error")
-_on_store("CM902", "left-over-backup", "Find backups beside memory files.", "hint")
-_on_store("CM903", "unmerged-branch", "Find branches that were not merged.")
-_on_store("CM904", "changed-outside", "Find memory files that were changed since the journal last saw them.", "hint")
-_on_store("CM905", "unfinished-write", "Find writes that were stopped half-way, and what they left behind.")
-_on_store("CM906", "open-sidecar", "Find sidecar folders that others on the machine may look into.")
-_on_store("CM907", "unread-memory", _UNREAD)

@@ -39,7 +39,6 @@ _TEXT = 60_000
 SCREENS = {
     "marked": "/page/lint?rule=CM113",
     "tags": "/page/lint?rule=CM303",
-    "unfinished": "/page/lint?rule=CM905",
     "withheld": "/page/lint",
     "unread": "/page/access#orphans",
     "hidden": "/page/access",

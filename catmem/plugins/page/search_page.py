@@ -156,7 +156,7 @@ def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[dict[st
             path, entity, file = each.path, linter.entity(each.path), linter.file(each.path)
             entries = file.document.entries if entity is not None and isinstance(file, LintedFile) else ()
         entry = next((one.id for one in entries if one.start <= each.start < one.end), None)
-        address = "/page/branches" if each.code == "CM903" else None
+        address = None
         if each.code in REVIEWED and entity is not None and entry is not None:
             queue = with_query("/page/queue", profile=entity.partition("/")[0], entry=entry)
             address = f"{queue}#{reference(entry)}"

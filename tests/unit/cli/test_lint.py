@@ -1,7 +1,6 @@
 """``catmem lint`` and ``catmem rule``."""
 
 import json
-import shutil
 
 import pytest
 
@@ -142,13 +141,3 @@ def test_a_folder_without_anything_to_lint_is_no_success(tmp_path):
     (tmp_path / "empty").mkdir()
     (tmp_path / "catmem.yaml").write_text("version: 1\n")
     assert "nothing_to_lint" in run("lint", "--root", tmp_path, tmp_path / "empty", status=2).stderr
-
-
-def test_a_root_that_lost_its_memory_files_is_not_clean(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    assert "nothing found" in run("lint", "--root", tmp_path).stderr  # a new root has none yet
-    run("add", "-p", "neo", "-c", "talk", "Likes tea.", "--root", tmp_path)
-    assert "nothing found" in run("lint", "--root", tmp_path).stderr
-    shutil.rmtree(tmp_path / "homes")
-    assert "CM901 the folders of all memory files are gone" in run("lint", "--root", tmp_path, status=1).stdout

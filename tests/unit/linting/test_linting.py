@@ -1,7 +1,7 @@
 """Lint of a root on disk."""
 
 import os
-from datetime import date, datetime, timedelta
+from datetime import date
 
 import pytest
 
@@ -10,7 +10,6 @@ from catmem.linting import rule as registry
 from catmem.linting.diagnostic import Finding, Fix
 from catmem.linting.root_lint import Linter
 from catmem.model.edit import TextEdit
-from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
@@ -231,40 +230,3 @@ def test_a_file_of_nobody_is_written_in_its_place(root):
     with pytest.raises(ChangedMeanwhileError):
         linter.write(change)
     assert (root / "homes" / "other" / "USER.md").read_text() == "better\n"
-
-
-# --- stores ----------------------------------------------------------------------------------------------------------
-
-
-def test_copies_beside_a_file_are_findings(root):
-    put(root / "homes" / "neo" / "USER.md.bak.20261120T120000Z", "what somebody else wrote\n")
-    put(root / "homes" / "neo" / "notes.bak.txt", "no copy of ours\n")
-    result = open_lint(root, select=["CM9"]).run()
-    assert places(result) == ["homes/neo/USER.md.bak.20261120T120000Z:1 CM902"]
-    assert result.exit_status == 0
-    put(root / "homes" / "neo" / "MEMORY.md.bak.20261120T120000Z", "another text\n")
-    linter = open_lint(root, select=["CM9"])
-    assert [len(copies) for _, copies in linter.once(linter.run().diagnostics)] == [0, 0]
-
-
-def test_a_branch_that_nobody_merged_is_a_finding_until_it_is_merged(root):
-    workspace = Workspace.open(root, search=False)
-    store = workspace.store
-    for text in (b"## A\none\n", b"## A\ntwo\n"):
-        store.commit("neo/user", None, lambda _, text=text: text, Change())
-    store.commit("neo/user", "1", lambda _: b"## A\nmine\n", Change(agent="planner", on_stale="branch"))
-    today = datetime.fromisoformat(store.branches("neo/user")[1].timestamp).astimezone().date()
-
-    def found(days):
-        (only,) = open_lint(root, select=["CM9"], as_of=today + timedelta(days)).run().diagnostics
-        assert (only.code, only.path, only.hint) == ("CM903", "homes/neo/USER.md", "Run: catmem merge neo/user 2a")
-        return only.message
-
-    told = "neo/user has a branch that is not merged: 2a, by planner"
-    assert found(0) == f"{told}, of today"
-    assert found(-1) == f"{told}, of today"
-    assert found(1) == f"{told}, 1 day old"
-    assert found(12) == f"{told}, 12 days old"
-    store.commit("neo/user", None, lambda _: b"## A\nboth\n", Change(merges=("2a",)))
-    store.close()
-    assert open_lint(root, select=["CM9"]).run().diagnostics == ()

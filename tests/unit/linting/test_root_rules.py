@@ -10,7 +10,7 @@ import pytest
 
 from catmem.config.config import Config, load_config
 from catmem.errors import CatmemError
-from catmem.linting.linted import Context, LintedFile, StoreFault
+from catmem.linting.linted import Context, LintedFile
 from catmem.linting.root_lint import Linter, LintRoot, LintSource
 from catmem.linting.rule import all_rules
 from tests.golden.case import put
@@ -349,40 +349,6 @@ entities:
         ("catmem.yaml", 5, "writers of project:alpha: there is no profile 'trintiy'"),
         ("catmem.yaml", 7, "readers of project:alpha: there is no profile 'ghost'"),
     ]
-
-
-# --- stores ----------------------------------------------------------------------------------------------------------
-
-
-@together(
-    ("kind", "code"),
-    [
-        ("journal_damaged", "CM901"),
-        ("journal_tail", "CM901"),
-        ("no_journal", "CM901"),
-        ("something_new", "CM901"),
-        ("backup", "CM902"),
-        ("branch", "CM903"),
-        ("changed_outside", "CM904"),
-        ("unfinished", "CM905"),
-        ("leftover", "CM905"),
-        ("late_write", "CM905"),
-        ("open_sidecar", "CM906"),
-        ("unread_file", "CM907"),
-        ("unknown_entity", "CM907"),
-    ],
-)
-def test_each_kind_of_fault_has_one_rule(kind, code):
-    store = (StoreFault(kind, "homes/neo/USER.md", "what is wrong", "What to do."),)
-    context = Context(Config(Path()), date(2026, 11, 21))
-    found = {
-        rule.code: [(one.path, one.message, one.hint) for one in rule.check(store, context)]
-        for rule in all_rules().values()
-        if rule.scope == "store"
-    }
-    assert {each: said for each, said in found.items() if said} == {
-        code: [("homes/neo/USER.md", "what is wrong", "What to do.")]
-    }
 
 
 LOOSE = "Bins go out on Thursdays.\n§\nHates cilantro.\n\n## Food\nLikes tea.\n"

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -44,16 +45,10 @@ def codes(workspace):
     return [fault.code for fault in fsck(workspace).faults]
 
 
-def lint_codes(workspace):
-    with closing(Linter.open(workspace.root)) as linter:
-        return [each.code for each in linter.run().diagnostics if each.code == "CM907"]
-
-
 def test_files_beside_a_new_database_are_told_with_the_way_out(root):
     assert "homes/neo/USER.md holds entries that no profile reads" in unread_note(root)
     assert REMEDY in unread_note(root)
     assert codes(root) == ["unread_file"]
-    assert lint_codes(root) == ["CM907"]
     assert not (root.root / ".catmem" / "memory.db").exists()
 
 
@@ -97,7 +92,6 @@ def test_files_that_were_copied_there_are_no_news(root):
     root.add("neo", "Goes on in the database.", category="rules")
     assert unread_note(root) is None
     assert codes(root) == []
-    assert lint_codes(root) == []
 
 
 def test_what_somebody_writes_to_such_a_file_later_is_told(root):
@@ -147,7 +141,7 @@ def test_lint_reads_the_rows_and_not_the_files_beside_them(root):
     root.add("neo", "Into the database, at last.", category="rules")
     with closing(Linter.open(root.root)) as linter:
         found = [(each.path, each.code) for each in linter.run().diagnostics]
-    assert [each for each in found if each[0].startswith("homes/")] == [("homes/neo/USER.md", "CM907")]
+    assert [each for each in found if each[0].startswith("homes/")] == []
 
 
 INSERT = "INSERT INTO user_memories (entity, category, content, tags) VALUES "
@@ -160,7 +154,6 @@ def test_rows_of_no_profile_are_told_in_true_words(root):
     assert (fault.code, fault.damage) == ("unknown_entity", False)
     assert fault.message == "2 rows are of 'nea/user', which no profile has: they are never read"
     assert fault.hint.startswith("Did you mean 'neo/user'?")
-    assert len(lint_codes(root)) == 2
 
 
 def test_rows_that_are_no_entries_are_told_to_whoever_lists_them(root, monkeypatch):
@@ -173,3 +166,13 @@ def test_rows_that_are_no_entries_are_told_to_whoever_lists_them(root, monkeypat
     monkeypatch.chdir(root.root)
     for command in (("list", "-p", "neo"), ("prompt", "neo"), ("show", "-p", "neo"), ("search", "-p", "neo", "into")):
         assert f"warning: {note}" in run(*command).stderr
+
+
+def test_a_root_that_lost_its_memory_files_is_damaged(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    assert "no damage" in run("fsck", "--root", tmp_path).stdout  # a new root has none yet
+    run("add", "-p", "neo", "-c", "talk", "Likes tea.", "--root", tmp_path)
+    assert "no damage" in run("fsck", "--root", tmp_path).stdout
+    shutil.rmtree(tmp_path / "homes")
+    assert "the folders of all memory files are gone" in run("fsck", "--root", tmp_path, status=4).stdout

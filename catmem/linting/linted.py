@@ -180,8 +180,8 @@ class Context:
     rule_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     schemas: Mapping[str, Any] = field(default_factory=dict)
     """The files of the root's folder ``schemas``, read, by name (``rules.yaml``)."""
-    config_file: LintedYaml | None = None
-    """``catmem.yaml`` itself, for rules across files."""
+    yaml: Mapping[str, LintedYaml] = field(default_factory=dict)
+    """``catmem.yaml``, profiles and schemas by path, for rules across files."""
 
     @property
     def taxonomy(self) -> Taxonomy:

@@ -225,8 +225,8 @@ def _children(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
 
 
 _BY_CONFIGURATION = (
-    *("CM103", "CM302", "CM303", "CM307", "CM403", "CM406", "CM409", "CM410"),
-    *("CM501", "CM502", "CM607", "CM608"),
+    *("CM103", "CM302", "CM303", "CM307", "CM406", "CM409", "CM410"),
+    *("CM501", "CM502"),
 )
 """Rules that judge by what ``catmem.yaml`` says: without it they would find what is not so."""
 
@@ -287,7 +287,7 @@ class Linter:
             root.profiles,
             rule_options=settings.options,
             schemas=root.schemas,
-            config_file=root.yaml.get(CONFIG_NAME),
+            yaml=root.yaml,
         )
         found: list[Diagnostic] = []
         files: dict[str, LintedFile] = {}

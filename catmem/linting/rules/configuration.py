@@ -7,9 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from catmem.config.config import CONFIG_NAME
 from catmem.config.json_schema import SchemaFault, faults_by, schema_fault, suggestion, validate
-from catmem.config.profile import SELECTOR_KEYS, Profile, SettingPlace
+from catmem.config.profile import SELECTOR_KEYS, Profile
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     _CategorySchema: TypeAlias = Mapping[str, Any]
 
 
-_CHAIN = frozenset({"extends_cycle", "extends_depth", "unknown_name"})
-_OUTSIDE = "outside_root"
 _TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
 
 
@@ -36,26 +33,7 @@ def invalid_configuration(file: LintedYaml, _: Context) -> Iterator[Finding]:
 @rule("CM402", "invalid-profile", severity="error", scope="profile")
 def invalid_profile(file: LintedYaml, _: Context) -> Iterator[Finding]:
     """Find profiles that cannot be used as they are."""
-    if file.error is None or file.error.code not in {*_CHAIN, _OUTSIDE}:
-        yield from _invalid(file, "profile")
-
-
-@rule("CM403", "undeclared-selector", scope="profile")
-def undeclared_selector(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find selectors of a profile that match no category of a closed taxonomy."""
-    if file.profile is None or not context.taxonomy.closed:
-        return
-    declared = context.taxonomy.declared()
-    for key, selector in _unmatched(file.profile, set(declared.values()), context):
-        hint = suggestion(split(selector)[1], declared, "declared categories")
-        yield Finding(*_span(file, key), f"{selector!r} matches no declared category", hint)
-
-
-@rule("CM404", "broken-extends", severity="error", scope="profile")
-def broken_extends(file: LintedYaml, _: Context) -> Iterator[Finding]:
-    """Find profiles that extend each other in a circle, too deeply, or a profile that is not there."""
-    if file.error is not None and file.error.code in _CHAIN:
-        yield _at_error(file, file.error)
+    yield from _invalid(file, "profile")
 
 
 @rule("CM406", "writable-not-readable", scope="profile")
@@ -73,38 +51,34 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
             yield Finding(*_span(file, place), message, "Add it to what the profile reads.")
 
 
-@rule("CM407", "memory-outside-root", severity="error", scope="profile")
-def memory_outside_root(file: LintedYaml, _: Context) -> Iterator[Finding]:
-    """Find profiles whose memory folder lies outside the root."""
-    if file.error is not None and file.error.code == _OUTSIDE:
-        yield _at_error(file, file.error)
-
-
 @rule("CM409", "selector-without-match", scope="root")
 def selector_without_match(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find selectors that match no category of any file, and those of `approval` in `catmem.yaml`."""
-    config, taxonomy, said = context.config_file, context.taxonomy, "matches no category that is declared or in a file"
+    """Find selectors of profiles, and of `approval` in `catmem.yaml`, that match no category."""
+    taxonomy = context.taxonomy
     if not files and not taxonomy.closed:
         return
-    present = {*taxonomy.categories}
+    known = {*taxonomy.declared()}
     for file in files.values() if not taxonomy.closed else ():
-        present.update(header.category for header in file.headers)
-        present.update(entry.category for entry in file.entries)
-    known = {*present, UNCATEGORIZED}
-    policy = context.config.approval
-    selected = {"categories": policy.categories, "promote": policy.promote} if policy is not None else {}
-    for name, selectors in selected.items():
-        for selector in selectors.unmatched(known):
-            at = ("approval", name, selectors.patterns.index(selector))
-            hint = suggestion(split(selector)[1], known, "categories")
-            if config is not None:
-                yield Finding(*config.span_of(at), f"{selector!r} {said} ({key_text(at)})", hint, path=config.path)
-    for profile in context.profiles.values() if not taxonomy.closed else ():
-        for key, selector in _unmatched(profile, known, context):
-            place = profile.places.get(key)
-            if place is not None:
-                hint = suggestion(split(selector)[1], present, "categories")
-                yield _at_place(f"{selector!r} {said}", hint, place, key, context)
+        known.update(header.category for header in file.headers)
+        known.update(entry.category for entry in file.entries)
+    for yaml in context.yaml.values():
+        for key, selectors in _selectors(yaml, context):
+            for selector in selectors.unmatched(known):
+                place = (*key, selectors.patterns.index(selector))
+                message = f"{selector!r} matches no category that is declared or in a file ({key_text(place)})"
+                hint = suggestion(split(selector)[1], known, "categories")
+                yield Finding(*yaml.span_of(place), message, hint, path=yaml.path)
+
+
+def _selectors(file: LintedYaml, context: Context) -> Iterator[tuple[KeyPath, Selectors]]:
+    """The lists of selectors that stand in a file, each with its key."""
+    policy, profile, taxonomy = context.config.approval, file.profile, context.taxonomy
+    if file.kind == "config" and policy is not None:
+        for key, selectors in (("categories", policy.categories), ("promote", policy.promote)):
+            yield ("approval", key), selectors
+    for key in SELECTOR_KEYS if profile is not None else ():
+        if (key,) in file.positions:
+            yield (key,), taxonomy.selectors(getattr(profile, key))
 
 
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
@@ -125,28 +99,13 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
                 yield Finding(header.start, header.end, message, suggestion(category, named, "categories"), path=path)
 
 
-@rule("CM411", "broken-seed-from", severity="error", scope="root")
-def broken_seed_from(_: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
-    """Find profiles that are seeded from each other in a circle, or from a profile that is not there."""
-    said: set[Finding] = set()
-    for profile in context.profiles.values():
-        place, source, chain = profile.places.get(("seed_from",)), profile.seed_from, [profile.name]
-        if place is None or source is None:
-            continue
-        fault = f"there is no profile {source!r} to be seeded from"
+@rule("CM411", "broken-seed-from", severity="error", scope="profile")
+def broken_seed_from(file: LintedYaml, context: Context) -> Iterator[Finding]:
+    """Find profiles that are seeded from a profile that is not there."""
+    source = file.profile.seed_from if file.profile is not None else None
+    if source is not None and source not in context.profiles and ("seed_from",) in file.positions:
         hint = suggestion(source, context.profiles, "profiles")
-        if source in context.profiles:
-            while source is not None and source in context.profiles and source not in chain:
-                chain.append(source)
-                source = context.profiles[source].seed_from
-            if source != profile.name:
-                continue  # a circle further up is said of those who are in it
-            fault = f"the profiles are seeded from each other in a circle: {' -> '.join([*chain, profile.name])}"
-            hint = "Remove one 'seed_from' of the circle."
-        found = _at_place(fault, hint, place, ("seed_from",), context)
-        if found not in said:
-            said.add(found)  # one that several inherit is said once
-            yield found
+        yield Finding(*file.span_of(("seed_from",)), f"there is no profile {source!r} to be seeded from", hint)
 
 
 @rule("CM413", "unknown-entity-profile", scope="config")
@@ -181,20 +140,6 @@ def _at_error(file: LintedYaml, error: CatmemError) -> Finding:
     return Finding(*file.span_at(*place), error.message, error.hint or "")
 
 
-def _unmatched(profile: Profile, known: set[str], context: Context) -> Iterator[tuple[KeyPath, str]]:
-    """The selectors that match none of the ``known`` categories, with their keys."""
-    taxonomy = context.taxonomy
-    for key in SELECTOR_KEYS:
-        target = _TARGETS.get(key)
-        others = profile.approvable if key == "may_approve" else profile.writable
-        selectors = profile.selectors(target, taxonomy) if target else others(taxonomy)
-        unmatched = set(selectors.unmatched(known))
-        # Aliases are resolved one by one, so an index is the same in both lists.
-        for index, (said, resolved) in enumerate(zip(getattr(profile, key), selectors.patterns, strict=True)):
-            if resolved in unmatched:
-                yield (key, index), said
-
-
 def _span(file: LintedYaml, key: KeyPath) -> tuple[int, int]:
     """The span of a setting; the first line for one that the profile inherits from another file."""
     return file.span_of(key) if key[:1] in file.positions else file.span_at(1)
@@ -202,13 +147,6 @@ def _span(file: LintedYaml, key: KeyPath) -> tuple[int, int]:
 
 def _reading(profiles: Iterable[Profile], context: Context) -> list[Selectors]:
     return [each.selectors(target, context.taxonomy) for each in profiles for target in _TARGETS.values()]
-
-
-def _at_place(message: str, hint: str, place: SettingPlace, key: KeyPath, context: Context) -> Finding:
-    """A finding in a file that was not read with its positions: the message names the setting and its line."""
-    name, root = place.path.replace("\\", "/"), f"{context.config.root}".replace("\\", "/").rstrip("/") + "/"
-    message = f"{message} ({key_text(key)}, line {place.line})"
-    return Finding(0, 0, message, hint, path=name.removeprefix(root) or CONFIG_NAME)
 
 
 # --- schemas of categories, and entries that break them --------------------------------------------------------------

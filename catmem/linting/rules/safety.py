@@ -6,9 +6,8 @@ import re
 from collections.abc import Container, Iterator
 from functools import lru_cache
 
-from catmem.config.profile import ORCHESTRATOR_TIER
 from catmem.linting.diagnostic import Finding, Fix
-from catmem.linting.linted import Context, LintedFile, LintedYaml, first_line
+from catmem.linting.linted import Context, LintedFile
 from catmem.linting.rule import rule
 from catmem.model.edit import TextEdit
 from catmem.syntax.scan import closed_spans
@@ -64,43 +63,6 @@ def hidden_comment(file: LintedFile, _: Context) -> Iterator[Finding]:
         for start, end in _comments(entry.raw):
             message = "a comment, which people who view the file do not see and models do"
             yield Finding(entry.start + start, entry.start + end, message, "Say it in the open, or remove it.")
-
-
-@rule("CM607", "category-of-another-domain", scope="profile")
-def category_of_another_domain(file: LintedYaml, context: Context) -> Iterator[Finding]:
-    """Find profiles that read a category of another domain than their own."""
-    profile = file.profile
-    if profile is None or profile.domain is None or profile.tier == ORCHESTRATOR_TIER:
-        return
-    for key, target in (("user_memory_categories", "user"), ("memory_categories", "memory")):
-        selectors = profile.selectors(target, context.taxonomy)
-        for category in context.taxonomy.categories.values():
-            if category.domain in {None, profile.domain} or not selectors.matches(category.slug):
-                continue
-            place = (key, selectors.position(category.slug) or 0)
-            message = (
-                f"{profile.name} is of the domain {profile.domain} and reads {category.slug}, "
-                f"which is of the domain {category.domain}"
-            )
-            hint = f"Take it away with '!{category.slug}', if this is not meant."
-            yield Finding(*file.span_of(place), message, hint)
-
-
-@rule("CM608", "entry-of-another-domain")
-def entry_of_another_domain(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find entries that are tagged with another domain than that of the profile whose file they are in."""
-    profile = context.profiles.get(file.owner or "")
-    if profile is None or profile.domain is None or profile.tier == ORCHESTRATOR_TIER or "domain" not in file.text:
-        return
-    selectors = profile.selectors(file.target or "user", context.taxonomy)
-    for entry in file.entries:
-        said = entry.tags.get("domain")
-        domains = [said] if isinstance(said, str) else said
-        if domains and profile.domain not in domains and selectors.matches(entry.category):
-            message = (
-                f"this entry is of the domain {', '.join(domains)}, and {profile.name} of {profile.domain} reads it"
-            )
-            yield Finding(*first_line(entry), message, "Move it, or correct its tag.")
 
 
 @rule("CM609", "not-scanned")

@@ -23,8 +23,6 @@ from catmem.text import conflict_at
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+|<!--)")
 _DECORATED = re.compile(r"[-=*_~#>|.:+§ \t]*+")
-_LF = re.compile(r"(?<!\r)\n")
-_CRLF = re.compile(r"(?<!\r)\r\n")
 
 
 @rule("CM101", "unclosed-fence", fixes="unsafe")
@@ -72,24 +70,6 @@ def _meant(line: str, newline: str) -> str | None:
     if not after and before[-1:].isspace():
         return f"{before.rstrip()}{newline}§"
     return None
-
-
-@rule("CM107", "mixed-newlines", fixes="safe")
-def mixed_newlines(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find files in which some lines end in LF and some in CRLF."""
-    document, text = file.document, file.document.text
-    if "\r\n" not in text:
-        return
-    fewer, more, rare = ("LF", "CRLF", _LF) if document.newline == "\r\n" else ("CRLF", "LF", _CRLF)
-    # A CR of its own in front of a line end is part of the text and stays, and so does that line end.
-    edits = tuple(TextEdit(*match.span(), document.newline) for match in rare.finditer(text))
-    if not edits:
-        return
-    count = len(edits)
-    message = f"{count:,} line{'s end' if count > 1 else ' ends'} in {fewer}, the others in {more}"
-    fix = Fix(edits, safe=True, message=f"End every line in {more}")
-    start = text.rfind("\n", 0, edits[0].start) + 1
-    yield Finding(start, edits[0].start, message, "Let every line end alike.", fix)
 
 
 @rule("CM113", "unfinished-merge", severity="error")

@@ -110,14 +110,13 @@ def test_configuration_that_is_not_right_is_status_2_after_the_findings(place, c
 # --- rule ------------------------------------------------------------------------------------------------------------
 
 
-@together("name", ["CM107", "cm107", "mixed-newlines"])
+@together("name", ["CM320", "cm320", "repeated-tag"])
 def test_the_page_of_a_rule(name):
     result = run("rule", name)
     assert result.stdout.startswith(
-        "# CM107 mixed-newlines\n\nSeverity: warning, safe fix.\n\n"
-        "Find files in which some lines end in LF and some in CRLF.\n\n## Why\n"
+        "# CM320 repeated-tag\n\nSeverity: warning, safe fix.\n\nFind tags that an entry gives twice.\n\n## Why\n"
     )
-    assert result.stdout.endswith("gives every line the newline that most lines have.\n")
+    assert result.stdout.endswith("In frontmatter you mend it yourself.\n")
 
 
 def test_all_rules_one_a_line():

@@ -31,7 +31,7 @@ _WORDS = re.compile(r"(?:\*\*([^\W\d_][^\n:*\[\]]{1,63}+)(?:\*\*:|:\*\*)|([^\W\d
 _PAIR = re.compile(r"([a-z][a-z0-9_-]*):([^\s:/\\][^\n]*)")
 # What is written like a label and may mean an undeclared category.
 _LIKE_A_CATEGORY = re.compile(r"[A-Z][A-Z0-9]+(?:[ _&/-][A-Z0-9]+){0,4}")
-NOT_LABELS = frozenset(("TODO", "FIXME", "TBD", "BLOCKED", "NOTE", "WARNING", "IMPORTANT", "TIP", "CAUTION"))
+_NOT_LABELS = frozenset(("TODO", "FIXME", "TBD", "BLOCKED", "NOTE", "WARNING", "IMPORTANT", "TIP", "CAUTION"))
 """Words in brackets that name no category."""
 
 
@@ -210,7 +210,7 @@ def _meaning(mark: _Mark, category: str, meanings: LabelVocabulary) -> str:
 
 
 def _unknown(mark: _Mark) -> str | None:
-    looks_like_one = mark.brackets and _LIKE_A_CATEGORY.fullmatch(mark.name) and mark.name not in NOT_LABELS
+    looks_like_one = mark.brackets and _LIKE_A_CATEGORY.fullmatch(mark.name) and mark.name not in _NOT_LABELS
     return mark.name if looks_like_one else None
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import date
-from itertools import pairwise
+from itertools import groupby, pairwise
 from operator import attrgetter
+from typing import NamedTuple
 
 from catmem.clock import checked_day
 from catmem.config.config import NO_ROOT, Config
@@ -110,20 +111,15 @@ def _fingerprint(file: LintedFile | LintedYaml, finding: Finding) -> str:
 # --- applying fixes: those that do not get in each other's way, round after round, until nothing changes -------------
 
 
-ROUNDS = 10
-"""After so many rounds with something left to fix, rules are taken to undo each other's fixes."""
+_ROUNDS = 10
+"""Some fixes lead to others; after so many rounds the findings that are left stay for a person."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fixed:
-    """What fixing came to. ``texts`` has the new text of each file that changes, ``applied`` the findings fixed.
+class Fixed(NamedTuple):
+    """What fixing came to: the new text of each file that changes, by its path, and the findings that are fixed."""
 
-    ``fighting`` are files whose rules undo each other's fixes, with the codes; such a file keeps its text.
-    """
-
-    texts: Mapping[str, str] = field(default_factory=dict)
-    applied: tuple[Diagnostic, ...] = ()
-    fighting: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: Mapping[str, str]
+    applied: Sequence[Diagnostic]
 
 
 def fix_all(
@@ -139,27 +135,19 @@ def fix_all(
     a file as it is.
     """
     now: dict[str, str] = {}
-    done: dict[str, list[Diagnostic]] = {}
-    late: dict[str, set[str]] = {}
-    moved: set[str] = set()
-    for number in range(1, ROUNDS + 1):
-        found = [each for each in lint(now) if each.fix and each.fix.edits and (each.fix.safe or unsafe)]
-        moved = set()
-        for path, fixable in _by_path(found).items():
+    done: list[Diagnostic] = []
+    for _ in range(_ROUNDS):
+        before = now.copy()
+        found = [each for each in lint(before) if each.fix and each.fix.edits and (each.fix.safe or unsafe)]
+        for path, fixable in groupby(sorted(found, key=attrgetter("sort_key")), key=attrgetter("path")):
             old = now[path] if path in now else texts(path)
             new, fixed = fix_once(old, fixable, parse)
-            if new == old:
-                continue
-            moved.add(path)
-            now[path] = new
-            if number >= ROUNDS - 1:
-                late.setdefault(path, set()).update(each.code for each in fixed)
-            done.setdefault(path, []).extend(fixed)
-        if not moved:
+            if new != old:
+                now[path] = new
+                done += fixed
+        if now == before:
             break
-    ended = {path: text for path, text in sorted(now.items()) if path not in moved}
-    fighting = {path: tuple(sorted(late[path])) for path in sorted(moved)}
-    return Fixed(ended, tuple(each for path in ended for each in done[path]), fighting)
+    return Fixed(dict(sorted(now.items())), done)
 
 
 def fix_once(
@@ -179,18 +167,11 @@ def fix_once(
                 edits = both
         return chosen, edits
 
-    chosen, edits = together(sorted(diagnostics, key=lambda each: each.sort_key), checked=False)
+    chosen, edits = together(diagnostics, checked=False)
     if edits and not _others_stay(before, edits, parse):
         # One of them reaches further than it should: each is tried by itself on top of those that were fine.
         chosen, edits = together(chosen, checked=True)
     return (apply_edits(text, edits), chosen) if edits else (text, [])
-
-
-def _by_path(found: Iterable[Diagnostic]) -> dict[str, list[Diagnostic]]:
-    by_path: dict[str, list[Diagnostic]] = {}
-    for each in found:
-        by_path.setdefault(each.path, []).append(each)
-    return by_path
 
 
 def _fits(edits: Sequence[TextEdit], taken: Sequence[TextEdit], length: int) -> bool:

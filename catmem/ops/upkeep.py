@@ -1,7 +1,7 @@
 """Operations that look after files and stores: lint, schemas, fsck, doctor, purge, store."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -30,11 +30,10 @@ def _codes(values: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class FixesMade:
-    """What fixes make of files, how many findings they end, and the rules whose fixes undo each other, by file."""
+    """What fixes make of files, and how many findings they end."""
 
     plan: ChangePlan
     applied: int
-    fighting: Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def lint(
     linter, fixed, status = Linter.open(folder, **chosen), None, 0
     if fix or diff:
         fixed = _fixed(linter, unsafe=unsafe_fixes, writes=not diff)
-        status = max(int(bool(fixed.fighting)), fixed.plan.exit_status)
+        status = fixed.plan.exit_status
         if diff:
             return Outcome(fixed, STREAMED, status=max(status, int(fixed.plan.changes), 2 * bool(linter.errors)))
         linter = Linter.open(folder, **chosen)
@@ -141,7 +140,7 @@ def _fixed(linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
 
     fixed = linter.fix(unsafe=unsafe)
     plan = ChangePlan(tuple(linter.planned(name, text) for name, text in fixed.texts.items()))
-    return FixesMade(apply(plan, linter.write) if writes else plan, len(fixed.applied), fixed.fighting)
+    return FixesMade(apply(plan, linter.write) if writes else plan, len(fixed.applied))
 
 
 @operation("rule", rooted=False, examples=("catmem rule", "catmem rule CM203"))

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 def _fixed(value: FixesMade, call: Call) -> None:
-    for name, codes in value.fighting.items():
-        say(f"error: {name}: fixes of {', '.join(codes)} undo each other or never end, so none was made")
     if call.values["diff"]:
         from catmem.linting.renderers import mask_both
 

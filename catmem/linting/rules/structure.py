@@ -10,10 +10,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from catmem.config.access import undeclared_sections, visible_categories
-from catmem.config.labels import NOT_LABELS
+from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.errors import NotUtf8Error
 from catmem.linting.diagnostic import Finding, Fix, Related
-from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, lines_with
+from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, first_line, lines_with
 from catmem.linting.rule import rule
 from catmem.model.document import Document, Section, unclosed
 from catmem.model.edit import TextEdit, apply_edits
@@ -99,50 +99,31 @@ def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
         yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")
 
 
-# A label in brackets: capitals, or a name and a value; not a link, a reference, a footnote or a box to tick.
-_BRACKETS = re.compile(r"(?:[-*+] )?\[([^\[\]\n]{2,64}+)\](?![(\[:])")
-_LABEL = re.compile(r"[A-Z][A-Z0-9]+(?:[ _&/-][A-Z0-9]+){0,4}|[a-z][a-z0-9_-]*:[^\s:][^\n]*")
-_WORDS_AND_COLON = re.compile(r"(?:[-*+] )?(?:\*\*)?([^\W\d_][^\n:*\[\]]{1,63}+)(?:\*\*)?:(?:\*\*)?[ \t\n]")
-
-
 @rule("CM108", "in-band-label")
 def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find labels in the text of an entry that belong into a section header or a tag."""
-    taxonomy = context.taxonomy
+    meanings = LabelVocabulary.from_config(context.config)
     for entry in file.entries:
-        brackets = "[" in entry.body[:3]
-        pattern = _BRACKETS if brackets else _WORDS_AND_COLON
-        label = pattern.match(entry.body) if brackets or taxonomy.categories else None
-        if label is None:
-            continue
-        category = taxonomy.named(label[1])
-        is_label = brackets and _LABEL.fullmatch(label[1]) is not None and label[1] not in NOT_LABELS
-        if category is None and not (is_label and entry.category == UNCATEGORIZED):
-            continue
-        if category == entry.category and not brackets:
-            continue
-        start = file.text.find(label[0].rstrip(), entry.start, entry.end)
-        start, end = (start, start + len(label[0].rstrip())) if start >= 0 else (entry.start, entry.end)
-        shown = label[0].strip().removeprefix("- ")
-        if category is None or category == UNCATEGORIZED:
-            message = f"the label {shown} does what a section or a tag is for"
-            hint = "Put the entry into a section; catmem migrate does that for a whole file."
-        elif category == entry.category:
-            message = f"the label {shown} repeats the section that the entry stands in"
-            hint = "Remove the label."
+        labels = read_labels(entry.body, entry.tags, meanings, entry.entry.tag_limit)
+        if labels.category == entry.category and not labels.gone.startswith("["):
+            continue  # the name of its section and a colon read well
+        if labels.why:
+            label, message = labels.gone, f"a label: {labels.why[0]}"
+        elif labels.unknown is not None and entry.category == UNCATEGORIZED:
+            label = f"[{labels.unknown}]"
+            message = f"the label {label} does what a section or a tag is for"
         else:
-            message = f"the label {shown} names the category {category}, and the entry stands in {entry.category}"
-            hint = f"Move it (catmem move -c {category}); catmem migrate does that for a whole file."
-        yield Finding(start, end, message, hint)
+            continue
+        start = entry.raw.find(label) if label else -1
+        span = (entry.start + start, entry.start + start + len(label)) if start >= 0 else first_line(entry)
+        hint = "Put the entry into a section (catmem move); catmem migrate does that for a whole file."
+        yield Finding(*span, message, hint)
 
 
 # --- rules on section headers: repeated, unknown, empty ones, and what looks like one --------------------------------
 
 
 _MOST_READINGS = 20
-
-# A first or last line that only the blanks around it kept from being a boundary.
-_EDGE_OF_BOUNDARY = re.compile(r"\A[#§]|(?:\A|\n)[#§][^\n]*\Z")
 
 _HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
 
@@ -154,16 +135,14 @@ def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
         return
     first: dict[str, Section] = {}
     joined: set[str] = set()
-    # Without fences and comments a line means the same wherever it stands. Else reading the file again has to show it,
-    # for a few sections only: it takes time.
-    plain = not any(opening in file.text for opening in ("```", "~~~", "<!--"))
     for section in file.document.sections:
         before = first.setdefault(section.category, section)
         if before is section:
             continue
-        # One section of a category at a time, so that their order stays; the others in the next round.
-        may_join = section.category not in joined and (plain or len(joined) < _MOST_READINGS)
-        fix = _join(file, before, section, plain=plain) if may_join else None
+        # One section of a category at a time, so that their order stays; the others in the next round. And only a few,
+        # as the file is read again to show that a fix changes nothing else.
+        may_join = section.category not in joined and len(joined) < _MOST_READINGS
+        fix = _join(file, before, section) if may_join else None
         joined.add(section.category)
         message = f"a second section of category {section.category}; the first is on line {file.line(before.start)}"
         related = Related(file.path, before.start, before.header_end, "the first section is here")
@@ -172,7 +151,7 @@ def duplicate_section(file: LintedFile, _: Context) -> Iterator[Finding]:
         )
 
 
-def _join(file: LintedFile, first: Section, second: Section, *, plain: bool) -> Fix | None:
+def _join(file: LintedFile, first: Section, second: Section) -> Fix | None:
     document, text, newline = file.document, file.text, file.document.newline
     moving = _inside(file, second)
     moved = f"{newline}§{newline}".join(entry.raw for entry in moving)
@@ -182,7 +161,6 @@ def _join(file: LintedFile, first: Section, second: Section, *, plain: bool) -> 
         start = text.index("\n", len(text[:start].rstrip())) + 1
         if not text.endswith("\n"):
             start -= len("\r\n") if text.endswith("\r\n", 0, start) else len("\n")
-            plain = False  # with the line end its last line may lose what kept it from being a boundary
     edits = [TextEdit(start, end, "")]
     if moved:
         # Behind the whole last line: the blanks at its end are not part of the entry and may still be needed.
@@ -193,8 +171,7 @@ def _join(file: LintedFile, first: Section, second: Section, *, plain: bool) -> 
             edits = [TextEdit(start, end, newline + lead)]
         else:
             edits.insert(0, TextEdit(where, where, lead + newline))
-    stays_text = plain and not any(_EDGE_OF_BOUNDARY.search(entry.raw) for entry in moving)
-    if not stays_text and _reading(document, apply_edits(text, edits)) != _reading(document, text):
+    if _reading(document, apply_edits(text, edits)) != _reading(document, text):
         return None
     return Fix(tuple(edits), safe=True, message=f"Join it with the first section of {second.category}")
 

@@ -81,13 +81,6 @@ def test_fix_says_what_is_left(user):
     assert "fixed" not in lint("--fix", status=1).stderr
 
 
-def test_rules_that_fight_are_named(user):
-    with registered(word_rule("CM296", "done", "todo", fixes="safe", name="no-done")):
-        result = run("lint", "--select", "CM299,CM296", "--fix", user, status=1)
-    assert result.stderr.startswith("error: homes/neo/USER.md: fixes of CM296, CM299 undo each other")
-    assert user.read_text() == "todo this\n§\nlater\n"
-
-
 def test_a_file_that_cannot_be_written_is_an_error_and_others_are_fixed(place, user):
     other = place / "notes" / "USER.md"
     put(other, "todo")

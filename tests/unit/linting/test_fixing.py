@@ -42,19 +42,6 @@ def test_fixes_that_lead_to_others_go_on_until_nothing_changes():
     assert [each.code for each in result.applied] == ["CM299", "CM298", "CM298"]
 
 
-def test_rules_that_undo_each_other_leave_the_file_as_it_was():
-    with registered(word_rule("CM299", "a", "b"), word_rule("CM298", "b", "a"), word_rule("CM297", "x", "y")):
-        result = fixed("a x", "CM29")
-    assert (result.texts, result.applied) == ({}, ())
-    assert result.fighting == {"USER.md": ("CM298", "CM299")}
-
-
-def test_a_fix_that_never_ends_leaves_the_file_as_it_was():
-    with registered(word_rule("CM299", "a", "a a")):
-        result = fixed("a", "CM299")
-    assert (result.texts, result.fighting) == ({}, {"USER.md": ("CM299",)})
-
-
 @together(
     ("edits", "new", "made"),
     [

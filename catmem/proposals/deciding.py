@@ -5,7 +5,6 @@ The store keeps the decision under an ``op_id`` that is the proposal's, so that 
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,12 +13,10 @@ from catmem.config.profile import profile_names
 from catmem.digest import content_digest
 from catmem.errors import (
     CatmemError,
-    ConfigError,
     EditError,
     ForbiddenError,
     OperationCollisionError,
     ProposalError,
-    UnreadableError,
 )
 from catmem.model.document import Entry
 from catmem.model.edit import Edited, replace_entry, retag_entry
@@ -29,13 +26,11 @@ from catmem.proposals.proposal import (
     Proposal,
     ProposalReader,
     ProposalState,
-    ProposedChange,
     changes_of,
     may_decide,
     proposal,
     safe_text,
 )
-from catmem.seeding.lockfile import SeedFile
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change, Current
 from catmem.text import size_of
@@ -52,7 +47,7 @@ from catmem.writing.written import over_budget
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What was decided on a proposal; ``notes`` tell a person of the proposed words in the files of specialists."""
+    """What was decided on a proposal; ``notes`` tell where other words than the proposed ones were written too."""
 
     proposal: Proposal
     verdict: ProposalState
@@ -85,8 +80,7 @@ def approve(
     approval = _ApprovedText(workspace, found, actor, words)
     said = {"verdict": "approved", **({} if words is None else {"reworded": True})}
     done = _decide(workspace, found, said, actor, approval)
-    notes = [] if words is None else [*_reworded(workspace, found, words, allow_secret=allow_secret)]
-    notes += [] if actor else _left_above(workspace, found, words)
+    notes = [] if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
     return replace(done, notes=(*warnings, *notes))
 
 
@@ -95,69 +89,27 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
     found = _open(workspace, name, actor, "reject")
     reason = checked_reason(reason, workspace.config, to_agent=actor is not None)
     verdict = "withdrawn" if found.agent == actor else "rejected"
-    done = _decide(workspace, found, {"verdict": verdict, **({"reason": reason} if reason else {})}, actor)
-    return replace(done, notes=() if actor else tuple(_still_said(workspace, found)))
-
-
-def _left_above(workspace: Root, found: Proposal, words: str | None) -> Iterator[str]:
-    """How the source of a copy that was changed takes the change: an approval in a copy leaves it as it was."""
-    name, _, target = found.entity.partition("/")
-    try:
-        records = SeedFile(workspace).read()[1].records.values()
-    except (ConfigError, UnreadableError) as error:  # the change was made: that it was must not read as a refusal
-        yield f"the sources of {found.entity} are not known: {error}"
-        return
-    seeded = {
-        (each.key, record.source) for record in records if record.target == found.entity for each in record.entries
-    }
-    for change in found.changes:
-        for source in sorted(source for key, source in seeded if change.before and key == change.before.key):
-            if change.after is None:
-                owner, which = source.split("/")[0], shlex.quote(str(change.before and change.before.body))
-                yield f"{source}, where it comes from, still has it: catmem remove -p {owner} -t {target} {which}"
-                continue
-            body = shlex.quote(change.after.body if words is None else words.strip())
-            yield f"{source}, where it comes from, says what it said: catmem promote -p {name} -t {target} {body}"
-
-
-def _still_said(workspace: Root, found: Proposal) -> Iterator[str]:
-    """How each specialist that goes on with rejected words takes those of the source."""
-    for entity, entry, change in _copies(workspace, found)[0]:
-        which, source = f"-p {entity.replace('/', ' -t ')} {entry.id}", change.now or change.before
-        way = f"remove it there: catmem remove {which}"
-        if source is not None:
-            way = f"give it the words of {found.entity}: catmem replace {which} {shlex.quote(source.body)}"
-        yield f"{entity} still says it. To {way}"
+    return _decide(workspace, found, {"verdict": verdict, **({"reason": reason} if reason else {})}, actor)
 
 
 def _reworded(workspace: Root, found: Proposal, words: str, *, allow_secret: bool) -> Iterator[str]:
     """Give a person's words to the specialists that hold the proposed ones: else these would be proposed again."""
-    copies, unreadable = _copies(workspace, found)
+    name, _, target = found.entity.partition("/")
+    made = {change.after.body for change in found.changes if change.after is not None}
+    heirs = {each.name for each in load_each(workspace)[0] if name == each.seed_from or each.name == found.agent}
+    seen, unreadable, _ = list_everywhere(workspace, target=target)
     for error in unreadable:
         yield f"not looked at, so it may have other words: {error}"
-    for entity, entry, _ in copies:
-        name, _, target = entity.partition("/")
+    for entity, entry in ((each.entity, each.entry) for each in seen if each.entry.body in made):
+        owner = entity.partition("/")[0]
+        if owner not in heirs - {name}:
+            continue
         operation = Operation("replace", content=words, old_text=entry.id, category=entry.category, confirm=True)
         try:
-            done = write_operations(workspace, name, [operation], target=target, allow_secret=allow_secret)
+            done = write_operations(workspace, owner, [operation], target=target, allow_secret=allow_secret)
             yield f"{entity} says it in these words too (revision {done.revision})"
         except CatmemError as error:
             yield f"{entity} still has the words that were proposed: {error.message}"
-    own = f"{found.agent}/{found.entity.partition('/')[2]}"
-    if f"{found.reason}".endswith(f"in {own}") and not (unreadable or any(entity == own for entity, *_ in copies)):
-        yield f"{own} stays as it is: it does not have the words that were proposed any more"
-
-
-def _copies(workspace: Root, found: Proposal) -> tuple[list[tuple[str, Entry, ProposedChange]], list[CatmemError]]:
-    """The entries with the words that a proposal makes, in files of heirs and its proposer; and what cannot be read."""
-    name, _, target = found.entity.partition("/")
-    made = {change.after.body: change for change in found.changes if change.after is not None}
-    heirs = {each.name for each in load_each(workspace)[0] if name == each.seed_from or each.name == found.agent} - {
-        name
-    }
-    seen, unreadable, _ = list_everywhere(workspace, target=target)
-    there = [each for each in seen if each.entry.body in made and each.entity.partition("/")[0] in heirs]
-    return [(each.entity, each.entry, made[each.entry.body]) for each in there], unreadable
 
 
 def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:

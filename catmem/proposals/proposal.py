@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 from catmem import clock
 from catmem.config.access import visible_categories
-from catmem.config.json_schema import nearest, shown
+from catmem.config.json_schema import shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.errors import CatmemError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
@@ -75,7 +75,8 @@ class ProposedChange(NamedTuple):
     @property
     def category(self) -> str:
         """Where the entry would be, or was."""
-        return (self.after or self.before or self.now or _NO_VERSION).category
+        side = self.after or self.before
+        return "" if side is None else side.category
 
     @property
     def place(self) -> str:
@@ -86,9 +87,6 @@ class ProposedChange(NamedTuple):
     def categories(self) -> set[str]:
         """Every category that the change touches."""
         return {side.category for side in (self.before, self.after) if side is not None}
-
-
-_NO_VERSION = Version("", "", {}, "")
 
 
 class ProposalDecision(NamedTuple):
@@ -201,8 +199,7 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: dat
             return found
     if unreadable and acting is None:
         raise unreadable[0]
-    near = nearest(name.lower(), [each.id for each in proposals(workspace).proposals]) if acting is None else None
-    raise unknown_proposal(name, actor, near)
+    raise unknown_proposal(name, actor)
 
 
 def past_proposals(workspace: Root, actor: str, most: int) -> list[Proposal]:
@@ -212,10 +209,9 @@ def past_proposals(workspace: Root, actor: str, most: int) -> list[Proposal]:
     return sorted(found, key=lambda each: each.decision.timestamp if each.decision else "", reverse=True)[:most]
 
 
-def unknown_proposal(name: str, actor: str | None, near: str | None = None) -> UnknownNameError:
-    """The error for a proposal that is not there, for ``actor``; ``near`` is one that may have been meant."""
+def unknown_proposal(name: str, actor: str | None) -> UnknownNameError:
+    """The error for a proposal that is not there, for ``actor``."""
     lists = "'catmem proposals' lists those that wait." if actor is None else "Without an id yours are listed."
-    lists = f"Did you mean {near}? {lists}" if near else lists
     return UnknownNameError(f"there is no proposal {shown(name)}", code="unknown_proposal", hint=lists)
 
 

@@ -134,7 +134,7 @@ def test_what_a_person_rejected_is_nothing_to_do_and_no_failure_of_a_nightly_run
     assert "left: this was proposed before" in run("promote", "--all", "-c", "vendors").stderr
 
 
-def test_a_rejection_names_the_command_for_the_specialists_file_and_own_words_go_there_too(place):
+def test_own_words_go_to_the_files_of_specialists_too(place):
     run("promote", "--all")
     put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
     put(place / "homes" / "tri" / "USER.md", "## Vendors\nKern repairs the van.\n")
@@ -144,11 +144,6 @@ def test_a_rejection_names_the_command_for_the_specialists_file_and_own_words_go
     assert "tri/user says it in these words too" in said.stderr
     assert (place / "homes" / "neo" / "USER.md").read_text().endswith("§\nKern repairs both vans.\n")
     assert run("promote").stdout.startswith("Nothing to promote")
-    run("add", "-p", "neo", "-c", "vendors", "Loom sells the looms.")
-    run("promote", "--all")
-    (found,) = run_json("proposals")["proposals"]
-    said = run("proposals", "--reject", found["id"]).stderr
-    assert "neo/user still says it. To remove it there: catmem remove -p neo -t user b2:" in said
 
 
 def test_a_bare_undo_after_a_seed_names_the_undo_of_what_you_wrote_yourself(place):

@@ -1,13 +1,10 @@
 """What a specialist learned comes to its source: as a rewording of what is there, or as an addition."""
 
-import re
-import shlex
 from datetime import date
 
 import pytest
 
 from catmem.errors import EditError, UnknownNameError
-from catmem.proposals.deciding import approve
 from catmem.proposals.promoting import promote, promote_learned, unmatched_selectors
 from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of
@@ -127,17 +124,6 @@ def test_selectors_that_fit_no_category_are_known(ws):
     assert unmatched_selectors(ws, ["rule", "rules", "r*"]) == {"rule": "Did you mean 'rules'?"}
 
 
-def test_a_rejection_says_how_the_specialist_takes_the_words_of_the_source(ws):
-    promote_learned(ws)
-    first, second = (ws.reject(each.id).notes[0] for each in ws.proposals())
-    reworded, added = sorted((first, second), key=lambda note: "remove" in note)
-    assert re.fullmatch("neo/user still says it. To remove it there: catmem remove -p neo -t user b2:[0-9a-f]+", added)
-    _, _, command = reworded.partition("To give it the words of boss/user: catmem replace -p neo -t user ")
-    entry, words = shlex.split(command)
-    ws.replace("neo", entry, words)
-    assert "Deploys go out on Fridays.\n" in text_of(ws, "neo/user")
-
-
 def test_own_words_that_a_specialist_cannot_take_are_said(ws):
     promote_learned(ws)
     (ws.root / "profiles" / "neo.yaml").write_text(PROFILES["neo"] + "limits: {user: 10}\n")
@@ -190,43 +176,3 @@ def test_without_a_source_it_says_where_it_could_go(ws):
     with pytest.raises(EditError) as caught:
         promote(ws, "boss", "Invoices")
     assert caught.value.code == "no_source"
-
-
-# --- a decision on a copy ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def seeded(tmp_path):
-    """A root in which neo has its entries from boss."""
-    ws = make_root(tmp_path, config="approval: others\n", profiles=PROFILES, files={"boss/user": BOSS})
-    ws.apply_seed(ws.plan_seed("boss", ["neo"]))
-    return ws
-
-
-def test_an_approval_in_a_copy_says_how_the_source_takes_the_words(seeded):
-    waiting = seeded.replace("neo", "Invoices", "Invoices are paid in 14 days.", actor="neo").waiting
-    (note,) = approve(seeded, waiting).notes
-    said, _, command = note.partition(": catmem promote ")
-    assert said == "boss/user, where it comes from, says what it said"
-    assert shlex.split(command) == ["-p", "neo", "-t", "user", "Invoices are paid in 14 days."]
-    promote(seeded, "neo", shlex.split(command)[-1], target="user")
-    assert "Invoices are paid in 14 days." in text_of(seeded, "boss/user")
-    assert text_of(seeded, "boss/user").count("Invoices") == 1
-
-
-def test_an_approval_that_was_made_is_none_that_failed_if_the_seeds_cannot_be_read(seeded):
-    waiting = seeded.replace("neo", "Invoices", "Invoices are paid in 14 days.", actor="neo").waiting
-    lock = seeded.root / "catmem.seed.lock"
-    lock.symlink_to(lock.rename(seeded.root / "elsewhere"))
-    (note,) = approve(seeded, waiting).notes
-    assert note.startswith("the sources of neo/user are not known: ")
-    assert "14 days" in text_of(seeded, "neo/user")
-
-
-def test_so_does_the_approval_of_a_removal_and_none_where_nothing_was_seeded(seeded):
-    waiting = seeded.remove("neo", "Invoices", actor="neo").waiting
-    (note,) = approve(seeded, waiting).notes
-    assert note.endswith("still has it: catmem remove -p boss -t user 'Invoices are paid in 30 days.'")
-    seeded.add("neo", "The server is called Otter.", category="rules")
-    waiting = seeded.replace("neo", "Otter", "The server is called Mole.", actor="neo").waiting
-    assert approve(seeded, waiting).notes == ()

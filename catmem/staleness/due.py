@@ -6,7 +6,6 @@ says something else, it no longer holds, it goes. The command line and the page 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -88,22 +87,14 @@ def due_facts(workspace: Root, profile: Profile, entity: str, document: Document
 
 
 def asked_about(
-    due: Sequence[tuple[FactKey, T]], ids: Mapping[str, Collection[str]], copies: Copies, passed: Counter[FactKey]
+    due: Sequence[tuple[FactKey, T]], ids: Mapping[str, Collection[str]], copies: Copies, passed: Collection[FactKey]
 ) -> list[T]:
     """What a review asks about of facts that are ``due``: no copies that are answered at their source.
 
-    ``ids`` are the entries of the entities that are looked at. Of several facts that say the same as many are left out
-    as were ``passed`` over.
+    ``ids`` are the entries of the entities that are looked at. What was ``passed`` over is left out.
     """
-    keys, left, asked = {key for key, _ in due}, passed.copy(), list[T]()
-    for key, fact in due:
-        if _is_answered_elsewhere(key, keys, ids, copies):
-            continue
-        if left[key] > 0:
-            left[key] -= 1
-        else:
-            asked.append(fact)
-    return asked
+    keys = {key for key, _ in due}
+    return [fact for key, fact in due if key not in passed and not _is_answered_elsewhere(key, keys, ids, copies)]
 
 
 def _is_answered_elsewhere(
@@ -111,21 +102,9 @@ def _is_answered_elsewhere(
 ) -> bool:
     """Whether a fact is a copy, and is due at its source too, or says something else there by now."""
     # A source that is not looked at answers nothing, nor does one whose fact is a copy of this one.
-    return any(
-        source in ids
-        and not _comes_from(source, key, copies)
-        and (key[1] not in ids[source] or (source, key[1]) in due)
-        for source in copies.get(key, ())
-    )
-
-
-def _comes_from(entity: str, key: FactKey, copies: Copies) -> bool:
-    """Whether the same fact of ``entity`` is a copy of ``key``, straight or by way of others."""
-    above, seen = {entity}, {entity}
-    while above:
-        above = {each for one in above for each in copies.get((one, key[1]), ())} - seen
-        seen |= above
-    return key[0] in seen
+    entity, fact = key
+    sources = [each for each in copies.get(key, ()) if entity not in copies.get((each, fact), ())]
+    return any(each in ids and (fact not in ids[each] or (each, fact) in due) for each in sources)
 
 
 def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:

@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -30,7 +29,6 @@ from catmem.files import read_bounded, replace_json
 from catmem.names import TARGETS
 from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.due import (
-    Answering,
     Copies,
     Due,
     DueState,
@@ -40,9 +38,10 @@ from catmem.staleness.due import (
     due_facts,
 )
 from catmem.store.contract import SIDECAR
-from catmem.workspace.history import restore
+from catmem.workspace.history import undo
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Root, load_each, noted
+from catmem.writing.request import Operation
 from catmem.writing.write import write_operations
 from catmem.writing.written import Written
 
@@ -56,26 +55,16 @@ ReviewAnswer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
 
 
 class Answered(NamedTuple):
-    """What an answer did. ``revision`` is ``None`` where nothing was written; ``notes`` say what else there is."""
+    """What an answer did. ``revision`` is ``None`` where nothing was written; ``notes`` say what else there is.
 
-    answer: str
-    entity: str
-    revision: str | None
-    notes: tuple[str, ...] = ()
-
-
-class LastAnswer(NamedTuple):
-    """The last answer of a run, as far as taking it back needs it.
-
-    ``revision`` is what it wrote, ``None`` if it wrote nothing, and ``digest`` that of the file afterwards; ``passed``
-    the id that is not asked about again for it.
+    ``passed`` is the id that is not asked about again for it.
     """
 
     answer: str
     entity: str
     revision: str | None
-    passed: str | None
-    digest: str | None = None
+    notes: tuple[str, ...] = ()
+    passed: str | None = None
 
 
 class _ReviewedFile(NamedTuple):
@@ -101,7 +90,7 @@ class Review:
     round: Round
     unreadable: list[CatmemError]
     _copies: Copies
-    last: LastAnswer | None = None
+    last: Answered | None = None
     _files: dict[str, _ReviewedFile] = field(default_factory=dict)
 
     @classmethod
@@ -148,7 +137,7 @@ class Review:
 
     def elsewhere(self) -> list[Due]:
         """The due facts of these profiles that are copies and answered at their sources."""
-        asked = {due.key for due in self._asked(Counter())}
+        asked = {due.key for due in self._asked(())}
         return [due for due in self._every() if due.key not in asked]
 
     def sources_of(self, due: Due) -> Mapping[str, bool]:
@@ -178,9 +167,9 @@ class Review:
     @property
     def passed_over(self) -> int:
         """How many due facts are not asked about, since they were answered or skipped in this round already."""
-        return len(self._asked(Counter())) - len(self._asked(self.round.passed))
+        return len(self._asked(())) - len(self._asked(self.round.passed))
 
-    def _asked(self, passed: Counter[FactKey]) -> list[Due]:
+    def _asked(self, passed: Collection[FactKey]) -> list[Due]:
         """The facts of these profiles that are asked about, where some were ``passed`` over."""
         due = [(fact.key, fact) for file in self._files.values() for fact in file.due]
         ids = {entity: file.ids for entity, file in self._files.items()}
@@ -245,8 +234,17 @@ class Review:
     def answer(self, due: Due, answer: ReviewAnswer, words: str = "") -> Answered:
         """Do what a person says of a fact. ``words`` are those of ``edit``; ``skip`` asks again in the next round."""
         if answer == "skip":
-            return self._pass(answer, due, ())
-        return self._answer(answer, due, answering_to(answer, due.entry, self.as_of, words))
+            return self._done(answer, due.entity, passed=due.entry.id)
+        operation, notes = answering_to(answer, due.entry, self.as_of, words)
+        if operation is None:
+            return self._done(answer, due.entity, notes, passed=due.entry.id)
+        written = self._write(due, operation)
+        made = written.entries[0].id if written.entries and answer != "remove" else None
+        # What it made is passed over if it is due all the same: expired now, or judged by a day far ahead.
+        is_due = answer == "expire" or any(each.key == (due.entity, made) for each in self._files[due.entity].due)
+        notes = (*notes, *written.notes, *written.warnings)
+        revision = written.revision if written.changed else None
+        return self._done(answer, due.entity, notes, revision, passed=made if is_due else None)
 
     def undo(self) -> Answered:
         """Take the last answer of this run back; ``revision`` says what was there before."""
@@ -258,20 +256,11 @@ class Review:
                 code="no_undo",
                 hint="Only the last answer can be. 'catmem log' and 'catmem restore' go further back.",
             )
-        revision: str | None = None
+        revision = None
         if last.revision is not None:
-            log = self.workspace.store.log(last.entity)
-            before = next((each.parents[0] for each in log if each.revision == last.revision and each.parents), "0")
-            try:
-                revision = restore(self.workspace, last.entity, before, expected=last.digest).revision
-            except (StaleError, DriftError) as error:
-                error.hint = (
-                    f"{last.entity} was written to since that answer (revision {last.revision}), so it was not taken "
-                    f"back. 'catmem diff {last.entity}' shows what came after."
-                )
-                raise
-        if last.passed is not None and self.round.passed[last.entity, last.passed] > 0:
-            self.round.passed[last.entity, last.passed] -= 1
+            revision = undo(self.workspace, last.entity, expected=last.revision).revision
+        if last.passed is not None:
+            self.round.passed.discard((last.entity, last.passed))
         self.round.write()
         self._look_again(last.entity)
         return Answered(last.answer, last.entity, revision)
@@ -280,23 +269,21 @@ class Review:
         """End the round if nothing is left of it: what was passed over is asked about again in the next."""
         if self.due():
             return
-        before = self.round.passed.copy()
+        before = len(self.round.passed)
         if self.is_whole:
             self.round.passed.clear()
-        for due in self._every():
-            self.round.passed.pop(due.key, None)
-        if self.round.passed != before:
+        self.round.passed.difference_update(due.key for due in self._every())
+        if len(self.round.passed) != before:
             self.round.write()
 
-    def _answer(self, answer: ReviewAnswer, due: Due, answering: Answering) -> Answered:
-        if answering.operation is None:
-            return self._pass(answer, due, answering.notes)
+    def _write(self, due: Due, operation: Operation) -> Written:
+        """Write an answer, on the text in which the person was shown the fact."""
         name, _, target = due.entity.partition("/")
         try:
-            # The person was shown the fact as it is in this text; one that no history has can be no base.
+            # One that no history has can be no base.
             base = None if (base := self.base(due.entity)).startswith("sha256:") else base
             written = write_operations(
-                self.workspace, name, [answering.operation], target=target, expected=base, on_drift="merge"
+                self.workspace, name, [operation], target=target, expected=base, on_drift="merge"
             )
         except (NoMatchError, DriftError, StaleError) as error:
             if isinstance(error, DriftError) and error.code != "drift":
@@ -307,27 +294,23 @@ class Review:
                 hint="Nothing was written. It is shown again if it is still due.",
             ) from error
         self._look_again(due.entity)
-        passed = self._passed_with(due.entity, written, answer)
-        made, digest = (written.revision, written.digest) if written.changed else (None, None)
-        self.last = LastAnswer(answer, due.entity, made, passed, digest)
-        self.round.write()
-        return Answered(answer, due.entity, written.revision, (*answering.notes, *written.notes, *written.warnings))
+        return written
 
-    def _passed_with(self, entity: str, written: Written, answer: ReviewAnswer) -> str | None:
-        """Pass over what an answer made, if it is due all the same: expired now, or judged by a day far ahead."""
-        if answer == "remove" or not written.entries:
-            return None
-        key = entity, written.entries[0].id
-        if answer != "expire" and all(due.key != key for due in self._files[entity].due):
-            return None
-        self.round.passed[key] += 1
-        return key[1]
-
-    def _pass(self, answer: ReviewAnswer, due: Due, notes: tuple[str, ...]) -> Answered:
-        self.round.passed[due.key] += 1
-        self.last = LastAnswer(answer, due.entity, None, due.entry.id)
+    def _done(
+        self,
+        answer: ReviewAnswer,
+        entity: str,
+        notes: tuple[str, ...] = (),
+        revision: str | None = None,
+        *,
+        passed: str | None,
+    ) -> Answered:
+        """Remember an answer, and what is not asked about again for it."""
+        self.last = Answered(answer, entity, revision, notes, passed)
+        if passed is not None:
+            self.round.passed.add((entity, passed))
         self.round.write()
-        return Answered(answer, due.entity, None, notes)
+        return self.last
 
 
 def _owner(entity: str) -> str:
@@ -341,13 +324,13 @@ def _owner(entity: str) -> str:
 
 @dataclass(slots=True)
 class Round:
-    """Which facts are not asked about again, with how many of each (two entries may say the same).
+    """Which facts are not asked about again.
 
     ``note`` is what a person should know: that it was begun anew, or that it cannot be kept.
     """
 
     folder: Path
-    passed: Counter[FactKey] = field(default_factory=Counter)
+    passed: set[FactKey] = field(default_factory=set)
     note: str | None = None
 
     @classmethod
@@ -361,20 +344,18 @@ class Round:
             return cls(root / SIDECAR, note=note and f"{note}; it begins anew")
         try:
             said = json.loads(data)
-            passed = {(str(entity), str(entry_id)): int(count) for entity, entry_id, count in said["passed"]}
+            passed = {(str(entity), str(entry_id)) for entity, entry_id, _ in said["passed"]}
             is_known = said["format"] == _FORMAT
-        except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
+        except (ValueError, TypeError, KeyError, RecursionError):
             is_known = False
         if not is_known:
             return cls(root / SIDECAR, note=f"{SIDECAR}/{_ROUND} is damaged, so the round begins anew")
-        return cls(root / SIDECAR, Counter(passed))
+        return cls(root / SIDECAR, passed)
 
     def write(self) -> None:
         """Keep the round. A root that cannot be written to gives a ``note``: answers are written all the same."""
-        value = {
-            "format": _FORMAT,
-            "passed": [[*key, count] for key, count in sorted(self.passed.items()) if count > 0],
-        }
+        # The number is of the format: once entries that say the same were counted.
+        value = {"format": _FORMAT, "passed": [[*key, 1] for key in sorted(self.passed)]}
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             replace_json(self.folder / _ROUND, value)

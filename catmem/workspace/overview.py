@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -156,7 +156,7 @@ class Overview:
         changed = (*(entity for line in self.lines for entity in line.outside), *self.declared)
         return dict.fromkeys(changed, "") | {each.entity: each.before for line in self.lines for each in line.lost}
 
-    def waiting(self, passed: Counter[FactKey]) -> Counter[str]:
+    def waiting(self, passed: Collection[FactKey]) -> Counter[str]:
         """The states of the facts that a review asks about, without what was ``passed`` over in its round."""
         files: dict[tuple[str, str], tuple[str, FileFacts]] = {}
         for line in self.lines:
@@ -380,7 +380,7 @@ class NextSteps:
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
     """What is next, by default today. A page gives its ``overviews``, and asks about all of a round of reviews."""
     overview = (overviews or Overviews(workspace)).read(as_of)
-    passed = Counter() if overviews else Round.read(workspace.root).passed
+    passed = () if overviews else Round.read(workspace.root).passed
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(overview),
@@ -497,7 +497,7 @@ def _of_branches(workspace: Root, overview: Overview, wrong: list[CatmemError]) 
     yield ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive")
 
 
-def _of_changes(overview: Overview, passed: Counter[FactKey]) -> Iterator[_StatusText]:
+def _of_changes(overview: Overview, passed: Collection[FactKey]) -> Iterator[_StatusText]:
     """What specialists learned, and what became old."""
     learned = sum(line.seeded.learned for line in overview.lines if line.seeded)
     yield ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all")

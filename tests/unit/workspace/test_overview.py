@@ -1,7 +1,6 @@
 """A root at a glance, again and again: right each time, and worked out anew only where something changed."""
 
 import os
-from collections import Counter
 from datetime import date
 
 import pytest
@@ -82,7 +81,7 @@ def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
     workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
     overview = overviews.read(DAY)
     assert [line(overview, name).measure.due["stale"] for name in ("boss", "pupil")] == [1, 1]
-    assert overview.waiting(Counter()) == {"unverified": 2, "stale": 1, "expired": 1}
+    assert overview.waiting(()) == {"unverified": 2, "stale": 1, "expired": 1}
 
 
 def test_a_file_that_cannot_be_read_is_no_empty_one(overviews, workspace):

@@ -344,13 +344,14 @@ def verify(
 
 def _tell_of_source(call: Call, written: Written) -> None:
     """Where to verify the source of a seeded copy: a review asks there, and a seed brings the answer to all copies."""
-    from catmem.seeding.lockfile import copies_in
+    from catmem.seeding.lockfile import seeded_copies
 
     if call.for_program or call.interface != "command":
         return
     said = {(entry.category, entry.body) for entry in written.entries}
-    before = call.root.parse(written.before).entries
-    copies = copies_in(call.root, written.entity, [each.id for each in before if (each.category, each.body) in said])
-    for entry, source in ((entry, each) for entry, sources in copies.items() for each in sorted(sources)):
-        command = "catmem verify -p {} -t {}".format(*source.split("/"))
-        call.tell(f"this is a copy of {source}: verify it there, too ({command} {entry}), then 'catmem seed --all'")
+    copies = seeded_copies(call.root, written.entity)
+    for entry in call.root.parse(written.before).entries:
+        sources = copies.get((written.entity, entry.id), ()) if (entry.category, entry.body) in said else ()
+        for source in sorted(sources):
+            command = "catmem verify -p {} -t {} {}".format(*source.split("/"), entry.id)
+            call.tell(f"this is a copy of {source}: verify it there, too ({command}), then 'catmem seed --all'")

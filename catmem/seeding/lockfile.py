@@ -6,14 +6,14 @@ From it follows which entries are copies that a seed made, and that stand as the
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 
 from catmem import clock
 from catmem.errors import BusyError, CatmemError, UnreadableError
 from catmem.files import os_errors, read_bounded, rewrite_file, take_lock
-from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, read_lock
+from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord, read_lock
 from catmem.workspace.root import Root
 
 LOCK_LIMIT = 256 << 20
@@ -92,28 +92,26 @@ class SeedFile:
         return os_errors("cannot be written", path=self.path, hint=_HINT)
 
 
-def seeded_copies(workspace: Root) -> dict[tuple[str, str], frozenset[str]]:
-    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from."""
-    return copies_among(SeedFile(workspace).read()[1], _ids_of(workspace))
+def seeded_copies(workspace: Root, entity: str | None = None) -> dict[tuple[str, str], frozenset[str]]:
+    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
+
+    Those of all entities, or of one.
+    """
+    records = SeedFile(workspace).read()[1].records.values()
+    return copies_among([each for each in records if entity in {None, each.target}], _ids_of(workspace))
 
 
-def copies_among(lock: SeedLock, ids: Callable[[str], Collection[str] | None]) -> dict[tuple[str, str], frozenset[str]]:
-    """The same by what a lock records; ``ids`` gives those of an entity's entries, ``None`` if it cannot be read."""
+def copies_among(
+    records: Iterable[SeedRecord], ids: Callable[[str], Collection[str] | None]
+) -> dict[tuple[str, str], frozenset[str]]:
+    """The same by some records; ``ids`` gives those of an entity's entries, ``None`` if it cannot be read."""
     copies: dict[tuple[str, str], frozenset[str]] = {}
-    for record in lock.records.values():
+    for record in records:
         # Nothing follows a source that cannot be read: there no question would be asked.
         there = () if ids(record.source) is None else ids(record.target) or ()
         for key in ((record.target, each.id) for each in record.entries if each.id in there):
             copies[key] = copies.get(key, frozenset()) | {record.source}
     return copies
-
-
-def copies_in(workspace: Root, entity: str, ids: Collection[str]) -> dict[str, frozenset[str]]:
-    """The same for one entity whose entries have these ``ids``: the sources of each copy by its id."""
-    lock, of = SeedFile(workspace).read()[1], _ids_of(workspace)
-    own = SeedLock({key: record for key, record in lock.records.items() if record.target == entity})
-    found = copies_among(own, lambda each: ids if each == entity else of(each))
-    return {entry_id: sources for (_, entry_id), sources in found.items()}
 
 
 def _ids_of(workspace: Root) -> Callable[[str], Collection[str] | None]:

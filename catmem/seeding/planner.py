@@ -251,7 +251,6 @@ class _Planning:
             return None
         data = self.workspace.bytes_of(profile, target)
         text = self._text_of(parts.target, data)
-        self._refuse_slip(profile, parts, data)
         kept = all(each.text in text for each in parts.base or ())
         if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
             entries = self.lock.records[parts.target, parts.source].entries
@@ -284,25 +283,6 @@ class _Planning:
             text = parse_for_write(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
         refuse_unmerged(self.workspace, entity, text)
         return text
-
-    def _refuse_slip(self, profile: Profile, parts: SeedInputs, data: bytes) -> None:
-        """Raise ``UnknownNameError`` where a misspelt category would take copies out of a file."""
-        taxonomy, there = self.workspace.config.taxonomy, parts.offered.categories
-        selectors = profile.selectors(parts.target.partition("/")[2], taxonomy)
-        slips = sorted(selectors.names - there - taxonomy.categories.keys())
-        seeded = {each.category for each in parts.base or ()} if slips else set()
-        unread = {each for each in there & seeded if not selectors.matches(each)}
-        for name in slips:
-            near = nearest(name, unread)
-            if near is None or name in parse_for_write(self.workspace.parse, parts.target, data).by_category:
-                continue
-            raise UnknownNameError(
-                f"{profile.name} names the category {name}, which no file has. Did you mean {near}?",
-                code="unknown_category",
-                path=profile.path,
-                hint=f"Nothing was written to {parts.target}: its entries of {near} would go. Mend the profile; if you "
-                f"mean {name}, declare it in catmem.yaml.",
-            )
 
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories

@@ -73,22 +73,20 @@ class SeedLock:
         named = {each.category for record in self.records.values() for each in record.entries}
         if all(category(each) == each for each in named):
             return self
-        return self.put(
-            replace(record, entries=tuple(each._replace(category=category(each.category)) for each in record.entries))
-            for record in self.records.values()
-        )
+        return self._changed(lambda each: each._replace(category=category(each.category)))
 
     def without(self, texts: Collection[str]) -> SeedLock:
         """The lock without some texts."""
+
+        def left(each: Seeded) -> Seeded | None:
+            return None if each.text in texts else each._replace(kept=None if each.kept in texts else each.kept)
+
+        return self._changed(left)
+
+    def _changed(self, change: Callable[[Seeded], Seeded | None]) -> SeedLock:
+        """The lock with what ``change`` makes of each entry, without those of which it makes nothing."""
         return self.put(
-            replace(
-                record,
-                entries=tuple(
-                    each._replace(kept=None if each.kept in texts else each.kept)
-                    for each in record.entries
-                    if each.text not in texts
-                ),
-            )
+            replace(record, entries=tuple(filter(None, map(change, record.entries))))
             for record in self.records.values()
         )
 
@@ -135,13 +133,9 @@ def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
                 hint="Nothing was seeded. Use the newer catmem that wrote it.",
             )
         return SeedLock(_records(said))
-    except UnicodeDecodeError as error:
-        why = f"not UTF-8: byte {error.start}"
     except json.JSONDecodeError as error:
         why = f"line {error.lineno}: {error.msg}"
-    except RecursionError:
-        why = "nested too deep"
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         why = "it is not what a seed wrote"
     return SeedLock(notes=(f"cannot be read: {why}",))
 

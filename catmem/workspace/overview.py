@@ -205,7 +205,9 @@ class Overviews:
         for entity in self.workspace.config.entities:
             with noted(wrong):
                 declared += [entity] if _is_outside(store.head(entity), store.read(entity).digest) else []
-        return Overview(day, in_order, copies_among(lock, ids.get), (*problems, *wrong), tuple(declared))
+        return Overview(
+            day, in_order, copies_among(lock.records.values(), ids.get), (*problems, *wrong), tuple(declared)
+        )
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""

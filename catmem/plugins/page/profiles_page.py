@@ -21,7 +21,7 @@ from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.rendering import bar_of, paged, title_of
 from catmem.prompt.prompt import Manifest, build_prompt
 from catmem.prompt.sizes import budget_uses, limit_uses, percent_of
-from catmem.seeding.lockfile import copies_in
+from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.freshness import dated_ahead
 from catmem.staleness.lineage import freshness_of
 from catmem.text import size_of, unmerged_warnings
@@ -221,10 +221,10 @@ def whole_file(asked: PageRequest) -> Page:
     wanted = asked.if_there("category", categories)
     entries = [entry for entry in document.entries if wanted in {None, entry.category}]
     some = paged(entries, asked.page_of(entries, _SIZE), _SIZE)
-    follows: Mapping[str, frozenset[str]] = {}
+    follows: Mapping[tuple[str, str], frozenset[str]] = {}
     problems: list[CatmemError] = []
     with noted(problems):  # a record of seeds that cannot be read hides no entry
-        follows = copies_in(workspace, entity, [entry.id for entry in some.rows])
+        follows = seeded_copies(workspace, entity)
     limit, characters = limit_of(profile, target, workspace.config), size_of(document.text)
     draft = EntryDraft(category=wanted or "")
     groups = list(_grouped(workspace, profile, file, some.rows, follows))
@@ -261,7 +261,7 @@ def _grouped(
     profile: Profile,
     file: Reading,
     entries: Sequence[Entry],
-    follows: Mapping[str, frozenset[str]],
+    follows: Mapping[tuple[str, str], frozenset[str]],
 ) -> Iterator[tuple[str, str, list[Shown]]]:
     """Entries of one category that stand together, with its title."""
     entity, document, day = file.entity, file.document, clock.today()
@@ -270,7 +270,7 @@ def _grouped(
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     rows: list[Shown] = []
     for entry, age in zip(entries, ages, strict=True):
-        line, sources = document.line(entry.start), tuple(sorted(follows.get(entry.id, ())))
+        line, sources = document.line(entry.start), tuple(sorted(follows.get((entity, entry.id), ())))
         rows.append(Shown(entity, line, entry, age, entry.start in in_sight, dated_ahead(entry.tags, day), sources))
     for category, some in groupby(rows, key=lambda row: row.entry.category):
         yield category, title_of(workspace, document, category), list(some)

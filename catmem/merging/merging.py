@@ -188,7 +188,7 @@ class _MergeWork:
             if past.record(name).is_proposal:
                 raise gate.on_proposal(entity, name)
             if name in past.bases(past.head, name):
-                notes.append(_done_before(past, name))
+                notes.append(f"{name} was merged or dropped already; 'catmem log {entity}' says when")
             else:
                 chosen.append(name)
         return tuple(chosen), tuple(notes)
@@ -364,18 +364,6 @@ def _undecided(plan: MergePlan) -> MergeConflictError:
         hint="Nothing was written. Say who wins (--precedence ours for the file, theirs for the branch, both, or "
         f"AGENT,AGENT), {how}.{in_turn}",
     )
-
-
-def _done_before(past: MergeHistory, name: str) -> str:
-    """What became of a branch that leads to the head already: merged or dropped, itself or with one that grew on it."""
-    for revision in past.log():
-        if name in revision.note.get("dropped", ()):
-            seen = next(iter(past.record(name).parents), "0")
-            kept = f"what it says is in the history (catmem diff {past.entity} {seen} {name})"
-            return f"{name} was dropped in revision {revision.revision}; {kept}"
-        if name in revision.note.get("merged", ()):
-            return f"{name} was merged already, in revision {revision.revision}"
-    return f"a branch that goes on from {name} was merged or dropped already"
 
 
 # --- merging all open branches of a root that merge by themselves; what a person has to decide is left as it is ------

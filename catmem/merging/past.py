@@ -132,22 +132,14 @@ class MergeHistory:
         return links
 
     def _way(self, base: str, tip: str) -> list[str] | None:
-        """The revisions from ``base`` to ``tip``, by first parents where they lead there; ``None`` if very many."""
-        first = self.record(base).sequence
-        later: dict[str, str | None] = {tip: None}
-        left = [tip]
-        while left and len(later) < _LONGEST_WAY:
-            name: str | None = left.pop()
-            if name == base:
-                names = [base]
-                while (name := later[names[-1]]) is not None:
-                    names.append(name)
-                return names
-            for parent in reversed(self.record(str(name)).parents):
-                if parent not in later and self.record(parent).sequence >= first:
-                    later[parent] = name
-                    left.append(parent)
-        return None
+        """The revisions from ``base`` to ``tip`` by first parents; ``None`` if these lead elsewhere, or are many."""
+        names = [tip]
+        while names[-1] != base:
+            parents = self.record(names[-1]).parents
+            if not parents or len(names) == _LONGEST_WAY:
+                return None
+            names.append(parents[0])
+        return names[::-1]
 
     def last_change(self, tip: str, so: Callable[[Document], bool]) -> Revision:
         """The oldest revision from which on something was so without a break, along any line that leads to ``tip``."""

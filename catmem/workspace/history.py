@@ -157,8 +157,6 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
                     f"'catmem restore {record.entity} {parent_of(record)}' brings the text before it back all the "
                     "same. The next seed then leaves out what this one brought, as if it had been removed there."
                 )
-                own = None if entity else _last_of(workspace, asked.agent, but="seed")[1]
-                hint = f"'catmem undo {own.entity}' takes back what you wrote last yourself. {hint}" if own else hint
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, last = record.entity, parent_of(record), newest.revision
     try:
@@ -227,14 +225,14 @@ def closed(revision: Revision) -> tuple[str, ...]:
     return tuple(str(each) for name in ("merged", "dropped") for each in revision.note.get(name, ()))
 
 
-def _last_of(workspace: Root, agent: str, but: str | None = None) -> tuple[Revision | None, Revision | None]:
-    """The newest revision of all that an agent wrote and did not undo, ``but`` a kind, behind that of its entity."""
+def _last_of(workspace: Root, agent: str) -> tuple[Revision | None, Revision | None]:
+    """The newest revision of all that an agent wrote and did not undo, behind that of its entity."""
     found: tuple[Revision | None, Revision | None] = None, None
     latest = ("", 0)
     for log in (workspace.store.log(entity) for entity in all_entities(workspace)):
         newest = next((each for each in log if each.agent == agent and not each.is_branch), None)
         record = _before_undo(workspace.store, newest)
-        if record is None or record.agent != agent or record.op == but:
+        if record is None or record.agent != agent:
             continue
         if latest < (record.timestamp, record.sequence):
             found, latest = (newest, record), (record.timestamp, record.sequence)

@@ -144,12 +144,3 @@ def test_own_words_go_to_the_files_of_specialists_too(place):
     assert "tri/user says it in these words too" in said.stderr
     assert (place / "homes" / "neo" / "USER.md").read_text().endswith("§\nKern repairs both vans.\n")
     assert run("promote").stdout.startswith("Nothing to promote")
-
-
-def test_a_bare_undo_after_a_seed_names_the_undo_of_what_you_wrote_yourself(place):
-    run("add", "-p", "boss", "-c", "vendors", "Invoices are due on the 15th.")
-    run("seed", "boss", "neo")
-    assert "'catmem undo boss/user' takes back what you wrote last yourself." in run("undo", status=2).stderr
-    assert "wrote last yourself" not in run("undo", "neo/user", status=2).stderr
-    run("undo", "boss/user")
-    assert "Invoices" not in (place / "homes" / "boss" / "USER.md").read_text()

@@ -117,7 +117,7 @@ def test_a_branch_is_merged_once(workspace):
     workspace.add("neo", "two", category="talk", expected=1)
     workspace.merge("neo")
     done = workspace.merge("neo", ["2a"])
-    assert (done.merged, done.notes) == ((), ("2a was merged already, in revision 3",))
+    assert (done.merged, done.notes) == ((), ("2a was merged or dropped already; 'catmem log neo/user' says when",))
     assert len(recorded(workspace)) == 4
 
 

@@ -25,7 +25,7 @@ from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.jsonable import jsonable
 from catmem.model.document import Document
-from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, slugify
+from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.profile_memory import missing_of, parsed_at
@@ -515,8 +515,20 @@ AccessRule = Literal[
     "selected", "taken-away", "not-selected", "closed", "include-uncategorized", "tier-1", "may-verify", "not-seen"
 ]
 
-_READ_KEYS = {"user": SELECTOR_KEYS[0], "memory": SELECTOR_KEYS[1]}
-_WRITE_KEY = SELECTOR_KEYS[2]
+_KEYS = {"user": SELECTOR_KEYS[0], "memory": SELECTOR_KEYS[1], "write": SELECTOR_KEYS[2]}
+
+_BECAUSE: Mapping[AccessRule, str] = {
+    "selected": "{selector!r} of {key} selects it",
+    "taken-away": "{selector!r} of {key} takes it away",
+    "not-selected": "no selector of {key} matches it",
+    "closed": "{selector!r} of {key} would match, but the taxonomy is closed and does not declare this category: "
+    "patterns select declared ones only",
+    "include-uncategorized": "include_uncategorized decides on entries without a category; where it is not said, only "
+    "a profile that names no category reads them",
+    "tier-1": "a profile of tier 1 may write to every category of every profile's files",
+    "may-verify": "may_verify decides; where it is not said, tier 1 may and any other may not",
+    "not-seen": "it can verify only what it reads",
+}
 
 
 class AccessReason(NamedTuple):
@@ -536,90 +548,44 @@ class AccessReason(NamedTuple):
         return "asked answer rule because selector key inherited_from path=place.path line=place.line"
 
 
-def reasons(
-    profile: Profile, category: str, taxonomy: Taxonomy
-) -> tuple[AccessReason, AccessReason, AccessReason, AccessReason]:
+def reasons(profile: Profile, category: str, taxonomy: Taxonomy) -> tuple[AccessReason, ...]:
     """Why ``profile`` may read ``category`` (a slug, no alias) of USER.md and of MEMORY.md, write it and verify it."""
-    case = _Case(profile, category, taxonomy, access_of(profile, (category,), taxonomy)[category])
-    return case.read("user"), case.read("memory"), case.write(), case.verify()
+    cell = access_of(profile, (category,), taxonomy)[category]
+    user = _selected(profile, category, taxonomy, "user", answer=cell.user)
+    memory = _selected(profile, category, taxonomy, "memory", answer=cell.memory)
+    if profile.tier == ORCHESTRATOR_TIER:
+        write = _reason(profile, "write", "tier-1", ("tier",), answer=cell.write)
+    else:
+        write = _selected(profile, category, taxonomy, "write", answer=cell.write)
+    if cell.write and taxonomy.closed and taxonomy.named(category) is None:
+        but = "but nothing can be added to it while catmem.yaml does not declare it"
+        write = write._replace(because=f"{write.because}; {but}")
+    at = ("tier",) if profile.may_verify is None else ("may_verify",)
+    may_verify = Rights(profile, "user", taxonomy).may_verify
+    rule: AccessRule = "not-seen" if may_verify and not cell.reads() else "may-verify"
+    return user, memory, write, _reason(profile, "verify", rule, at, answer=may_verify and cell.reads())
 
 
-class _Case(NamedTuple):
-    profile: Profile
-    category: str
-    taxonomy: Taxonomy
-    cell: Cell
+def _selected(profile: Profile, category: str, taxonomy: Taxonomy, asked: AskedRight, *, answer: bool) -> AccessReason:
+    """What decides where selectors do."""
+    key = _KEYS[asked]
+    selectors = profile.writable(taxonomy) if asked == "write" else profile.selectors(asked, taxonomy)
+    index = selectors.deciding(category)
+    if index is not None:
+        return _reason(profile, asked, "selected" if answer else "taken-away", (key, index), answer=answer)
+    if category == UNCATEGORIZED and asked != "write":
+        return _reason(profile, asked, "include-uncategorized", ("include_uncategorized",), answer=answer)
+    index = Selectors(selectors.patterns).deciding(category)
+    if index is not None:
+        return _reason(profile, asked, "closed", (key, index), answer=answer)
+    return _reason(profile, asked, "not-selected", (key,), answer=answer)
 
-    def read(self, target: Literal["user", "memory"]) -> AccessReason:
-        answer = self.cell.reads(target)
-        selectors, key = self.profile.selectors(target, self.taxonomy), _READ_KEYS[target]
-        if self.category == UNCATEGORIZED and selectors.deciding(self.category) is None:
-            return self._included(target, answer=answer)
-        return self._selected(target, selectors, key, answer=answer)
 
-    def write(self) -> AccessReason:
-        if self.profile.tier == ORCHESTRATOR_TIER:
-            because = "a profile of tier 1 may write to every category of every profile's files"
-            return self._reason("write", "tier-1", self._but_closed(because), at=("tier",), answer=self.cell.write)
-        found = self._selected("write", self.profile.writable(self.taxonomy), _WRITE_KEY, answer=self.cell.write)
-        if self.cell.write and not self.cell.reads():
-            found = found._replace(because=f"{found.because}; it can add there, and sees nothing of it (a drop)")
-        return found._replace(because=self._but_closed(found.because)) if self.cell.write else found
-
-    def verify(self) -> AccessReason:
-        said = self.profile.may_verify
-        at: KeyPath = ("tier",) if said is None else ("may_verify",)
-        if said is None:
-            tier_1 = self.profile.tier == ORCHESTRATOR_TIER
-            because = f"may_verify is not said, and tier {self.profile.tier} may {'' if tier_1 else 'not '}by default"
-        else:
-            because = f"may_verify is {'true' if said else 'false'}"
-        if not Rights(self.profile, "user", self.taxonomy).may_verify:
-            return self._reason("verify", "may-verify", because, at=at, answer=False)
-        if not self.cell.reads():
-            because += ", but it can verify only what it reads"
-            return self._reason("verify", "not-seen", because, at=at, answer=False)
-        whose = "any profile" if self.profile.tier == ORCHESTRATOR_TIER else "its own files"
-        where = " and ".join(file for target, file in FILE_NAMES.items() if self.cell.reads(target))
-        because += f"; it counts for what it reads, in {where} of {whose}"
-        return self._reason("verify", "may-verify", because, at=at, answer=True)
-
-    def _included(self, asked: AskedRight, *, answer: bool) -> AccessReason:
-        """What decides on entries without a category where no selector names them."""
-        said = self.profile.include_uncategorized
-        if said is None:
-            named = "no category" if answer else "categories"
-            because = f"include_uncategorized is not said, and the profile names {named}"
-        else:
-            because = f"include_uncategorized is {'true' if said else 'false'}"
-        return self._reason(asked, "include-uncategorized", because, at=("include_uncategorized",), answer=answer)
-
-    def _selected(self, asked: AskedRight, selectors: Selectors, key: str, *, answer: bool) -> AccessReason:
-        index, quoted = selectors.deciding(self.category), selectors.patterns
-        if index is not None:
-            rule: AccessRule = "selected" if answer else "taken-away"
-            because = f"{quoted[index]!r} of {key} {'selects it' if answer else 'takes it away'}"
-            return self._reason(asked, rule, because, at=(key, index), answer=answer)
-        wider = Selectors(quoted).deciding(self.category)
-        if wider is not None:
-            because = (
-                f"{quoted[wider]!r} of {key} would match, but the taxonomy is closed and does not declare this "
-                "category: patterns select declared ones only"
-            )
-            return self._reason(asked, "closed", because, at=(key, wider), answer=answer)
-        because = f"no selector of {key} matches it"
-        if not quoted:
-            because = f"{key} is empty" if (key,) in self.profile.places else f"{key} is not said"
-        return self._reason(asked, "not-selected", because, at=(key,), answer=answer)
-
-    def _but_closed(self, because: str) -> str:
-        if self.taxonomy.closed and self.taxonomy.named(self.category) is None:
-            return f"{because}; but nothing can be added to it while catmem.yaml does not declare it"
-        return because
-
-    def _reason(self, asked: AskedRight, rule: AccessRule, because: str, *, at: KeyPath, answer: bool) -> AccessReason:
-        place, parent = self.profile.places.get(at), None
-        if place is not None and self.profile.path is not None and place.path != str(self.profile.path):
-            parent = place.path.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
-        selector = getattr(self.profile, str(at[0]))[at[1]] if len(at) > 1 else None
-        return AccessReason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)
+def _reason(profile: Profile, asked: AskedRight, rule: AccessRule, at: KeyPath, *, answer: bool) -> AccessReason:
+    """The reason that stands ``at`` a key of the profile, or of one that it extends."""
+    selector = getattr(profile, str(at[0]))[at[1]] if len(at) > 1 else None
+    because = _BECAUSE[rule].format(selector=selector, key=at[0])
+    place = profile.places.get(at)
+    inherited = place is not None and profile.path is not None and place.path != str(profile.path)
+    parent = Path(place.path).stem if place is not None and inherited else None
+    return AccessReason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)

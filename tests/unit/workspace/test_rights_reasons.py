@@ -34,6 +34,11 @@ def ask(tmp_path):
     return asked
 
 
+UNSAID = (
+    "include_uncategorized decides on entries without a category; where it is not said, only a profile that names no "
+    "category reads them"
+)
+VERIFY = "may_verify decides; where it is not said, tier 1 may and any other may not"
 FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
 
 
@@ -46,12 +51,12 @@ FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
         (FINANCE, "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
         (FINANCE, "finance-slip", ("no", "closed", "'finance-*' of memory_categories would match, but the taxonomy is closed and does not declare this category: patterns select declared ones only")),
         ("memory_categories: [vendors]", "finance-vendors", ("yes", "selected", "'finance-vendors' of memory_categories selects it")),
-        ("{}", "talk", ("no", "not-selected", "memory_categories is not said")),
-        ("memory_categories: []", "talk", ("no", "not-selected", "memory_categories is empty")),
-        ("{}", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is not said, and the profile names no category")),
-        ("user_memory_categories: [talk]", LOOSE, ("no", "include-uncategorized", "include_uncategorized is not said, and the profile names categories")),
-        ("include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is true")),
-        ("{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", "include_uncategorized is false")),
+        ("{}", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
+        ("memory_categories: []", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
+        ("{}", LOOSE, ("yes", "include-uncategorized", UNSAID)),
+        ("user_memory_categories: [talk]", LOOSE, ("no", "include-uncategorized", UNSAID)),
+        ("include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", UNSAID)),
+        ("{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", UNSAID)),
         ("{include_uncategorized: true, memory_categories: ['!*']}", LOOSE, ("no", "taken-away", "'!*' of memory_categories takes it away")),
         ("memory_categories: [__uncategorized__]", LOOSE, ("yes", "selected", "'__uncategorized__' of memory_categories selects it")),
     ],
@@ -65,7 +70,7 @@ def test_reading(ask, text, category, said):
     ("text", "category", "said"),
     [
         ("{user_memory_categories: [talk], writable_categories: [talk]}", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
-        ("writable_categories: [talk]", "talk", ("yes", "selected", "'talk' of writable_categories selects it; it can add there, and sees nothing of it (a drop)")),
+        ("writable_categories: [talk]", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
         ("writable_categories: ['*']", LOOSE, ("no", "not-selected", "no selector of writable_categories matches it")),
         ("tier: 1", "talk", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files")),
         ("tier: 1", "slip", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files; but nothing can be added to it while catmem.yaml does not declare it")),
@@ -79,11 +84,11 @@ def test_writing(ask, text, category, said):
 @together(
     ("text", "said"),
     [
-        ("{}", ("no", "may-verify", "may_verify is not said, and tier 2 may not by default")),
-        ("{tier: 1, user_memory_categories: [talk]}", ("yes", "may-verify", "may_verify is not said, and tier 1 may by default; it counts for what it reads, in USER.md of any profile")),
-        ("{tier: 1, may_verify: false}", ("no", "may-verify", "may_verify is false")),
-        ("{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", ("yes", "may-verify", "may_verify is true; it counts for what it reads, in USER.md and MEMORY.md of its own files")),
-        ("may_verify: true", ("no", "not-seen", "may_verify is true, but it can verify only what it reads")),
+        ("{}", ("no", "may-verify", VERIFY)),
+        ("{tier: 1, user_memory_categories: [talk]}", ("yes", "may-verify", VERIFY)),
+        ("{tier: 1, may_verify: false}", ("no", "may-verify", VERIFY)),
+        ("{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", ("yes", "may-verify", VERIFY)),
+        ("may_verify: true", ("no", "not-seen", "it can verify only what it reads")),
     ],
 )  # fmt: skip
 def test_verifying(ask, text, said):

@@ -82,7 +82,7 @@ def replay(workspace: Root, to: Path, entity: str | None = None) -> Replay:
     # compared with what the store says of it: revision, digest and bytes, branches too; and the log is looked over, its
     # chain included. `to` must be new or empty.
     every = entities_of_each(workspace) if entity is None else None
-    names = [entity_of(workspace, entity or "")] if every is None else [*every.names, *workspace.config.entities]
+    names = [entity_of(workspace, entity or "")] if every is None else [*every.paths, *workspace.config.entities]
     with os_errors(
         "cannot be written",
         path=to,

@@ -440,7 +440,7 @@ def export(
     unreadable: Sequence[CatmemError] = ()
     if not profiles:
         entities = entities_of_each(call.root)
-        profiles = list(dict.fromkeys(name.partition("/")[0] for name in entities.names))
+        profiles = list(dict.fromkeys(name.partition("/")[0] for name in entities.paths))
         unreadable = entities.unreadable
     made = exporting.export(call.root, profiles, form, target)
     if output == "-" and form == "hermes" and len(made) > 1:

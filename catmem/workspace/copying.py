@@ -18,12 +18,11 @@ from itertools import zip_longest
 from typing import Any, Literal, TypeAlias
 
 from catmem import clock
-from catmem.config.profile import profile_names, refuse_no_root
+from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.contract import EXTERNAL, Change, Revision, Store
-from catmem.workspace.history import all_entities
 from catmem.workspace.root import Root
 from catmem.workspace.stores import open_store, refuse_no_store, store_file
 
@@ -61,7 +60,7 @@ def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = Fals
     if from_file is not None and not from_file.is_file():
         raise UnreadableError("no such file", code="missing", path=from_file, hint="Nothing was copied.")
     with closing(store_at(workspace, source)) as from_store:
-        names = sorted({*from_store.entities(), *all_entities(workspace)})
+        names = sorted({*from_store.entities(), *named_entities(workspace.config)})
         if dry_run and to_file is not None and not to_file.exists():
             return copy_entities(from_store, None, names)  # opening it would make it
         with closing(store_at(workspace, target)) as to_store:
@@ -249,7 +248,7 @@ class UncopiedRows:
 def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
     """The rows of the store ``source`` that ``copy_root`` does not copy; none of a store without rows."""
     with closing(store_at(workspace, source)) as store:
-        copied = {*store.entities(), *all_entities(workspace)}
+        copied = {*store.entities(), *named_entities(workspace.config)}
         rows = sorted(store.rows().items())
         bad = [(entity, len(store.bad_rows(entity))) for entity in sorted(copied)]
         return [

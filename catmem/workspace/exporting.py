@@ -124,8 +124,7 @@ def write_snapshot(workspace: Root, path: Path, *, overwrite: bool = False) -> i
 
 
 def _memory_files(workspace: Root) -> Iterator[str]:
-    for entity in entities_of_each(workspace).names:
-        yield os.path.realpath(workspace.path(*entity.split("/")))
+    yield from map(os.path.realpath, entities_of_each(workspace).paths.values())
     # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.
     for name in profile_names(workspace.config.profiles_dir):
         yield from (os.path.realpath(workspace.config.home(name) / file) for file in FILE_NAMES.values())
@@ -134,7 +133,7 @@ def _memory_files(workspace: Root) -> Iterator[str]:
 def _rows_of_files(workspace: Root) -> Rows:
     codec = RowCodec(workspace.parse, tier_of(workspace.profile))
     rows: list[dict[str, Any]] = []
-    names = entities_of_each(workspace).names
+    names = entities_of_each(workspace).paths
     for entity in names:
         data = workspace.read(*entity.split("/")).document.to_bytes()
         for number, row in enumerate(codec.rows(entity, data), 1):
@@ -182,7 +181,7 @@ def plan_snapshot(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     """What makes the entities say what a snapshot does. Raises ``EditError`` (``secret``) for a secret that is new."""
     changes: list[FileChange] = []
     left_out: list[str] = []
-    here = entities_of_each(workspace).names
+    here = entities_of_each(workspace).paths
     for entity in sorted(said["entities"]):
         owner, _, file = entity.partition("/")
         if profile not in {None, owner} or target not in {None, file}:

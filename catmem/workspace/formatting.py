@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from catmem.config.access import visible, visible_categories
-from catmem.config.config import CONFIG_NAME, Config, config_of, find_root
+from catmem.config.config import CONFIG_NAME, Config, config_of
 from catmem.config.json_schema import known_tags
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, limit_of, one_reading, profile_names, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, is_root, limit_of, one_reading, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT, with_categories
-from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at
+from catmem.errors import CatmemError, StoreError, UnreadableError, errors_at
 from catmem.files import read_bounded, real_path, rewrite_file, shown_path
 from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
@@ -23,7 +23,7 @@ from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, counted, first_line, plural, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.migration import Migration, Proposed, plan_migration
-from catmem.workspace.root import Root, load_each, noted
+from catmem.workspace.root import Root, broken_profiles, entities_of_each, load_each
 from catmem.workspace.stores import backend_of
 
 _SUFFIXES = (".md", ".markdown")
@@ -60,28 +60,11 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     return MemoryFiles(found)
 
 
-def _places(workspace: Root) -> tuple[list[tuple[Profile, dict[str, Path]]], list[CatmemError]]:
-    """Where the files of each profile are, and what is wrong with the others."""
-    profiles, unreadable = load_each(workspace)
-    found: list[tuple[Profile, dict[str, Path]]] = []
-    for profile in profiles:
-        with noted(unreadable):
-            found.append((profile, {target: workspace.path_of(profile, target) for target in FILE_NAMES}))
-    return found, unreadable
-
-
 def _of_profiles(workspace: Root) -> MemoryFiles:
-    found, unreadable = _places(workspace)
-    existing = {
-        path: profile.allow_outside for profile, paths in found for path in paths.values() if os.path.lexists(path)
-    }
-    if not existing and not unreadable and workspace.config.path is None:
-        # With --root only that folder was looked at, and there may be a root above it.
-        where = "here or above" if find_root(workspace.root) is None else "in this folder"
-        hint = "Name the files, name the root with --root, or make one with 'catmem init'."
-        message = f"no catmem.yaml was found {where}, and no memory files"
-        raise ConfigError(message, code="no_root", path=workspace.root, hint=hint)
-    return MemoryFiles(existing, tuple(unreadable))
+    found = entities_of_each(workspace)
+    follows = {profile.name: profile.allow_outside for profile in found.profiles}
+    links = {path: follows[entity.partition("/")[0]] for entity, path in found.paths.items() if os.path.lexists(path)}
+    return MemoryFiles(links, found.unreadable)
 
 
 def _below(folder: Path) -> list[Path]:
@@ -157,20 +140,19 @@ def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, ma
 
 def entity_at(workspace: Root, path: Path) -> str | None:
     """The entity that a file is, ``None`` for one of no profile of the root."""
-    if not backend_of(workspace.config).has_files:
+    config = workspace.config
+    if not (is_root(config) and backend_of(config).has_files):
         return None
-    real, (found, unreadable) = real_path(path), _places(workspace)
-    for profile, paths in found:
-        for target, place in paths.items():
-            if real_path(place) == real:
-                return f"{profile.name}/{target}"
-    config, right = workspace.config, {profile.name for profile, _ in found}
+    real, found = real_path(path), entities_of_each(workspace)
+    for entity, place in found.paths.items():
+        if real_path(place) == real:
+            return entity
     # A write past a profile that is not right, and whose file it may be, would go past its rights too.
-    for name in profile_names(config.profiles_dir) if unreadable else ():
-        if name not in right and real_path(config.home(name)) == real.parent:
-            workspace.profile(name)  # which says what is wrong with it
-    if unreadable and has_journal(path) and real.is_relative_to(real_path(config.root)):
-        raise unreadable[0]
+    for name, error in broken_profiles(workspace).items():
+        if real_path(config.home(name)) == real.parent:
+            raise error
+    if found.unreadable and has_journal(path) and real.is_relative_to(real_path(config.root)):
+        raise found.unreadable[0]
     return None
 
 

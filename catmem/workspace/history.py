@@ -13,7 +13,7 @@ from typing import Any, Unpack
 from catmem.config.access import Rights, reads_entity
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown, suggestion
-from catmem.config.profile import Profile, limit_of, refuse_no_root
+from catmem.config.profile import Profile, limit_of, named_entities, refuse_no_root
 from catmem.digest import content_digest
 from catmem.errors import (
     CatmemError,
@@ -227,9 +227,10 @@ def closed(revision: Revision) -> tuple[str, ...]:
 
 def _last_of(workspace: Root, agent: str) -> tuple[Revision | None, Revision | None]:
     """The newest revision of all that an agent wrote and did not undo, behind that of its entity."""
+    refuse_no_root(workspace.config)
     found: tuple[Revision | None, Revision | None] = None, None
     latest = ("", 0)
-    for log in (workspace.store.log(entity) for entity in all_entities(workspace)):
+    for log in (workspace.store.log(entity) for entity in named_entities(workspace.config)):
         newest = next((each for each in log if each.agent == agent and not each.is_branch), None)
         record = _before_undo(workspace.store, newest)
         if record is None or record.agent != agent:
@@ -292,14 +293,6 @@ def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
     """Raise ``ForbiddenError`` unless the profile ``actor`` may do anything: what it asks for spans all categories."""
     if not Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded:
         raise ForbiddenError(f"{actor} may not {what}", hint="A person or a profile of tier 1 may do it.")
-
-
-def all_entities(workspace: Root) -> list[str]:
-    """The entities of all profiles of the root and those that it declares, whether they were ever written or not."""
-    # Where no root is, no report should say that all entities are well.
-    refuse_no_root(workspace.config)
-    files = [f"{name}/{target}" for name in workspace.profiles() for target in FILE_NAMES]
-    return [*files, *workspace.config.entities]
 
 
 def _text(data: bytes) -> str:

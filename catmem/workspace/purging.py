@@ -111,7 +111,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
     purging.forget(name)
     others = entities_of_each(workspace)
     if declared is None:
-        for other in others.names:
+        for other in others.paths:
             purging.forget_elsewhere(other)
         purging.drop_usage()
         purging.forget_in_lock()
@@ -124,7 +124,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         purging.left.setdefault(path, why)
     for words in redaction.bodies if redaction.text is None else [redaction.text]:
         purging.name_other_stores(words)
-        purging.name_others(words, [*workspace.config.entities, *(others.names if redaction.text else ())])
+        purging.name_others(words, [*workspace.config.entities, *(others.paths if redaction.text else ())])
     purging.verify()
     return purging.report()
 
@@ -443,7 +443,7 @@ class _Purging:
     @cached_property
     def _places(self) -> list[Place]:
         config, profile = self.workspace.config, self.workspace.profile
-        return [locate(config, profile, entity) for entity in entities_of_each(self.workspace).names]
+        return [locate(config, profile, entity) for entity in entities_of_each(self.workspace).paths]
 
     def report(self) -> PurgeReport:
         return PurgeReport(

@@ -294,12 +294,12 @@ def _each(workspace: Root) -> dict[Path, Profile | CatmemError]:
 
 
 class Entities(NamedTuple):
-    """The entities that can be looked at, and the profiles that are right.
+    """The entities that can be looked at, each with its place, and the profiles that are right.
 
     ``unreadable`` is what is wrong with the profiles whose entities are not among them.
     """
 
-    names: list[str]
+    paths: dict[str, Path]
     profiles: list[Profile]
     unreadable: tuple[CatmemError, ...]
 
@@ -308,12 +308,11 @@ def entities_of_each(workspace: Root) -> Entities:
     """The entities of all profiles that are right and keep their files where they may, written or not."""
     refuse_no_root(workspace.config)
     profiles, unreadable = load_each(workspace)
-    names: list[str] = []
+    paths: dict[str, Path] = {}
     for profile in profiles:
         with noted(unreadable):
-            workspace.path_of(profile, "user")
-            names += [f"{profile.name}/{target}" for target in TARGETS]
-    return Entities(names, profiles, tuple(unreadable))
+            paths |= {f"{profile.name}/{target}": path for target, path in places(workspace.config, profile).items()}
+    return Entities(paths, profiles, tuple(unreadable))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +57,7 @@ def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
     done = store.mend() if repair else []
     entities = entities_of_each(workspace)
     found = look_over(workspace.config, entities.profiles, store)
-    found += [*_lost_homes(workspace, entities.profiles), *_not_text(workspace, entities.names)]
+    found += [*_lost_homes(workspace, entities.profiles), *_not_text(workspace, entities.paths)]
     return FsckReport(tuple(found), tuple(done), entities.unreadable)
 
 
@@ -70,13 +70,13 @@ def _lost_homes(workspace: Root, profiles: Iterable[Profile]) -> Iterator[Fault]
         yield Fault("lost_homes", message, str(homes[0]), "Bring them back from a backup, or from git.")
 
 
-def _not_text(workspace: Root, entities: Iterable[str]) -> Iterator[Fault]:
+def _not_text(workspace: Root, places: Mapping[str, Path]) -> Iterator[Fault]:
     """Files that no write will touch, since they are not UTF-8."""
-    for entity in entities:
+    for entity, place in places.items():
         try:
             workspace.parse(workspace.store.peek(entity))
         except NotUtf8Error as error:
-            place, hint = workspace.path(*entity.split("/")), f"'catmem fsck {entity}' shows how it could be mended."
+            hint = f"'catmem fsck {entity}' shows how it could be mended."
             yield Fault("not_utf8", f"{error.message}; no tool can read or write it", str(place), hint, damage=False)
         except UnreadableError:
             continue  # the store has said so
@@ -126,8 +126,7 @@ def check_anchors(workspace: Root, text: str) -> CheckedAnchors:
     entities = None if store.has_catalog else entities_of_each(workspace)
     seen = None
     if entities is not None and entities.unreadable:
-        paths = (workspace.path(*name.split("/")) for name in entities.names)
-        seen = {path_from(workspace.root, path.parent) for path in paths}
+        seen = {path_from(workspace.root, path.parent) for path in entities.paths.values()}
     faults = [
         fault
         for number, line in enumerate(text.split("\n"), 1)

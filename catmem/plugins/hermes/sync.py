@@ -90,7 +90,7 @@ def hermes_profiles(workspace: Workspace, homes: Sequence[Home]) -> dict[str, Ho
     """The profiles of a root that are right and keep their files in one of these homes, with that home."""
     folders = {os.path.realpath(home.memories): home for home in homes}
     found: dict[str, Home] = {}
-    for name in (entity.partition("/")[0] for entity in entities_of_each(workspace).names):
+    for name in (entity.partition("/")[0] for entity in entities_of_each(workspace).paths):
         home = folders.get(os.path.realpath(workspace.path(name, "user").parent))
         if home is not None:
             found[name] = home

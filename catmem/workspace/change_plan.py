@@ -20,12 +20,11 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, UnreadableError
-from catmem.files import read_bounded, real_path, rewrite_file, shown_path
+from catmem.errors import CatmemError
+from catmem.files import real_path, rewrite_file, shown_path
 from catmem.jsonable import jsonable
 from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.retention import keep_copy
-from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.root import Root
 from catmem.workspace.stores import store_of_file
 from catmem.writing import gate
@@ -172,27 +171,15 @@ def write_file(
         return replace(file, revision=made.revision, restore=next(iter(made.parents), None), notes=notes)
     if file.path is None:
         raise TypeError("a file of no entity has a path")
-    backup, is_new = keep_copy(file.path, old) if keeps_copy else (None, False)
-    try:
-        if has_journal(file.path):
-            with closing(store_of_file(workspace.config, file.path)) as store:
-                store.commit(str(file.path), bytes_digest(old), lambda _: new, change)
-        else:
-            rewrite_file(file.path, old, new)
-    except CatmemError:
-        if backup is not None and is_new and _still_holds(file.path, old):
-            backup.unlink(missing_ok=True)  # there is nothing to take back
-        raise
+    backup = keep_copy(file.path, old) if keeps_copy else None
+    if has_journal(file.path):
+        with closing(store_of_file(workspace.config, file.path)) as store:
+            store.commit(str(file.path), bytes_digest(old), lambda _: new, change)
+    else:
+        rewrite_file(file.path, old, new)
     return replace(file, backup=backup)
 
 
 def has_journal(path: Path) -> bool:
     """Whether a file lies in a folder that a store has used before. A root keeps other things in ``.catmem`` too."""
     return os.path.lexists(real_path(path).parent / SIDECAR / "journal")
-
-
-def _still_holds(path: Path, data: bytes) -> bool:
-    try:
-        return read_bounded(path, DEFAULT_LIMITS.file_bytes) == data
-    except UnreadableError:
-        return False  # in doubt the copy stays

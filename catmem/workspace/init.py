@@ -368,10 +368,6 @@ def refuse_bad_names(names: Iterable[str]) -> None:
     """Raise ``UnknownNameError`` for a slip of a shipped profile, ``ConfigError`` for what no profile can be called."""
     shipped = profile_texts()
     others = [name for name in names if name not in shipped]
-    for name in (each for each in others if "," in each):
-        options = " ".join(f"--profile {each.strip()}" for each in name.split(","))
-        hint = f"Nothing was written. Repeat the option for each: {options}"
-        raise ConfigError(f"{shown(name)} cannot be the name of a profile", code="bad_name", hint=hint)
     slips = {name: near for name in others if (near := nearest(name.lower(), shipped, _SLIP))}
     if slips:
         said = ", ".join(f"{shown(name)} (perhaps {near})" for name, near in slips.items())
@@ -427,7 +423,6 @@ CONFIG = {
 }
 """What the repository's configuration is given; the last lets git name the section above each change."""
 
-_MERGED = ("merge", "diff")
 _LINES = (*(f"{name} merge=catmem diff=catmem" for name in FILE_NAMES.values()), f"{LOCK_NAME} merge=catmem")
 
 
@@ -462,7 +457,6 @@ def set_up_git(root: str | Path) -> GitSetup:
     hint = "Choose a folder that this user may write. Running it again goes on."
     with os_errors("cannot be written", path=folder / ATTRIBUTES, hint=hint):
         _append(folder / ATTRIBUTES, missing)
-    warnings += _overruled(folder)
     if shutil.which("catmem") is None:
         warnings.append(
             "there is no catmem on PATH, and git runs it from there: a merge would leave our side alone in the file"
@@ -478,28 +472,14 @@ def _set_config(folder: Path) -> tuple[list[str], list[str]]:
     for key, value in CONFIG.items():
         present = _git(folder, "config", "--local", "--get-all", key).stdout.rstrip("\n")
         if not present:
-            _must(folder, "config", "--local", key, value)
+            done = _git(folder, "config", "--local", key, value)
+            if done.returncode:
+                said = done.stderr.strip() or f"git config ended with status {done.returncode}"
+                raise ConfigError(said, code="git", path=folder, hint="Do what git says, then run this again.")
             made.append(f"{key} = {value}")
         elif present != value:
             warnings.append(f"{key} is {present!r} in this repository, and was left so; catmem's own is {value!r}")
     return made, warnings
-
-
-def _overruled(folder: Path) -> Iterable[str]:
-    """Warnings of memory files for which git listens to other attributes, for example in ``.git/info/attributes``."""
-    names = [*FILE_NAMES.values(), LOCK_NAME]
-    said = _must(folder, "check-attr", "-z", *_MERGED, "--", *names).split("\0")
-    for name, attribute, value in zip(said[::3], said[1::3], said[2::3], strict=False):
-        if value != "catmem" and (attribute == "merge" or name != LOCK_NAME):
-            yield f"git takes {attribute}={value} for {name} from other attributes, which win over {ATTRIBUTES}"
-
-
-def _must(folder: Path, *arguments: str) -> str:
-    done = _git(folder, *arguments)
-    if done.returncode:
-        said = done.stderr.strip() or f"git {arguments[0]} ended with status {done.returncode}"
-        raise ConfigError(said, code="git", path=folder, hint="Do what git says, then run this again.")
-    return done.stdout
 
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -52,16 +52,14 @@ def keep_backup(folder: Folder, name: str, data: bytes, status: os.stat_result |
     return folder.path / copy
 
 
-def keep_copy(path: Path, data: bytes) -> tuple[Path, bool]:
-    """Keep ``data`` beside a file; where that is, and whether it was not there before. Raises ``StoreError``."""
+def keep_copy(path: Path, data: bytes) -> Path:
+    """Keep ``data`` beside a file, and say where. Raises ``StoreError``."""
     real = real_path(path)
     with store_errors(path, _NOT_KEPT):
         status = real.stat()
         descriptor = os.open(real.parent, FOLDER | os.O_CLOEXEC)
     with closing(Folder(System(), real.parent, descriptor)) as folder:
-        there = backups(folder, real.name)
-        copy = keep_backup(folder, real.name, data, status)
-    return copy, copy.name not in there
+        return keep_backup(folder, real.name, data, status)
 
 
 def copies_in(path: Path, names: Iterable[str]) -> Mapping[str, Sequence[str]]:

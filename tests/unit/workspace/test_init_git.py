@@ -80,12 +80,6 @@ def test_a_setting_of_somebody_else_stays_and_is_told(repository):
     assert ["merge.catmem.driver is 'mine %A'" in warning for warning in made.warnings] == [True]
 
 
-def test_attributes_that_win_are_told(repository):
-    put(repository / ".git" / "info" / "attributes", "USER.md merge=union\n")
-    (warning,) = set_up_git(repository).warnings
-    assert "merge=union for USER.md" in warning
-
-
 def test_no_catmem_on_path_is_told(repository, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     (warning,) = set_up_git(repository).warnings

@@ -13,7 +13,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -68,9 +68,8 @@ class Watch:
         self._actor = actor
         self._marks: dict[str, object] = {}
         self._known: dict[str, str | None] = {}
-        self._failed: dict[str, str | None] = {}
-        self._broken: dict[str, str] = {}
-        self._trouble: str | None = None
+        self._troubles: dict[News, str] = {}
+        """What is wrong, by the news that it is no more."""
         self._first: str | None = None
         """What is known of an entity that is seen for the first time."""
 
@@ -83,16 +82,13 @@ class Watch:
 
     def look(self) -> list[News]:
         """What is new since the look before. The first one tells what is wrong alone: all else was there before."""
-        found: list[News] = []
         try:
-            marks = self._changed()
-            found += self._profiles()
+            marks, broken = self._changed(), broken_profiles(self.workspace)
         except CatmemError as error:
-            is_new, self._trouble = self._trouble != error.code, error.code
-            return [News("trouble", None, error=error)] if is_new else []
-        if self._trouble is not None:
-            self._trouble = None
-            found.insert(0, News("recovered", None))
+            return self._told(News("recovered", None), error)
+        found = self._told(News("recovered", None), None)
+        for name in sorted({*broken, *(each.profile for each in self._troubles if each.profile)}):
+            found += self._told(News("recovered", None, profile=name), broken.get(name))
         for entity, mark in marks.items():
             found += self._entity(entity)
             self._marks[entity] = mark
@@ -105,27 +101,26 @@ class Watch:
         return {
             entity: mark
             for entity, mark in sorted(marks.items())
-            if entity not in self._known or self._marks.get(entity) != mark or entity in self._failed
+            if entity not in self._known
+            or self._marks.get(entity) != mark
+            or News("recovered", entity) in self._troubles
         }
 
-    def _profiles(self) -> Iterator[News]:
-        """A profile that is not right, or not right in another way, is trouble, which is reported once."""
-        broken = broken_profiles(self.workspace)
-        before, self._broken = self._broken, {name: str(error) for name, error in broken.items()}
-        yield from (News("recovered", None, profile=name) for name in before if name not in broken)
-        for name, error in broken.items():
-            if before.get(name) != self._broken[name]:
-                yield News("trouble", None, error=error, profile=name)
-
     def _entity(self, entity: str) -> list[News]:
-        before, failed = self._known.setdefault(entity, self._first), self._failed.pop(entity, None)
+        before = self._known.setdefault(entity, self._first)
         try:
             self._known[entity], news = _since(self.workspace, entity, before, self._actor)
         except (CatmemError, OSError) as error:
-            trouble = _trouble(entity, error)
-            self._failed[entity] = trouble.code
-            return [] if failed == trouble.code else [trouble]
-        return [*([News("recovered", entity)] if failed else []), *news]
+            return self._told(News("recovered", entity), _of_store(error))
+        return [*self._told(News("recovered", entity), None), *news]
+
+    def _told(self, recovered: News, error: CatmemError | None) -> list[News]:
+        """Trouble that is new, or another one than before; or that there is none any more. Each is told once."""
+        before = self._troubles.pop(recovered, None)
+        if error is None:
+            return [] if before is None else [recovered]
+        self._troubles[recovered] = said = f"{error.code}: {error}"
+        return [] if before == said else [replace(recovered, kind="trouble", error=error)]
 
 
 class Changes(NamedTuple):
@@ -150,7 +145,7 @@ def changes_since(workspace: Root, seen: Mapping[str, str | None], actor: str | 
             found += news
         except (CatmemError, OSError) as error:
             since[entity] = known or "0"
-            found.append(_trouble(entity, error))
+            found.append(News("trouble", entity, error=_of_store(error)))
     return Changes(since, [{"event": each.kind, **said} for each, said in heard(workspace, found, actor)])
 
 
@@ -201,10 +196,10 @@ def _new(record: Revision) -> News:
     return News("revision", record.entity, record.revision, record.digest, record)
 
 
-def _trouble(entity: str, error: CatmemError | OSError) -> News:
+def _of_store(error: CatmemError | OSError) -> CatmemError:
     if isinstance(error, OSError):
-        error = StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
-    return News("trouble", entity, error=error)
+        return StoreError(f"the system said: {error.strerror or error}", code="io", path=error.filename)
+    return error
 
 
 # --- who hears it --------------------------------------------------------------------------------------------------

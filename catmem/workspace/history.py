@@ -27,7 +27,7 @@ from catmem.errors import (
 )
 from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, category_name, is_declared
-from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Snapshot, Store
+from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Store
 from catmem.text import size_of, text_diff, unmerged_warnings
 from catmem.workspace.profile_memory import lost_entries
 from catmem.workspace.root import Root
@@ -120,15 +120,41 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
     revision = asked.content
     with Attempt(workspace, asked.entity, "restore", asked.agent, asked.expected, asked.dry_run, store) as trying:
         seen = _checked(workspace, asked)
-        if store is None:
-            trying.entity = entity_of(workspace, asked.entity)
-        old = (workspace.store if store is None else store).read(trying.entity, revision).data
+        entity, kept = asked.entity, store
+        if kept is None:
+            entity, kept = entity_of(workspace, asked.entity), workspace.store
+            trying.entity = entity
+        old = kept.read(entity, revision).data
         trying.refuse_proposal(revision)
+        replaced: list[bytes] = []
+
+        def update(current: Current) -> bytes:
+            if asked.agent != PERSON and seen is None and store is None:
+                refuse_unshown(workspace, entity, current.data, old)
+            replaced.append(current.data)
+            return old
+
         request = content_digest(["restore", revision, asked.actor]) if asked.op_id else None
         note = {"restored": revision} | ({} if undone is None else {"undone": undone})
         drift = workspace.config.on_drift_of_texts
         change = Change(op="restore", agent=asked.agent, op_id=asked.op_id, request=request, note=note, on_drift=drift)
-        done = put_back(workspace, trying, old, seen, change)
+        made = trying.commit(seen, update, change)
+        data = replaced[-1] if replaced else kept.read(entity).data
+    text = _text(old)
+    done = Written(
+        entity=entity,
+        revision=made.revision,
+        digest=made.digest,
+        changed=data != old,
+        before=_text(data),
+        after=text,
+        entries=(),
+        usage=FileUsage(size_of(text), limit_of_entity(workspace, entity) if store is None else None),
+        notes=notes_on(made),
+        warnings=unmerged_warnings(entity, text),
+        adopted=made.adopted,
+        repeated=not replaced,
+    )
     return replace(done, crowded=crowded_out(workspace, done, asked.actor))
 
 
@@ -238,41 +264,6 @@ def _last_of(workspace: Root, agent: str) -> tuple[Revision | None, Revision | N
         if latest < (record.timestamp, record.sequence):
             found, latest = (newest, record), (record.timestamp, record.sequence)
     return found
-
-
-def put_back(workspace: Root, trying: Attempt, old: bytes, seen: str | None, change: Change) -> Written:
-    """Make the entity of an attempt the bytes ``old``, by a writer who saw ``seen``. Raises ``RefusedError``."""
-    entity = trying.entity
-    limit = limit_of_entity(workspace, entity) if trying.store is None else None
-    replaced: list[bytes] = []
-
-    def update(current: Current) -> bytes:
-        if change.agent != PERSON and seen is None and trying.store is None:
-            refuse_unshown(workspace, entity, current.data, old)
-        replaced.append(current.data)
-        return old
-
-    made = trying.commit(seen, update, change)
-    data = replaced[-1] if replaced else (trying.store or workspace.store).read(entity).data
-    return replace(written_bytes(entity, made, data, old, limit), repeated=not replaced)
-
-
-def written_bytes(entity: str, made: Snapshot, old: bytes, new: bytes, limit: int | None) -> Written:
-    """What a commit of whole bytes did."""
-    text = _text(new)
-    return Written(
-        entity=entity,
-        revision=made.revision,
-        digest=made.digest,
-        changed=old != new,
-        before=_text(old),
-        after=text,
-        entries=(),
-        usage=FileUsage(size_of(text), limit),
-        notes=notes_on(made),
-        warnings=unmerged_warnings(entity, text),
-        adopted=made.adopted,
-    )
 
 
 def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, seen: bool = False) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -125,7 +125,7 @@ class ProfileMemory:
                 tuple(
                     sorted(filter(selectors.matches, view.categories), key=lambda slug: selectors.position(slug) or 0)
                 )
-                for view in (visible(self.documents[target], target, profile, taxonomy) for target in TARGETS)
+                for view in self._views()
             )
             profile = replace(
                 profile, user_memory_categories=user, memory_categories=memory, include_uncategorized=False
@@ -135,13 +135,16 @@ class ProfileMemory:
                 raise wrong_type("the budget", budget, "a number of characters from 1 on")
             profile = replace(profile, prompt=replace(profile.prompt, budget={"total": budget}))
         named = (name for _, name in map(split, categories) if not is_pattern(name))
-        return replace(self, profile=profile, hints=tuple(self.meant(named, self._seen_names())))
+        return replace(self, profile=profile, hints=tuple(self.meant(named)))
+
+    def _views(self) -> Sequence[View]:
+        """What the profile sees of each target."""
+        taxonomy = self.config.taxonomy
+        return [visible(self.documents[target], target, self.profile, taxonomy) for target in TARGETS]
 
     def warnings(self) -> tuple[Notice, ...]:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""
-        taxonomy = self.config.taxonomy
-        views = [visible(self.documents[target], target, self.profile, taxonomy) for target in TARGETS]
-        return tuple(dict.fromkeys(notice for view in views for notice in self._notices(view)))
+        return tuple(dict.fromkeys(notice for view in self._views() for notice in self._notices(view)))
 
     def _notices(self, view: View) -> Iterator[Notice]:
         """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
@@ -169,25 +172,16 @@ class ProfileMemory:
                 message = f"the selector {selector!r} matches nothing; did you mean {near!r}?"
                 yield Notice(self.profile.path, None, message)
 
-    def meant(self, categories: Iterable[str], among: Collection[str] | None = None) -> Iterator[str]:
-        """What to say of categories without an entry in sight like one of some (``among``), for a person of all."""
-        known = {*self.categories(), *self.config.taxonomy.declared()} if among is None else among
+    def meant(self, categories: Iterable[str]) -> Iterator[str]:
+        """What to say of categories without an entry in sight like one that has some, or that the profile may read."""
+        taxonomy = self.config.taxonomy
+        known = {category for view in self._views() for category in view.categories}
+        for target in TARGETS:
+            known |= {*visible_categories([*taxonomy.declared()], target, self.profile, taxonomy)}
         for category in categories:
             near = None if slugify(category) in known else nearest(slugify(category), known, _LIKE)
             if near:
                 yield f"no entry in sight is in the category {shown(category)}; did you mean {near!r}?"
-
-    def _seen_names(self) -> set[str]:
-        """The categories in sight, and the declared ones that the profile may read: an agent hears of no other."""
-        taxonomy, read = self.config.taxonomy, self.categories()
-        for target in TARGETS:
-            read |= {*visible_categories([*taxonomy.declared()], target, self.profile, taxonomy)}
-        return read
-
-    def categories(self) -> set[str]:
-        """The categories of the entries in sight."""
-        views = (visible(self.documents[target], target, self.profile, self.config.taxonomy) for target in TARGETS)
-        return {category for view in views for category in view.categories}
 
 
 def read_memory(workspace: Root, name: str, *, source: str | None = None) -> ProfileMemory:

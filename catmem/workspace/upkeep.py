@@ -16,7 +16,7 @@ from catmem.config.json_schema import suggestion
 from catmem.config.profile import Profile, memory_dir, named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
-from catmem.files import read_bounded
+from catmem.files import read_bounded, shown_path
 from catmem.names import FILE_NAMES
 from catmem.store.contract import SIDECAR, Anchor, Fault, FolderReport, LastingStore, Store
 from catmem.text import DEFAULT_LIMITS
@@ -213,32 +213,26 @@ def unread_note(workspace: Root) -> str | None:
     if backend_of(config).has_files:
         return None
     try:
-        names = profile_names(config.profiles_dir)
-        unread = list(_unread_files(config, ((name, config.home(name)) for name in names), lambda: workspace.store))
-        remedy = _remedy(config, *unread[0], workspace.store) if unread else None
+        homes = ((name, config.home(name)) for name in profile_names(config.profiles_dir))
+        unread = list(_unread_files(config, homes, lambda: workspace.store))
     except CatmemError:
         return None  # the work itself meets it, and tells it better
-    if remedy is None:
+    if not unread:
         return None
     first, more = os.path.relpath(unread[0][1], config.root), len(unread) - 1
     files = f"{first} holds" if not more else f"{first} and {more} other file{'s' if more > 1 else ''} hold"
-    return f"{files} entries that no profile reads: the store is {shown_store(config.store)}. {remedy}"
+    said = f"{files} entries that no profile reads: the store is {shown_store(config.store)}"
+    return f"{said}. {_remedy(config, *unread[0])}"
 
 
-def _remedy(config: Config, entity: str, file: Path, store: Store) -> str:
-    """What to do about a file that no profile reads. Raises ``StoreError``."""
-    # A copy goes into a database without any history.
-    if all(store.head(each) is None for each in sorted({entity, *named_entities(config)})):
-        return (
-            f"'catmem store copy files {shown_store(config.store)}' brings the files there with their history; "
-            "or say `store: files` in catmem.yaml"
-        )
+def _remedy(config: Config, entity: str, file: Path) -> str:
+    """What to do about a file that no profile reads."""
     name, _, target = entity.partition("/")
-    here = os.path.realpath(config.root) == os.path.realpath(".")
-    path = os.path.relpath(file, config.root) if here else str(file)
+    path = shlex.quote(shown_path(file))
     return (
-        f"'catmem import --from hermes -p {name} -t {target} {shlex.quote(path)}' adds what it says and the store has "
-        "not; then move the file away"
+        f"'catmem store copy files {shown_store(config.store)}' brings all files there with their history, if the "
+        f"store has none yet; else 'catmem import --from hermes -p {name} -t {target} {path}' adds what this one says "
+        "and the store has not. Then move the file away"
     )
 
 
@@ -271,7 +265,7 @@ def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> 
     strays = [each for each in sorted(store.rows().items()) if each[0] not in known]
     return [
         *(_of_stray(known, entity, count, store.place(entity)) for entity, count in strays),
-        *(_of_unread(config, *each, store) for each in _unread_files(config, _homes(config, profiles), lambda: store)),
+        *(_of_unread(config, *each) for each in _unread_files(config, _homes(config, profiles), lambda: store)),
     ]
 
 
@@ -282,9 +276,9 @@ def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
     return Fault(_STRAY, message, place, hint, damage=False)
 
 
-def _of_unread(config: Config, entity: str, path: Path, store: Store) -> Fault:
+def _of_unread(config: Config, entity: str, path: Path) -> Fault:
     message = f"the store of this root does not have what this file of {entity} says, so it is never read"
-    return Fault("unread_file", message, str(path), f"{_remedy(config, entity, path, store)}.", damage=False)
+    return Fault("unread_file", message, str(path), f"{_remedy(config, entity, path)}.", damage=False)
 
 
 def _unread_files(

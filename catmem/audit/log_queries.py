@@ -15,10 +15,10 @@ from typing import Any, get_args
 from catmem.audit.recording import audit_log
 from catmem.audit.rollout import SOFT, Bypass, current_bypass, enforces, place_of
 from catmem.clock import timestamp
-from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.envelopes.agents import agents_of
-from catmem.errors import StoreError
+from catmem.errors import StoreError, catalogue
 from catmem.files import os_errors
 from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
@@ -91,21 +91,21 @@ def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None =
 
 def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
     """What to say of names in a filter that the root does not have now; they may be names of the past, so no error."""
-    config, said = workspace.config, []
+    config = workspace.config
     owner, _, target = (wanted.entity or "").partition("/")
     profiles = profile_names(config.profiles_dir)
-    if owner and owner not in {*profiles, *config.entities, "*"}:
-        said.append(f"There is no profile {shown(owner)} here now. {suggestion(owner, profiles, 'profiles')}")
-    if target and target not in FILE_NAMES:
-        said.append(f"There is no target {shown(target)}. {suggestion(target, FILE_NAMES, 'targets')}")
-    agents = [*agents_of(config), PERSON, EXTERNAL]
-    if wanted.agent is not None and wanted.agent not in agents:
-        said.append(f"There is no agent {shown(wanted.agent)} here now. {suggestion(wanted.agent, agents, 'agents')}")
-    if wanted.op is not None and wanted.op not in OPS:
-        near = nearest(wanted.op, OPS)
-        hint = f"Did you mean {near!r}?" if near else f"The operations are {', '.join(OPS)}."
-        said.append(f"There is no operation {shown(wanted.op)}. {hint}")
-    return said
+    is_there = owner in {*profiles, *config.entities, "*"}
+    asked = (
+        ("profile", None if is_there else owner, profiles),
+        ("target", target, FILE_NAMES),
+        ("agent", wanted.agent, [*agents_of(config), PERSON, EXTERNAL]),
+        ("operation", wanted.op, OPS),
+    )
+    return [
+        f"There is no {what} {shown(name)} here now. {suggestion(name, known, f'{what}s')}"
+        for what, name, known in asked
+        if name and name not in known
+    ]
 
 
 def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
@@ -151,9 +151,14 @@ class LogCounts:
                     else:
                         self.counts.add(self._bounded(each))
 
+    def copy(self) -> Counts:
+        """The counts as they are at one moment."""
+        with self._lock:
+            return deepcopy(self.counts)
+
     def _bounded(self, line: AuditLine) -> AuditLine:
-        """A line with no name and no code in it but those that the configuration bounds: a caller may give any."""
-        codes = [code if code in REASONS else OTHER for code in line.reasons]
+        """A line with the names and codes that are known here, and ``OTHER`` for those that a caller made up."""
+        codes = [code if code in _CODES else OTHER for code in line.reasons]
         return line._replace(
             entity_id=line.entity_id if line.entity_id in self._entities else OTHER,
             agent=line.agent if line.agent in self._agents else OTHER,
@@ -174,32 +179,20 @@ BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 
 CONFLICTS = frozenset({"stale_prev", "drift", "hash_collision", "semantic_collision", "merge_conflict", "busy"})
 """Codes of refusals that are about another writer."""
 
-REASONS = CONFLICTS | frozenset(
-    """ambiguous bad_bypass bad_category bad_date bad_expected bad_hash bad_operation bad_remedy bad_rows
-    bad_signature bad_tag changed_meanwhile clock_skew connection_lost damaged database_gone decided edit
-    empty entry_too_large expired_proposal forbidden io locked missing needs_approval no_category no_match
-    no_proposer no_space not_a_branch not_possible not_text not_utf8 not_writable on_proposal over_budget permission
-    read_only refused rejected_before role_drift same_category schema sent_before stale_proposal structure symlink
-    threat too_large too_many_proposals unknown_agent unknown_category unknown_entity unknown_name unknown_proposal
-    unknown_revision unknown_target unmerged unreadable""".split()  # noqa: SIM905 - as a list it has a line for each
-)
-"""Codes by which refusals are counted for metrics, each for itself."""
+_CODES = frozenset(code for listed in catalogue().values() for code in listed["codes"])
 
 OTHER = "other"
 """The name of all that are not counted each for itself."""
-_MOST = 10_000
-"""Different names of one kind that are counted each for itself: a refused caller may give any name."""
 _PREVENTED = frozenset({"conflict", "branch", "merged"})
 _LONGEST_SECONDS = 1e6
 """What is longer, or no number (a line of a log may say anything), tells of no operation."""
 
 
 class Counts:
-    """The numbers behind ``mem_write_total`` and its kin. Safe to use from several threads."""
+    """The numbers behind ``mem_write_total`` and its kin."""
 
-    def __init__(self) -> None:
-        """Nothing counted yet."""
-        self._lock = threading.Lock()
+    def __init__(self, lines: Iterable[AuditLine] = ()) -> None:
+        """The counts of some lines, to begin with."""
         self.writes: Counter[tuple[str, str, str]] = Counter()
         self.conflicts: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
@@ -211,69 +204,49 @@ class Counts:
         self.groups = [0] * (len(BOUNDS) + 1)
         """How many operations took ``BOUNDS[n]`` seconds at most; the last group has no bound."""
         self.seconds = 0.0
-
-    @classmethod
-    def from_lines(cls, lines: Iterable[AuditLine]) -> Counts:
-        """The counts of these lines."""
-        counts = cls()
         for line in lines:
-            counts.add(line)
-        return counts
+            self.add(line)
 
     def add(self, line: AuditLine) -> None:
         """Count one operation; the beginning and the end of a bypass are none."""
         entity = line.entity_id
         if line.op == "bypass":
             return
-        with self._lock:
-            _count(self.writes, (entity, line.agent, line.status), (OTHER, OTHER, line.status))
-            for reason in line.reasons:
-                _count(self.reasons, reason, OTHER)
-                if reason in CONFLICTS:
-                    _count(self.conflicts, (entity, reason), (OTHER, reason))
-                if line.is_refused:
-                    _count(self.refused, (entity, reason), (OTHER, reason))
-            if line.op != "merge" and (line.status in _PREVENTED or "stale_prev" in line.reasons):
-                _count(self.prevented, entity, OTHER)
-            if line.status == "branch":
-                _count(self.branches, entity, OTHER)
-            if line.head_rev is not None and (entity in self.heads or len(self.heads) < _MOST):
-                self.heads[entity] = line.head_rev
-            if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
-                self.groups[bisect_left(BOUNDS, line.seconds)] += 1
-                self.seconds += line.seconds
-
-    def copy(self) -> Counts:
-        """The counts as they are at one moment."""
-        made = Counts()
-        with self._lock:
-            vars(made).update(deepcopy({name: value for name, value in vars(self).items() if name != "_lock"}))
-        return made
+        self.writes[entity, line.agent, line.status] += 1
+        for reason in line.reasons:
+            self.reasons[reason] += 1
+            if reason in CONFLICTS:
+                self.conflicts[entity, reason] += 1
+            if line.is_refused:
+                self.refused[entity, reason] += 1
+        if line.op != "merge" and (line.status in _PREVENTED or "stale_prev" in line.reasons):
+            self.prevented[entity] += 1
+        if line.status == "branch":
+            self.branches[entity] += 1
+        if line.head_rev is not None:
+            self.heads[entity] = line.head_rev
+        if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
+            self.groups[bisect_left(BOUNDS, line.seconds)] += 1
+            self.seconds += line.seconds
 
     def __json__(self) -> dict[str, Any]:
         """The counts as JSON-ready data, in the order of names."""
         entities, agents, statuses = Counter[str](), Counter[str](), Counter[str]()
-        with self._lock:
-            for names, number in self.writes.items():
-                for counter, name in zip((entities, agents, statuses), names, strict=True):
-                    counter[name] += number
-            by = {"by_status": statuses, "by_reason": self.reasons, "by_agent": agents, "by_entity": entities}
-            of = {"branches": self.branches, "prevented": self.prevented, "heads": self.heads}
-            return {
-                "operations": sum(statuses.values()),
-                **{name: dict(sorted(each.items())) for name, each in by.items()},
-                "conflicts": [
-                    {"entity_id": entity, "reason": reason, "operations": number}
-                    for (entity, reason), number in sorted(self.conflicts.items())
-                ],
-                **{name: dict(sorted(each.items())) for name, each in of.items()},
-                "latency": {"operations": sum(self.groups), "seconds": round(self.seconds, 6)},
-            }
-
-
-def _count(counter: Counter[Any], names: Any, other: Any) -> None:  # noqa: ANN401 - names of one kind
-    """Count one more under some names; under others where there are too many already."""
-    counter[names if names in counter or len(counter) < _MOST else other] += 1
+        for names, number in self.writes.items():
+            for counter, name in zip((entities, agents, statuses), names, strict=True):
+                counter[name] += number
+        by = {"by_status": statuses, "by_reason": self.reasons, "by_agent": agents, "by_entity": entities}
+        of = {"branches": self.branches, "prevented": self.prevented, "heads": self.heads}
+        return {
+            "operations": sum(statuses.values()),
+            **{name: dict(sorted(each.items())) for name, each in by.items()},
+            "conflicts": [
+                {"entity_id": entity, "reason": reason, "operations": number}
+                for (entity, reason), number in sorted(self.conflicts.items())
+            ],
+            **{name: dict(sorted(each.items())) for name, each in of.items()},
+            "latency": {"operations": sum(self.groups), "seconds": round(self.seconds, 6)},
+        }
 
 
 # --- how a rollout stands -------------------------------------------------------------------------------------------
@@ -339,5 +312,5 @@ def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutRepor
 
 
 def _tally(lines: Iterable[AuditLine]) -> dict[str, Any]:
-    said = jsonable(Counts.from_lines(lines))
+    said = jsonable(Counts(lines))
     return {key: said[key] for key in ("operations", "by_reason", "by_agent", "by_entity")}

@@ -77,7 +77,7 @@ def audit(
     ends: dict[str, Any] = {"notes": notes, "status": int(bool(found.damaged))}
     if not summary:
         return Outcome(found, STREAMED if form == "jsonl" else None, **ends)
-    counts = Counts.from_lines(found.lines)
+    counts = Counts(found.lines)
     return Outcome(counts, more={"damaged": found.damaged}, **ends)
 
 

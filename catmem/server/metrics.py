@@ -83,7 +83,7 @@ def _counter(name: str, said: str, labels: tuple[str, ...], numbers: Mapping[Any
 
 def _of_log(meter: Meter) -> Iterator[Metric]:
     log = meter.log
-    counted = log.counts.copy()
+    counted = log.copy()
     # What has a series of 0 from its first write on is seen to rise with its first conflict.
     entities = {entity for entity, _, _ in counted.writes} | {OTHER}
     conflicts = {(entity, reason): counted.conflicts[entity, reason] for entity in entities for reason in CONFLICTS}

@@ -51,10 +51,13 @@ def test_a_write_to_an_entity_that_there_is_not_is_on_record(place):
     [
         (["--entity", "nobody"], "There is no profile 'nobody' here now. The profiles are boss, neo."),
         (["--entity", "noe/user"], "There is no profile 'noe' here now. Did you mean 'neo'?"),
-        (["--entity", "neo/usr"], "There is no target 'usr'. Did you mean 'user'?"),
+        (["--entity", "neo/usr"], "There is no target 'usr' here now. Did you mean 'user'?"),
         (["--agent", "bos"], "There is no agent 'bos' here now. Did you mean 'boss'?"),
-        (["--op", "nope"], f"There is no operation 'nope'. The operations are {', '.join(OPS)}."),
-        (["--op", "ad", "--summary"], "There is no operation 'ad'. Did you mean 'add'?"),
+        (
+            ["--op", "nope"],
+            f"There is no operation 'nope' here now. There are {len(OPS)} operations, none of them like it.",
+        ),
+        (["--op", "ad", "--summary"], "There is no operation 'ad' here now. Did you mean 'add'?"),
     ],
 )
 def test_a_name_that_there_is_not_is_told_where_nothing_fits(unchanged, arguments, said):

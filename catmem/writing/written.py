@@ -16,14 +16,14 @@ from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.staleness.freshness import advice, freshness
-from catmem.text import size_of
+from catmem.text import counted, size_of
 from catmem.workspace.seen_entry import preview
 
 if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
-    from catmem.prompt.prompt import Prompt, Row
+    from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Fact
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
@@ -39,41 +39,23 @@ class Crowded(NamedTuple):
     """Entries that a write has a prompt leave out for its budget.
 
     ``budget`` is ``user``, ``memory`` or ``total``, and ``limit`` its characters; ``size`` is what the prompt would
-    take of them with nothing left out. ``entries`` are those that the write leaves out anew, ``left_out`` counts all
-    that budgets keep out. ``written``: what was just written is among them.
+    take of them with nothing left out. ``left_out`` counts all that budgets keep out, ``entries`` are those that the
+    write leaves out anew: no more than the prompt itself tells. ``written``: what was just written is among them.
     """
 
     profile: str
     budget: str
     limit: int
     size: int
-    entries: tuple[Row, ...]
+    over_by: int
     left_out: int
     written: bool
-
-    def __json__(self) -> dict[str, Any]:
-        """The whole as JSON-ready data. No more than the prompt itself tells: entries that its profile sees."""
-        return {
-            "profile": self.profile,
-            "budget": self.budget,
-            "limit": self.limit,
-            "size": self.size,
-            "over_by": self.size - self.limit,
-            "left_out": self.left_out,
-            "written": self.written,
-            "entries": [
-                {"target": row.target, "category": row.category, "id": row.id, "preview": row.preview}
-                for row in self.entries[:_MOST]
-            ],
-        }
+    entries: list[dict[str, str]]
 
     def over(self) -> str:
         """How far the prompt is over its budget, and how many entries that costs: the end of a sentence."""
-        over = f"{self.size - self.limit:,} characters over the budget of {self.limit:,} for {_FILES[self.budget]}"
-        stay = "stays" if self.left_out == 1 else "stay"
-        entries = f"{self.left_out:,} {'entry' if self.left_out == 1 else 'entries'}"
-        too = ", what was written too" if self.written and self.left_out > 1 else ""
-        return f"{over}; {entries} {stay} out{too}."
+        over = f"{self.over_by:,} characters over the budget of {self.limit:,} for {_FILES[self.budget]}"
+        return f"{over}; left out: {counted(self.left_out, 'entry')}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,20 +272,25 @@ def _crowded(workspace: Root, profile: Profile, target: str, written: Written, a
     new = [fact for fact in cut if _place(fact) not in before]
     if not new:
         return None
-    rows = tuple(row_of(now, fact) for fact in new)
+    rows = [row_of(now, fact) for fact in new]
     name = str(rows[0].budget)
     # What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total.
     kept = {key: value for key, value in budget.items() if name == "total" and key in TARGETS}
     free = prompt(written.after, replace(profile, prompt=replace(profile.prompt, budget=kept)))
+    size = len(free.text) if name == "total" else free.manifest.sizes[name]
     own = {(target, entry.category, entry.body) for entry in written.entries}
     return Crowded(
         profile=profile.name,
         budget=name,
         limit=budget[name],
-        size=len(free.text) if name == "total" else free.manifest.sizes[name],
-        entries=rows,
+        size=size,
+        over_by=size - budget[name],
         left_out=len(cut),
         written=not own.isdisjoint(map(_place, new)),
+        entries=[
+            {"target": row.target, "category": row.category, "id": row.id, "preview": row.preview}
+            for row in rows[:_MOST]
+        ],
     )
 
 

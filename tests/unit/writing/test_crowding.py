@@ -48,13 +48,13 @@ def test_what_was_written_and_has_no_room_is_told(workspace):
     assert LONG not in prompt.text
     assert (crowded.budget, crowded.limit, crowded.left_out, crowded.written) == ("user", 100, len(out), True)
     assert crowded.size > 100
-    assert [row.id for row in crowded.entries] == [row.id for row in out]
+    assert [row["id"] for row in crowded.entries] == [row.id for row in out]
 
 
 def test_an_entry_that_is_pushed_out_by_another_is_told(tmp_path):
     workspace = root(tmp_path, user="## Rules\n[verified_date: 2020-01-01] Stale.\n", budget="{user: 110}")
     crowded = told(workspace)
-    assert [row.preview for row in crowded.entries] == ["Stale."]
+    assert [row["preview"] for row in crowded.entries] == ["Stale."]
     assert (crowded.left_out, crowded.written) == (1, False)
     assert LONG in workspace.prompt("neo").text
 
@@ -98,4 +98,4 @@ def test_a_person_is_told_in_one_line(on_disk):
     assert line.endswith("'catmem prompt neo --explain' shows which.")
     assert said("verify", "short answers", "-p", "neo") == []
     (line,) = said("replace", LONG, f"{LONG} or so", "-p", "neo")
-    assert "1 entry stays out" in line
+    assert "left out: 1 entry." in line

@@ -20,7 +20,7 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -45,19 +45,27 @@ TokenScope = Literal["write", "read", "metrics"]
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
-    """Who calls. ``agent`` writes, ``profile`` is what it sees and may do; ``None`` is a person, who sees all.
+class Token:
+    """Who calls, and what is kept of its token.
 
-    ``scope`` is what its token is good for: ``write`` (reading too), ``read``, or ``metrics`` (nothing but
-    ``/metrics``). ``label`` is what the log calls it: the name that the token was given. ``token_id`` is that of the
-    token: all that comes with one token is one conversation.
+    ``label`` is its agent, or what a person or a program is called; the log calls it so. ``profile`` is what it sees
+    and may do; ``None`` for a person, who sees all, and for a token that is good for metrics only. ``scope`` is what it
+    is good for: ``write`` (reading too), ``read``, or ``metrics`` (nothing but ``/metrics``). All that comes with one
+    ``token_id`` is one conversation.
     """
 
-    agent: str
+    token_id: str
+    label: str
     profile: str | None
     scope: TokenScope = "write"
-    label: str = ""
-    token_id: str = ""
+    created: str = ""
+    sha256: str = field(default="", repr=False)
+    __json__ = "token_id label profile scope created"
+
+    @property
+    def agent(self) -> str:
+        """Who writes with it."""
+        return PERSON if self.is_person else self.label
 
     @property
     def is_person(self) -> bool:
@@ -66,14 +74,14 @@ class Caller:
 
     @property
     def may_write(self) -> bool:
-        """Whether its token is good for writing; what it may write, its profile says."""
+        """Whether it is good for writing; what it may write, its profile says."""
         return self.scope == "write"
 
 
-def caller_of(request: Request) -> Caller:
+def caller_of(request: Request) -> Token:
     """Who sent the request. Raises ``RequestError``: 401 without a good token, 403 for a path it is not good for."""
     caller = request.scope.get(KEY)
-    if isinstance(caller, Caller):
+    if isinstance(caller, Token):
         return caller
     raise no_token()
 
@@ -101,28 +109,6 @@ MARK = "tokens-wanted.json"
 _LARGEST_MARK = 1 << 14
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """What is kept of a token. ``label`` is its agent, or what a person or a program is called.
-
-    ``profile`` is what it sees and may do; ``None`` for a person, and for a token that is good for metrics only.
-    """
-
-    token_id: str
-    label: str
-    profile: str | None
-    scope: TokenScope
-    created: str
-    sha256: str
-    __json__ = "token_id label profile scope created"
-
-    @property
-    def caller(self) -> Caller:
-        """Who calls with it."""
-        is_person = self.profile is None and self.scope != "metrics"
-        return Caller(PERSON if is_person else self.label, self.profile, self.scope, self.label, self.token_id)
-
-
 class Tokens:
     """The tokens of a server, as its file has them now."""
 
@@ -133,17 +119,17 @@ class Tokens:
         self._known: dict[str, Token] = {}
         self._look()
 
-    def identify(self, request: AsgiScope) -> Caller | None:
+    def identify(self, request: AsgiScope) -> Token | None:
         """Who sent a request, by its one ``Authorization`` header; ``None`` without a good token."""
         kind, token = self._sent(request)
-        if token is None or (kind == "basic" and not token.caller.is_person):
+        if token is None or (kind == "basic" and not token.is_person):
             return None
-        return token.caller
+        return token
 
-    def agent_at_browser(self, request: AsgiScope) -> Caller | None:
+    def agent_at_browser(self, request: AsgiScope) -> Token | None:
         """Whose token came as a browser sends a password, where it is no person's: it does not open the page."""
         kind, token = self._sent(request)
-        return None if token is None or kind != "basic" or token.caller.is_person else token.caller
+        return None if token is None or kind != "basic" or token.is_person else token
 
     def _sent(self, request: AsgiScope) -> tuple[str, Token | None]:
         given = [value for name, value in request["headers"] if name == b"authorization"]
@@ -153,9 +139,9 @@ class Tokens:
             return kind, None
         return kind, self.find(_password(text) if kind == "basic" else text.strip())
 
-    def agents(self) -> list[Caller]:
+    def agents(self) -> list[Token]:
         """The agents that have a token now."""
-        return [each.caller for each in self._known.values() if each.profile is not None]
+        return [each for each in self._known.values() if each.profile is not None]
 
     def find(self, text: str) -> Token | None:
         """What is kept of a token, if it is good. Its id is no secret; the rest is compared in constant time."""

@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from catmem.envelopes.tokens import Caller, caller_of, no_token
+from catmem.envelopes.tokens import Token, caller_of, no_token
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread, stopping
 from catmem.writing.drift_guard import MOST_SESSIONS, QUIET_SECONDS
@@ -102,7 +102,7 @@ class _McpRoute:
         await _answered(request, app, _as_client(scope, caller), send)
 
 
-def _as_client(scope: Scope, caller: Caller) -> Scope:
+def _as_client(scope: Scope, caller: Token) -> Scope:
     """The request for the SDK: a session is good for the token that began it, and for no other."""
     from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
     from mcp.server.auth.provider import AccessToken

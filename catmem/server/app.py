@@ -16,7 +16,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from catmem.envelopes.tokens import KEY, Caller, Tokens
+from catmem.envelopes.tokens import KEY, Token, Tokens
 from catmem.names import TARGETS
 from catmem.registry import at, registry
 from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
@@ -46,7 +46,7 @@ def create_app(
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
     # Without tokens only this machine is listened to, and every caller is a person.
-    identify = (lambda _: Caller(PERSON, None, label=PERSON)) if tokens is None else tokens.identify
+    identify = (lambda _: Token("", PERSON, None)) if tokens is None else tokens.identify
     own = [Route("/healthz", _healthz, methods=["GET"]), Route("/readyz", _readyz, methods=["GET"])]
     app = Starlette(
         routes=[*own, *(_routes_of_parts(settings) if routes is None else routes), *more],
@@ -207,7 +207,7 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
     if not LOG.isEnabledFor(logging.INFO):
         return
     caller = scope.get(KEY)
-    who = caller.label or caller.agent if isinstance(caller, Caller) else "-"
+    who = caller.label if isinstance(caller, Token) else "-"
     client = scope.get("client")
     LOG.info(
         "%s %s %s %s %d %.1fms",

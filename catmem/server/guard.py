@@ -22,7 +22,7 @@ from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from catmem.config.profile import one_reading
-from catmem.envelopes.tokens import KEY, Caller, no_token
+from catmem.envelopes.tokens import KEY, Token, no_token
 from catmem.errors import RequestError, UnreadableError
 from catmem.store.contract import PERSON
 from catmem.workspace.root import caller_name
@@ -67,7 +67,7 @@ class Guard:
     """
 
     def __init__(
-        self, app: ASGIApp, settings: ServerSettings, identify: Callable[[Scope], Caller | None], root: Path
+        self, app: ASGIApp, settings: ServerSettings, identify: Callable[[Scope], Token | None], root: Path
     ) -> None:
         """``identify`` gives the caller of a request, ``None`` for an unknown one."""
         self._app = app
@@ -121,7 +121,7 @@ def refuse_missing(path: Path, message: str) -> None:
         raise UnreadableError(message, code="missing", path=path, hint=hint)
 
 
-def _refuse_out_of_scope(caller: Caller | None, method: str, path: str) -> None:
+def _refuse_out_of_scope(caller: Token | None, method: str, path: str) -> None:
     if caller is None:
         raise no_token()
     if caller.scope == "metrics" and path != "/metrics":

@@ -26,7 +26,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Scope
 
 from catmem.config.json_schema import faults_by, nearest, shown
-from catmem.envelopes.tokens import KEY, Caller
+from catmem.envelopes.tokens import KEY, Token
 from catmem.errors import (
     BusyError,
     CatmemError,
@@ -245,7 +245,7 @@ def error_response(request: Request, error: Exception) -> JSONResponse:
         LOG.error("%s %s", request.method, path_of(request.scope), exc_info=error)
         error = unforeseen()
     caller = request.scope.get(KEY)
-    bounded = not (isinstance(caller, Caller) and caller.is_person)
+    bounded = not (isinstance(caller, Token) and caller.is_person)
     status, said = answer_of(error, bounded=bounded)
     headers = dict(error.headers) if isinstance(error, RequestError) else {}
     if status == _UNAUTHORIZED:

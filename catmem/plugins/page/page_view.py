@@ -17,7 +17,7 @@ from starlette.responses import Response
 
 from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
-from catmem.envelopes.tokens import Caller, caller_of
+from catmem.envelopes.tokens import Token, caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.model.document import Entry
 from catmem.names import TARGETS
@@ -45,7 +45,7 @@ class PageRequest:
     """
 
     workspace: Workspace
-    caller: Caller
+    caller: Token
     address: str
     path: Mapping[str, str]
     query: Mapping[str, str]
@@ -207,12 +207,12 @@ def remember(visit: Visit, request: Request, answer: Response) -> None:
         answer.set_cookie(COOKIE, visit.cookie, path="/", httponly=True, samesite="strict", secure=is_https)
 
 
-def token_of(visit: Visit, caller: Caller) -> str:
+def token_of(visit: Visit, caller: Token) -> str:
     """What a form says that is shown in this browser to this person."""
     return _digest(visit.cookie, caller.agent, caller.label)
 
 
-def is_own(given: str, visit: Visit, caller: Caller) -> bool:
+def is_own(given: str, visit: Visit, caller: Token) -> bool:
     """Whether a form that says this was shown in this browser to this person."""
     return not visit.is_new and hmac.compare_digest(given.encode(), token_of(visit, caller).encode())
 
@@ -278,7 +278,7 @@ def _without_token(request: Request) -> tuple[str, str]:
     )
 
 
-def _for_people(agent: Caller) -> tuple[str, str]:
+def _for_people(agent: Token) -> tuple[str, str]:
     """Why the page is not for the holder of this token, and what the token is good for."""
     is_metrics = agent.scope == "metrics"
     whose = "for metrics" if is_metrics else f"that of the agent {agent.agent}"

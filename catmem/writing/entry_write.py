@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from catmem.config.access import targets_read
 from catmem.config.json_schema import shown
@@ -368,68 +368,55 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
     return holding[0] if len(holding) == 1 else first
 
 
-class FileLook(NamedTuple):
-    """What a look at one file gives: the entries that the actor sees, and those of them that hold the words.
-
-    ``document`` is ``None`` for a file that cannot be read, or that the write is ``refused`` to.
-    """
-
-    policy: WritePolicy
-    document: Document | None = None
-    seen: Sequence[Entry] = ()
-    holding: Sequence[Entry] = ()
-    refused: CatmemError | None = None
-
-
 def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
     """The one file of a profile that holds the entry of the first operation, as far as the actor sees."""
-    wanted = operations[0].old_text or ""
+    wanted, category = operations[0].old_text or "", operations[0].category
     refuse_empty(wanted)
-    looks = [_look(root, operations, wanted, policy) for policy in every]
-    whole, holding = unify_newlines(wanted).strip(), [each for each in looks if each.holding]
-    exact = [each for each in holding if any(entry.body == whole for entry in each.holding)]
+    there: list[Entry] = []
+    holding: list[tuple[WritePolicy, Document, list[Entry]]] = []
+    unread, refused = [], []
+    for policy in every:
+        try:
+            check_beforehand(operations, policy)
+            document = read_document(root, policy.owner, policy.target)
+        except UnreadableError:
+            unread.append(policy)
+            continue
+        except CatmemError as error:
+            refused.append(error)
+            continue
+        slug = None if category is None else policy.category(category)
+        seen = [each for each in policy.visible_entries(document) if slug in {None, each.category}]
+        there += seen
+        if found := entries_holding(wanted, seen):
+            holding.append((policy, document, found))
+    whole = unify_newlines(wanted).strip()
+    exact = [each for each in holding if any(entry.body == whole for entry in each[2])]
     meant = exact if len(exact) == 1 else holding
     if len(meant) > 1:
         raise _in_both(wanted, meant)
     if meant:
-        return meant[0].policy
+        return meant[0][0]
     # A file that cannot be read may hold it, and so may rows that another program changed: the write to it says so.
-    unread = [each.policy for each in looks if each.document is None and each.refused is None]
     if not unread:
         changed = {name for name, (known, now) in root.store.generations().items() if known != now}
         unread = [policy for policy in every if policy.entity in changed]
     if unread:
         return unread[0]
-    if looks[0].refused is not None and all(each.refused for each in looks):
-        raise looks[0].refused
-    there = [entry for each in looks for entry in each.seen]
+    if len(refused) == len(every):
+        raise refused[0]
     raise no_match(wanted, there, every[0].owner.name, to_agent=every[0].to_agent)
 
 
-def _look(root: Root, operations: Sequence[Operation], wanted: str, policy: WritePolicy) -> FileLook:
-    try:
-        check_beforehand(operations, policy)
-        document = read_document(root, policy.owner, policy.target)
-    except UnreadableError:
-        return FileLook(policy)
-    except CatmemError as error:
-        return FileLook(policy, refused=error)
-    category = operations[0].category
-    slug = None if category is None else policy.category(category)
-    seen = [each for each in policy.visible_entries(document) if slug in {None, each.category}]
-    return FileLook(policy, document, seen, entries_holding(wanted, seen))
-
-
-def _in_both(wanted: str, holding: Sequence[FileLook]) -> AmbiguousError:
+def _in_both(wanted: str, holding: Sequence[tuple[WritePolicy, Document, list[Entry]]]) -> AmbiguousError:
     """The error for a text that entries of both files hold; an agent is given no lines, as in ``ambiguous``."""
-    to_agent, places, said = holding[0].policy.to_agent, [], []
-    for policy, document, _, (entry, *_), _ in holding:
-        line = {} if to_agent or document is None else {"line": document.line(entry.start)}
+    to_agent, places = holding[0][0].to_agent, []
+    for policy, document, (entry, *_) in holding:
+        line = {} if to_agent else {"line": document.line(entry.start)}
         places.append({"target": policy.target, **line, "category": entry.category, "id": entry.id})
-        said.append(f"{policy.entity}{''.join(f' line {each}' for each in line.values())} ({entry.category})")
     return AmbiguousError(
-        f"entries of both files hold {shown(wanted)}: {' and '.join(said)}",
-        [preview(each.holding[0], to_agent=to_agent) for each in holding],
+        f"entries of both files hold {shown(wanted)}",
+        [preview(found[0], to_agent=to_agent) for _, _, found in holding],
         places=places,
         hint="Nothing was written. Name the file: "
         + ("the target user or memory." if to_agent else "-t user or -t memory."),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from catmem.config.access import Rights
 from catmem.config.json_schema import shown
-from catmem.config.profile import ORCHESTRATOR_TIER
-from catmem.envelopes.documents import bodies_in, plan_document, refuse_unseen_category, words_replaced
+from catmem.envelopes.documents import plan_document, refuse_unseen_category, words_replaced
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -120,27 +119,17 @@ class DocumentWrite(OperationsWrite):
             )
 
     def alert(self) -> None:
-        """Refuse what the writer wanted to be warned of, and what the root does."""
         if self.document is not None:
             self._alert(self.document)
-        least = self.policy.config.semantic_alert
-        if self.operations or self.plan is None:
-            super().alert()
-        elif least and self.document is not None:
-            self.warn(self._reworded(self.document, self.plan.document), least)
+        super().alert()
 
     def _alert(self, document: Document) -> None:
         """Refuse a document that has little in common with the old one. Operations say what they change."""
         content = self.envelope.content
-        if self.envelope.alert and not isinstance(content, list):
-            self.warn([words_replaced(content, document, self.policy)], ALIKE)
-
-    def _reworded(self, old: Document, new: Document) -> Iterator[tuple[str, str]]:
-        """What the writer sees of each category that it changes, before and after."""
-        was, now = (bodies_in(self.policy.visible_entries(each)) for each in (old, new))
-        for name, bodies in was.items():
-            if bodies != now.get(name):
-                yield "\n".join(bodies), "\n".join(now.get(name, []))
+        if not isinstance(content, list):
+            asked = ALIKE if self.envelope.alert else 0
+            words = words_replaced(content, document, self.policy)
+            self.warn([words], max(asked, self.policy.config.semantic_alert))
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
@@ -244,25 +233,11 @@ def refuse_out_of_scope(content: Content, operations: Sequence[Operation], polic
             except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
                 continue
     elif isinstance(content, str) or not content.get("partial"):
-        if not _may_send_whole(policy):
+        if not policy.unbounded:
             name = "" if policy.actor is None else policy.actor.name
             raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
     else:
         _refuse_partial(content, policy)
-
-
-def _may_send_whole(rights: Rights) -> bool:
-    """Whether a whole document may come from this writer; of tier 1 it is looked at what the file holds, too."""
-    actor = rights.actor
-    if actor is None or actor.tier == ORCHESTRATOR_TIER:
-        return True
-    if rights.taxonomy.closed:  # only a person sees an undeclared section
-        return False
-    everything = all(
-        "*" in selectors.patterns and not any(pattern.startswith("!") for pattern in selectors.patterns)
-        for selectors in (actor.selectors(rights.target, rights.taxonomy), actor.writable(rights.taxonomy))
-    )
-    return everything and actor.include_uncategorized is True and rights.may_write("__uncategorized__")
 
 
 def _refuse_partial(content: Mapping[str, Any], policy: WritePolicy) -> None:

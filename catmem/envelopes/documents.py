@@ -98,14 +98,6 @@ def words_replaced(content: str | dict[str, Any], document: Document, policy: Wr
     return "\n".join(entry.body for entry in now), "\n".join(new)
 
 
-def bodies_in(entries: Iterable[Entry]) -> dict[str, list[str]]:
-    """The bodies of entries by their category."""
-    bodies: dict[str, list[str]] = {}
-    for entry in entries:
-        bodies.setdefault(entry.category, []).append(entry.body)
-    return bodies
-
-
 # --- what is asked -------------------------------------------------------------------------------------------------
 
 

@@ -90,9 +90,8 @@ _NAMED = 8
 _CANDIDATE = 200
 """Characters of a candidate that are shown."""
 _NEAREST = 3
-_COMPARED = 20
-_COMPARED_CHARACTERS = 400
-_ALIKE = 0.4
+_ALIKE = 0.3
+"""The share of the words that are given which the nearest entries have."""
 
 
 class VisibleEntries(NamedTuple):
@@ -182,20 +181,11 @@ def ambiguous(
 
 
 def nearest_entries(wanted: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Up to three entries most like a text: by common words first, and of the best of those by their letters."""
-    from difflib import SequenceMatcher
-
+    """Up to three entries that share most words with a text, and not too few of them."""
     words = _words(wanted)
-    common = [(len(words & _words(entry.body)), -index, entry) for index, entry in enumerate(entries)]
-    sharing = sorted((row for row in common if row[0]), key=lambda row: row[:2], reverse=True)[:_COMPARED]
-    letters = SequenceMatcher(None, "", wanted[:_COMPARED_CHARACTERS].casefold(), autojunk=False)
-    rated: list[tuple[float, int, Entry]] = []
-    for shared, index, entry in sharing:
-        letters.set_seq1(entry.body[:_COMPARED_CHARACTERS].casefold())
-        rating = max(letters.ratio(), shared / len(words))
-        if rating >= _ALIKE:
-            rated.append((rating, index, entry))
-    return [entry for _, _, entry in sorted(rated, key=lambda row: row[:2], reverse=True)[:_NEAREST]]
+    shared = [(len(words & _words(entry.body)), -index, entry) for index, entry in enumerate(entries)]
+    near = sorted((row for row in shared if row[0] > _ALIKE * len(words)), key=lambda row: row[:2], reverse=True)
+    return [entry for _, _, entry in near[:_NEAREST]]
 
 
 def _words(text: str) -> set[str]:

@@ -346,31 +346,29 @@ class _PlanDraft:
             document = self._in_layout(ended(self.document))
             self._refuse_too_long(document)
         entries = tuple(self._final(document))
-        put = {action["category"]: action["id"] for action in self.actions if action["action"] in _PUTTING}
+        put = dict.fromkeys(each["category"] for each in self.actions if each["action"] in _PUTTING)
         notes = [*self.notes]
         if document is not self.original:
             title = on_title(self.original, document)
             notes += [] if title is None else [title]
-            notes += [note for category, name in put.items() if (note := self._on_slip(category, name)) is not None]
+            notes += [note for category in put if (note := self._on_slip(category)) is not None]
             for category in put:
                 self._warn_of_unread(category)
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
-    def _on_slip(self, category: str, name: str) -> str | None:
+    def _on_slip(self, category: str) -> str | None:
         """What to know of a new category: that it is nearly called as one that the actor knows, or that it is new."""
         taxonomy, policy = self.policy.taxonomy, self.policy
         there = {header.category for header in self.original.scan.headers}
         if category in there or taxonomy.named(category):
             return None
         known = [*filter(policy.may_write, taxonomy.categories), *filter(policy.may_see, there)]
-        near, said = nearest(category, known), f"{category} is a new category"
-        if near is None:
-            if policy.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
-                return None
-            return f"{said}; 'catmem access' says who reads it"
-        said, owner = f"{said}. Did you mean {near}?", policy.entity.partition("/")[0]
-        moves = f"'catmem move -p {owner} {name} --from {category} -c {near}' puts it there"
-        return said if policy.to_agent else f"{said} {moves}"
+        near = nearest(category, known)
+        if near is not None:
+            return f"{category} is a new category. Did you mean {near}?"
+        if policy.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
+            return None
+        return f"{category} is a new category; 'catmem access' says who reads it"
 
     def _warn_of_unread(self, category: str) -> None:
         """Say so to who wrote into a category of which its owner's prompt has nothing.

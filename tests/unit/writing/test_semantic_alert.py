@@ -75,15 +75,6 @@ def test_an_envelope_is_held_to_it_without_asking(tmp_path):
     assert workspace.submit(envelope, confirm=True).changed
 
 
-def test_of_a_whole_text_only_categories_that_change_are_compared(tmp_path):
-    workspace = opened(tmp_path)
-    workspace.add("neo", "Short answers, please.", category="talk")
-    text = workspace.read("neo").document.text
-    assert workspace.submit(workspace.envelope("neo", text.replace("Fridays", "Mondays"))).changed
-    with pytest.raises(RefusedError):
-        workspace.submit(workspace.envelope("neo", text.replace("Short answers, please.", "Be brief.")))
-
-
 def test_what_an_agent_does_not_see_is_not_compared(tmp_path):
     workspace = make_audited(tmp_path, "semantic_alert: 0.3\n")
     workspace.add("neo", "The pay is a secret.", category="pay")

@@ -42,6 +42,7 @@ _OF_USER = {"profile", "root"}
         "catmem serve --root ~/agents --port 0",
         "catmem serve --host 0.0.0.0 --allow-host memory.example.org",
     ),
+    apart={"tokens": "no_tokens"},
 )
 def serve(
     call: Call,
@@ -73,8 +74,6 @@ def serve(
     Needs the extra: pip install '.[server]' in the folder of catmem. Ctrl-C and SIGTERM end it when begun writes are
     made (exit status 0). With --format json it first prints its url.
     """
-    if no_tokens and tokens is not None:
-        raise UsageError("--tokens and --no-tokens exclude each other.")
     with _with_extra("serve", "server", _SERVER_LIBRARIES):
         from catmem.config.profile import refuse_no_root
         from catmem.server import serving

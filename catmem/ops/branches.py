@@ -69,15 +69,6 @@ def _winners(named: str) -> str | list[str]:
     return names
 
 
-def _deciding(call: Call, precedence: str | list[str] | None) -> None:
-    """Raise ``UsageError`` where it is said in more than one way what becomes of conflicts."""
-    asked, drops = call.values["interactive"], call.values["drop"] and call.interface == "command"
-    if (precedence is not None) + asked + drops > 1:
-        raise UsageError("--precedence, --interactive and --drop exclude each other.")
-    if asked and call.for_program:
-        raise UsageError("--interactive is for people; programs decide with --precedence.")
-
-
 @operation(
     "merge",
     examples=(
@@ -99,6 +90,11 @@ def _deciding(call: Call, precedence: str | list[str] | None) -> None:
         "Merged",
         statuses={"unknown_agent": 422},
     ),
+    apart={
+        "interactive": "precedence drop every form",
+        "drop": "precedence every",
+        "numbers": "every",
+    },
 )
 def merge(
     call: Call,
@@ -166,9 +162,6 @@ def merge(
         raise UsageError("--entry is for a recovery copy.")
     if every == (entity is not None):
         raise UsageError("Give either the ENTITY whose branches are merged, or --all for those of all files.")
-    if every and (drop or interactive):
-        raise UsageError("--drop and --interactive are for the branches of one ENTITY, and not for --all.")
-    _deciding(call, precedence)
     chosen: HowDecided = precedence
     if drop and not branches and call.interface == "command":
         raise UsageError("Name the branches that --drop closes.")
@@ -233,8 +226,6 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
     """Bring over what the file of a recovery copy lacks of it."""
     from catmem.merging.reconciling import reconcile as hold_against
 
-    if everything and numbers:
-        raise UsageError("--all and --entry exclude each other.")
     if dry_run and not (everything or numbers):
         raise UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
     others = call.given - {"entity", "numbers", "every", "dry_run"}

@@ -126,6 +126,7 @@ def report(call: Call, *, since: _Since = None) -> Outcome:
         "catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h",
         "catmem rollout bypass --end",
     ),
+    apart={"end": "reason lasts"},
 )
 def bypass(
     call: Call,
@@ -145,8 +146,6 @@ def bypass(
     from catmem.audit.rollout import begin_bypass, end_bypass
 
     if end:
-        if reason is not None or lasts is not None:
-            raise UsageError("--end goes without --reason and --for.")
         ended = end_bypass(call.root)
         notes = ["No bypass was on."] if ended is None and not call.for_program else []
         return Outcome(ended, {"on": False, "bypass": ended}, notes=notes)
@@ -218,6 +217,7 @@ def key_list(call: Call) -> Keys:
     "key remove",
     examples=("catmem key remove trinity 20261121t120000", "catmem key remove trinity --all"),
     opens="root",
+    apart={"every": "key_id"},
 )
 def key_remove(
     call: Call,
@@ -229,8 +229,6 @@ def key_remove(
     """Remove a key of AGENT: KEY_ID, or the only one. What it signed and is not written yet is refused from now on."""
     from catmem.envelopes.agents import remove_keys
 
-    if every and key_id is not None:
-        raise UsageError("KEY_ID and --all exclude each other.")
     removed = remove_keys(call.root.config, agent, key_id, every=every)
     return Outcome(removed, {"removed": removed})
 
@@ -318,6 +316,7 @@ def token_list(call: Call, *, tokens_path: _TokensFile = None) -> CredentialList
     "token remove",
     examples=("catmem token remove trinity 4f0a61c2d9be", "catmem token remove trinity --all"),
     opens="root",
+    apart={"every": "token_id"},
 )
 def token_remove(
     call: Call,
@@ -330,8 +329,6 @@ def token_remove(
     """Remove a token of AGENT: TOKEN_ID, or the only one. It stops working at once, at a running server too."""
     from catmem.envelopes.tokens import read_tokens, remove_tokens, why_wanted
 
-    if every and token_id is not None:
-        raise UsageError("TOKEN_ID and --all exclude each other.")
     config, path = _place(call, tokens_path)
     gone = remove_tokens(path, agent, token_id, every=every)
     notes = [f"They were in {shown_path(path)}."]
@@ -359,6 +356,7 @@ def _place(call: Call, given: str | None) -> tuple["Config", Path]:
         "catmem envelope -p trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance | catmem write --envelope -",
         "catmem write project:alpha alpha.json --expected 7",
     ),
+    apart={"place": "entity file expected merges op_id actor"},
 )
 def write(
     call: Call,
@@ -393,8 +391,6 @@ def write(
     Exit status 3: another writer came between, or the file or the role is not what the writer knew.
     """
     if place is not None:
-        if any(each is not None for each in (entity, file, expected, op_id, actor)) or merges:
-            raise UsageError("--envelope says all of a write: give it alone, or with --confirm and --on-stale.")
         written = _submitted(call, place, confirm=confirm, on_stale=on_stale)
     else:
         from catmem.store.contract import PERSON
@@ -446,6 +442,8 @@ def _submitted(call: Call, place: str, *, confirm: bool, on_stale: "OnStale | No
         "catmem envelope -p trinity --text USER.md > e.json",
         "catmem envelope -p trinity --as trinity --json operations.json --prev 7 | catmem write --envelope -",
     ),
+    apart={"added": "json text", "json": "text"},
+    needs={"category": "added"},
 )
 def envelope(
     call: Call,
@@ -512,11 +510,8 @@ def envelope(
 
 
 def _content(added: str | None, category: str | None, form: str | None, text: str | None) -> Any:  # noqa: ANN401 - JSON
-    given = [name for name, value in (("--add", added), ("--json", form), ("--text", text)) if value is not None]
-    if len(given) != 1:
+    if added is None and form is None and text is None:
         raise UsageError("Give one of --add TEXT, --json FILE and --text FILE.")
-    if category is not None and added is None:
-        raise UsageError("-c goes with --add; in JSON each operation has its own category.")
     if added is not None:
         where = {} if category is None else {"category": category}
         return [{"action": "add", "content": added, **where}]

@@ -61,6 +61,11 @@ class Other(NamedTuple):
         "catmem init --from-hermes",
     ),
     rooted=False,
+    apart={
+        "from_hermes": "example profiles start with_git dry_run",
+        "example": "profiles start",
+        "with_git": "dry_run",
+    },
 )
 def init(
     call: Call,
@@ -115,14 +120,6 @@ def init(
     In a root, --profile alone adds specialists, and their categories to catmem.yaml. No other file that exists is
     changed, but for lines added to .gitignore and .gitattributes. With other content in the way nothing is written.
     """
-    if from_hermes and (example or with_git or start):
-        raise UsageError("--from-hermes makes a root over what is there: leave --example, --git and --start out.")
-    if (profiles or start) and (example or from_hermes):
-        raise UsageError(
-            "--profile and --start say what is written into a new root: leave --example and --from-hermes out."
-        )
-    if dry_run and (from_hermes or with_git):
-        raise UsageError("--dry-run shows what a new root would have: leave --from-hermes and --git out.")
     other = None
     folder = Path(named or ".")
     if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
@@ -389,6 +386,8 @@ class Exports:
     ),
     opens="read",
     formats=False,
+    apart={"snapshot": "profiles target form output"},
+    needs={"overwrite": "output snapshot"},
 )
 def export(
     call: Call,
@@ -429,14 +428,10 @@ def export(
     from catmem.workspace.root import entities_of_each
 
     if snapshot is not None:
-        if profiles or target is not None or form is not None or output != "-":
-            raise UsageError("--snapshot takes all rows, to its PATH: leave out -p, -t, --format and -o.")
         path = Path(snapshot)
         return Outcome(exporting.write_snapshot(call.root, path, overwrite=overwrite))
     if form is None:
         raise UsageError("Missing option '--format'. Choose from: json, hermes, markdown")
-    if overwrite and output == "-":
-        raise UsageError("--overwrite is for the files of a folder: name it with -o.")
     unreadable: Sequence[CatmemError] = ()
     if not profiles:
         entities = entities_of_each(call.root)

@@ -114,6 +114,7 @@ class RevisionLog:
     http=Http(
         "GET", "/mem/log", "List revisions", "The newest first. A bounded profile is shown those that it wrote.", "Log"
     ),
+    apart={"folder": "limit wanted"},
 )
 def log(
     call: Call,
@@ -165,7 +166,6 @@ def log(
     history, as 'catmem fsck' does. Exit status 4 if the two differ or the history is damaged; 2 if a profile cannot
     be used, so that its files were left out.
     """
-    call.refuse_beside("folder", "limit", "wanted", why="it takes every revision.")
     if folder is not None:
         from catmem.audit.rebuilding import replay
 
@@ -262,6 +262,7 @@ def blame(call: Call, *, entity: EntityArgument) -> Outcome:
         "catmem diff trinity/memory 3 5",
         "catmem diff --git homes/trinity/USER.md",
     ),
+    apart={"for_git": "old form root"},
 )
 def diff(
     call: Call,
@@ -280,8 +281,6 @@ def diff(
     PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
     if for_git:
-        if old is not None or call.for_program or call.named_root is not None:
-            raise UsageError("--git goes with the path of one file, and with nothing else.")
         from catmem.ops.branches import git_text
 
         # git compares larger files than catmem reads; how far is for git to say.

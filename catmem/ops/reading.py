@@ -42,6 +42,7 @@ class ShownFile:
         "catmem show -p trinity -t memory",
         "catmem show project:alpha",
     ),
+    needs={"target": "profile"},
 )
 def show(
     call: Call,
@@ -60,8 +61,6 @@ def show(
     """
     if (file is None) == (profile is None):
         raise UsageError("Name either a FILE or a profile (-p NAME).")
-    if target is not None and profile is None:
-        raise UsageError("--target goes with --profile.")
     if file is not None and not os.path.lexists(file):
         if is_declared(file):
             return _content(call, file)

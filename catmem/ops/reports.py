@@ -5,7 +5,7 @@ from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
-from catmem.ops.table import WRONG, Call, Http, Option, Outcome, P, UsageError, operation
+from catmem.ops.table import WRONG, Call, Http, Option, Outcome, P, operation
 from catmem.workspace.reports import AccessExplanation
 
 
@@ -75,6 +75,7 @@ def _adopt(call: Call, outside: Mapping[str, str]) -> list[ExternalChange]:
         "catmem access -t memory -c 'finance-*'",
         "catmem access --why trinity finance-payroll",
     ),
+    apart={"why": "names wanted target", "target": "form"},
 )
 def access(
     call: Call,
@@ -110,10 +111,6 @@ def access(
 
     Exit status 2 if a profile or a file cannot be read; the report has all others.
     """
-    if why is not None and (names or wanted or target):
-        raise UsageError("--why takes its profile and category itself: leave out -p, -c and -t.")
-    if target is not None and call.for_program:
-        raise UsageError("-t is for the table; in JSON each cell tells of both files.")
     refuse_no_root(call.root.config)
     from catmem.workspace.reports import explain, read_access
 

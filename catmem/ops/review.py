@@ -17,6 +17,7 @@ from catmem.workspace.workspace import Workspace
 
 _ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
 """What is meant for an id, if it is misspelt too."""
+_ID_AND_WORDS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,13 @@ class Decisions:
         "catmem proposals --reject p-4be1c09a27 --reason 'The vendor is still Acme.'",
         "catmem proposals --edit p-4be1c09a27 'Vendor is Zenith Ltd. from May on.'",
     ),
+    apart={
+        "interactive": "approve reject edit ended form",
+        "approve": "reject edit ended",
+        "reject": "edit ended",
+        "edit": "ended",
+    },
+    needs={"reason": "reject"},
     http=Http(
         "GET",
         "/mem/proposals",
@@ -74,39 +82,21 @@ def proposals(
     """
     if call.interface == "http":
         return _as_known(call)
-    ways = {
-        "interactive": interactive, "approve": approve, "reject": reject, "edit": edit, "all": ended,
-    }  # fmt: skip
     names = which or []
-    how = _how(call, [name for name, given in ways.items() if given], names)
-    match how:
-        case "interactive":
-            asked: Outcome = call.dialogue("proposals")(call.root, names[0] if names else None, actor).run()
-            return asked
-        case "approve" | "reject" | "edit":
-            ids, words = (names[:1], " ".join(names[1:])) if how == "edit" else (names, reason)
-            return _decide_each(call, how, ids, words, actor)
-        case _:
-            return _list(call, names, actor, ended=how == "all")
-
-
-def _how(call: Call, ways: Sequence[str], which: Sequence[str]) -> str:
-    """The one thing that is asked for. Raises ``UsageError``."""
-    how, *others = [*ways] or ["list"]
-    has_ids, on_ids = _are_ids(which), how in {"approve", "reject", "edit"}
-    most = len(which) if on_ids or (how == "list" and has_ids) else 1
-    reason = call.values["reason"]
-    faults = {
-        f"--{how} and --{''.join(others[:1])} exclude each other.": bool(others),
-        "--reason goes with --reject.": reason is not None and how != "reject",
-        "--interactive is for people; programs decide with --approve and --reject.": how == "interactive"
-        and call.for_program,
-        f"Say which: catmem proposals --{how} ID{' WORDS' * (how == 'edit')}.": len(which) < on_ids + (how == "edit"),
-        "Give one ENTITY, or only IDs.": len(which) > most,
-    }
-    for said in (fault for fault, is_so in faults.items() if is_so):
-        raise UsageError(said)
-    return how
+    if edit and len(names) < _ID_AND_WORDS:
+        raise UsageError("Say which: catmem proposals --edit ID WORDS.")
+    if (approve or reject) and not names:
+        raise UsageError(f"Say which: catmem proposals --{'approve' if approve else 'reject'} ID.")
+    if edit:
+        return _decide_each(call, "edit", names[:1], " ".join(names[1:]), actor)
+    if approve or reject:
+        return _decide_each(call, "approve" if approve else "reject", names, reason, actor)
+    if len(names) > 1 and (interactive or ended or not _are_ids(names)):
+        raise UsageError("Give one ENTITY, or only IDs.")
+    if interactive:
+        asked: Outcome = call.dialogue("proposals")(call.root, names[0] if names else None, actor).run()
+        return asked
+    return _list(call, names, actor, ended=ended)
 
 
 def _are_ids(which: Sequence[str]) -> bool:
@@ -242,6 +232,7 @@ def reject(
         "catmem review --list --format json",
         "catmem review --answers answers.txt",
     ),
+    apart={"only_list": "restart answers"},
 )
 def review(
     call: Call,
@@ -285,8 +276,6 @@ def review(
     from catmem.staleness.lineage import notes_of
     from catmem.staleness.review import Review
 
-    if only_list and (restart or answers is not None):
-        raise UsageError("--list asks nothing: leave --restart and --answers out.")
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
     if restart:

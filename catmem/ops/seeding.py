@@ -125,6 +125,15 @@ class SeedSeen:
         repeats=True,
         destroys=True,
     ),
+    apart={
+        "targets": "everybody",
+        "everybody": "ephemeral",
+        "dry_run": "check status ephemeral on_drift interactive",
+        "check": "status ephemeral on_drift interactive",
+        "status": "ephemeral on_drift interactive",
+        "ephemeral": "on_drift interactive settle",
+        "interactive": "settle form",
+    },
 )
 def seed(
     call: Call,
@@ -280,27 +289,13 @@ def _ephemeral(call: Call, plan: SeedPlan) -> Outcome:
 
 def _refuse_slips(call: Call, settling: _Settlements) -> None:
     """Raise ``UsageError`` for options that do not go together."""
-    (for_all, by_id), given = settling, call.values
-    source, everybody, ephemeral = (given[name] for name in ("source", "everybody", "ephemeral"))
-    targets, modes = given["targets"] or (), sum(given[name] for name in ("dry_run", "check", "status", "ephemeral"))
-    own = call.root.profile(source).seed_from if source and not (everybody or targets) else None
-    instead = f" To seed {source} itself: catmem seed {own} {source}" if own else ""
-    slips = {
-        "Use one of --dry-run, --check, --status and --ephemeral.": modes > 1,
-        "Name the targets, or give --all.": everybody and targets,
-        "--ephemeral prints the slice of one target: name it.": everybody and ephemeral,
-        "Name the source and the targets, or give --all.": source is None and not everybody,
-        f"Name the profiles that get a slice of {source}, or give --all.{instead}": not (everybody or targets),
-        "--ephemeral prints the slice of one target.": ephemeral and len(targets) != 1,
-        "--on-drift is for a seed that writes, and this one writes nothing.": given["on_drift"] and modes,
-        "--interactive asks a person, and writes: it goes without --resolve, --dry-run, --check, --status, "
-        "--ephemeral and --format json.": given["interactive"] and (for_all or by_id or modes or call.for_program),
-        "--resolve ID=SIDE goes with the SOURCE of that conflict.": by_id and source is None,
-        "--resolve settles conflicts in files; --ephemeral has none.": ephemeral and (for_all or by_id),
-    }
-    for said, is_so in slips.items():
-        if is_so:
-            raise UsageError(said)
+    source, targets = call.values["source"], call.values["targets"] or ()
+    if not (call.values["everybody"] or (source and targets)):
+        raise UsageError("Name the source and the targets, or give --all.")
+    if call.values["ephemeral"] and len(targets) != 1:
+        raise UsageError("--ephemeral prints the slice of one target.")
+    if settling[1] and source is None:
+        raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
 
 
 def _seeds(
@@ -396,6 +391,8 @@ class Promotions:
         "catmem promote -p neo 'Releases are cut' --to orchestrator --propose --reason 'All of them need it.'",
         "catmem promote --all",
     ),
+    apart={"all_learned": "entry"},
+    needs={"to": "entry"},
 )
 def promote(
     call: Call,
@@ -442,8 +439,6 @@ def promote(
 
     workspace = call.root
     if all_learned or entry is None:
-        if entry is not None or to is not None:
-            raise UsageError("--all takes no ENTRY, and --to goes with an ENTRY.")
         for selector, hint in unmatched_selectors(workspace, categories).items():
             if categories:
                 raise UnknownNameError(f"no category fits {selector}", code="unknown_category", hint=hint)

@@ -195,6 +195,10 @@ class OperationRow(NamedTuple):
     """And ``--root``."""
     options_first: bool = False
     """What follows its first argument is no option, whatever it is called."""
+    apart: Mapping[str, str] = _NONE
+    """Parameters, and the names of those that each does not go with; also ``form`` (--format json) and ``root``."""
+    needs: Mapping[str, str] = _NONE
+    """Parameters, and the names of those of which each needs one beside it."""
 
     @property
     def help(self) -> str:
@@ -330,17 +334,11 @@ class Call:
 
         return Rights(self.profile, target, self.root.config.taxonomy)
 
-    def refuse_beside(self, name: str, *others: str, why: str) -> None:
-        """Raise ``UsageError`` for a parameter that is given beside others; ``why`` says what it is for."""
-        beside = [option_of(self.operation.parameters[each]) for each in others if each in self.given]
-        if name in self.given and beside:
-            raise UsageError(
-                f"{option_of(self.operation.parameters[name])} does not go with {', '.join(beside)}: {why}"
-            )
-
 
 def option_of(parameter: Parameter) -> str:
-    """The long name of its option."""
+    """The long name of its option, or the name of an argument."""
+    if parameter.said.argument:
+        return (parameter.said.metavar or parameter.name.upper()).strip("[].")
     named = [each for each in parameter.said.names.split() if each.startswith("--")]
     return named[-1] if named else f"--{parameter.name.replace('_', '-')}"
 
@@ -488,11 +486,34 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
         if asked.interface in each.said.caller:
             complete[each.name] = asked.actor
     asked.values = complete
+    _refuse_combinations(asked)
     try:
         done = row.run(asked, **complete)
     except SystemExit as stop:  # a plugin's: a server would end with it
         raise RuntimeError(f"the operation {row.name} ended the program") from stop
     return done if isinstance(done, Outcome) else Outcome(done)
+
+
+def _refuse_combinations(asked: Call) -> None:
+    """Raise ``UsageError`` for parameters that do not go together, and for one without what it needs."""
+    row = asked.operation
+    values = ((name, asked.values.get(name)) for name in asked.given)
+    given = {name for name, value in values if value is not None and value is not False}
+    given |= {"form"} if asked.for_program else set()
+    given |= {"root"} if asked.named_root is not None else set()
+    for name in (each for each in row.parameters if each in given):
+        others = [_option(row, each) for each in row.apart.get(name, "").split() if each in given]
+        if others:
+            raise UsageError(f"{_option(row, name)} does not go with {' and '.join(others)}.")
+        needed = row.needs.get(name, "").split()
+        if needed and given.isdisjoint(needed):
+            raise UsageError(f"{_option(row, name)} goes with {' or '.join(_option(row, each) for each in needed)}.")
+
+
+def _option(row: OperationRow, name: str) -> str:
+    if name in row.parameters:
+        return option_of(row.parameters[name])
+    return {"form": "--format json", "root": "--root"}[name]
 
 
 def value_of(parameter: Parameter, value: Any) -> Any:  # noqa: ANN401 - JSON in, a value out

@@ -59,6 +59,8 @@ class Linted:
     examples=("catmem lint", "catmem lint --fix homes/", "catmem lint --select CM2,CM6 --format sarif"),
     people=("lint", "Lint looks at everything, so it is for a person."),
     http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint", refusals=()),
+    apart={"diff": "fix form"},
+    needs={"unsafe_fixes": "fix diff"},
 )
 def lint(
     call: Call,
@@ -89,10 +91,6 @@ def lint(
     Exit status 0 if there are hints at most, 1 with errors or warnings, 2 if the configuration is wrong (all other
     files are looked at too).
     """
-    if unsafe_fixes and not (fix or diff):
-        raise UsageError("--unsafe-fixes goes with --fix or --diff.")
-    call.refuse_beside("diff", "fix", "form", why="it writes nothing, and reports no findings.")
-
     from catmem.config.profile import refuse_no_root
     from catmem.linting.diagnostic import rank
     from catmem.linting.root_lint import Linter
@@ -191,6 +189,7 @@ def schema(_: Call, *, name: Annotated[str | None, P(argument=True)] = None) -> 
         "catmem fsck --check anchors.jsonl",
     ),
     opens="look",
+    apart={"ends": "entity repair check", "check": "entity repair"},
 )
 def fsck(
     call: Call,
@@ -224,8 +223,6 @@ def fsck(
     """
     from catmem.workspace import upkeep
 
-    for name in ("ends", "check"):
-        call.refuse_beside(name, "entity", "repair", "ends" if name == "check" else "check", why="it mends nothing.")
     if entity is not None:
         return _repaired(call, entity, yes=repair)
     if ends:

@@ -85,9 +85,9 @@ def test_answers_may_come_from_a_pipe(user):
 @together(
     ("arguments", "said"),
     [
-        (["neo", "--interactive", "--precedence", "theirs"], "exclude each other"),
+        (["neo", "--interactive", "--precedence", "theirs"], "--interactive does not go with --precedence"),
         (["neo", "--drop"], "Name the branches that --drop closes."),
-        (["neo", "--interactive", "--format", "json"], "--interactive is for people"),
+        (["neo", "--interactive", "--format", "json"], "--interactive does not go with --format json"),
         (["neo", "--precedence", ","], "--precedence needs ours, theirs or both"),
         (["neo", "--precedence", "bos"], "Did you mean 'boss'?"),
         (["neo", "3"], "3 is no branch of neo/user"),

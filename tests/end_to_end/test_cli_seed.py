@@ -314,14 +314,12 @@ def test_over_the_limit_is_status_1_with_the_numbers_and_the_entries(place, neo)
 
 SIDES = "is none of target, source, both, ID=target, ID=source and ID=both"
 TWICE = "says two things of one conflict"
-ALONE = "it goes without --resolve, --dry-run, --check, --status, --ephemeral and --format json"
 USAGE = [
     ((), "Name the source and the targets, or give --all."),
-    (("boss",), "Name the profiles that get a slice of boss, or give --all."),
-    (("neo",), "To seed neo itself: catmem seed boss neo"),
-    (("boss", "neo", "--all"), "Name the targets, or give --all."),
-    (("boss", "neo", "--check", "--status"), "Use one of --dry-run, --check, --status and --ephemeral."),
-    (("boss", "--all", "--ephemeral"), "--ephemeral prints the slice of one target"),
+    (("boss",), "Name the source and the targets, or give --all."),
+    (("boss", "neo", "--all"), "TARGETS does not go with --all."),
+    (("boss", "neo", "--check", "--status"), "--check does not go with --status."),
+    (("boss", "--all", "--ephemeral"), "--all does not go with --ephemeral."),
     (("boss", "neo", "ann", "--ephemeral"), "--ephemeral prints the slice of one target"),
     (("ann", "--all"), "no profile has seed_from: ann"),
     (("boss", "neo", "--resolve", "mine"), SIDES),
@@ -329,12 +327,12 @@ USAGE = [
     (("boss", "neo", "--resolve", "target", "--resolve", "source"), TWICE),
     (("boss", "neo", "--resolve", f"{ID}=target", "--resolve", f"{ID}=source"), TWICE),
     (("--all", "--resolve", f"{ID}=target"), "--resolve ID=SIDE goes with the SOURCE of that conflict."),
-    (("boss", "neo", "--ephemeral", "--resolve", f"{ID}=target"), "--ephemeral has none"),
+    (("boss", "neo", "--ephemeral", "--resolve", f"{ID}=target"), "--ephemeral does not go with --resolve."),
     *(
-        (("boss", "neo", "--interactive", *other), ALONE)
+        (("boss", "neo", "--interactive", *other), " does not go with ")
         for other in (("--resolve", "target"), ("--check",), ("--format", "json"))
     ),
-    *((("boss", "neo", mode, "--on-drift", "refuse"), "--on-drift is for a seed that writes") for mode in MODES),
+    *((("boss", "neo", mode, "--on-drift", "refuse"), f"{mode} does not go with --on-drift.") for mode in MODES),
     (("boss", "neo", "boss"), "error[seed_target]"),
     (("boss", "neo", "--as", "ann"), "error[forbidden]"),
 ]

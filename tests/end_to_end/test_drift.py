@@ -165,7 +165,7 @@ def test_a_number_that_is_none(pair, number):
 
 
 def test_both_choices_exclude_each_other(pair):
-    assert "exclude each other" in run("merge", pair[1], "--entry", "1", "--all", status=2).stderr
+    assert "--entry does not go with --all" in run("merge", pair[1], "--entry", "1", "--all", status=2).stderr
     assert "--dry-run" in run("merge", pair[1], "--dry-run", status=2).stderr
 
 

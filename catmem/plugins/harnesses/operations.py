@@ -100,6 +100,14 @@ class SyncDone:
         "catmem sync --dry-run",
         "catmem sync trinity-claude-agent --remove",
     ),
+    apart={
+        "to": "names check status remove print_agent",
+        "check": "status remove print_agent",
+        "status": "remove print_agent",
+        "remove": "print_agent",
+        "everybody": "names",
+    },
+    needs={"to": "profile", "profile": "to", "project": "to", "workspace": "to"},
 )
 def sync(
     call: Call,
@@ -132,7 +140,8 @@ def sync(
 
     Exit status 1: a file has no room, or words in it are taken back; 3: a block that was changed or taken out is left.
     """
-    _refuse_mixed(call)
+    if remove and not (names or everybody):
+        raise UsageError("Say which: catmem sync NAME --remove, or --all.")
     if print_agent is not None:
         return Outcome(HookAnswer(subagent(call.root, print_agent)))
     root, chosen = call.root, tuple(names)
@@ -151,24 +160,6 @@ def sync(
     elif remove and any(each.name in root.config.sync for each in done):
         call.tell(f"Take it out of sync in {CONFIG_NAME}, too: else the next 'catmem sync' writes it again.")
     return Outcome(SyncDone(done, what), status=worst)
-
-
-def _refuse_mixed(call: Call) -> None:
-    """Raise ``UsageError`` for what does not go together."""
-    given = call.given
-    ways = [each for each in ("check", "status", "remove", "to", "print_agent") if each in given]
-    if len(ways) > 1:
-        raise UsageError(f"--{ways[0].replace('_', '-')} and --{ways[1].replace('_', '-')} exclude each other.")
-    for each in ("profile", "project", "workspace"):
-        call.refuse_beside(each, *(way for way in ways if way != "to"), why="it goes with --to.")
-        if each in given and "to" not in given:
-            raise UsageError(f"--{each} goes with --to HARNESS.")
-    if "to" in given and ("names" in given or "profile" not in given):
-        raise UsageError("--to takes --profile NAME, and no NAME of a sync.")
-    if "remove" in given and ("names" in given) == ("everybody" in given):
-        raise UsageError("Say which: catmem sync NAME --remove, or --all.")
-    if "everybody" in given and "names" in given:
-        raise UsageError("Give --all, or a NAME.")
 
 
 def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:

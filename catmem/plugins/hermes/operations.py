@@ -68,6 +68,7 @@ class Applied:
         "catmem hermes install --all --yes",
         "catmem hermes install --profile coder --root ~/memory --as neo",
     ),
+    apart={"everybody": "profile name"},
 )
 def install(
     call: Call,
@@ -91,7 +92,7 @@ def install(
     Agent's homes if it has a catmem.yaml, else the root that this folder lies in. A second run changes nothing, and
     uninstall undoes it. If 'hermes' on the PATH runs in a Python that cannot import catmem, nothing is changed.
     """
-    chosen = _chosen(call, home, profile, everybody=everybody)
+    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     refuse_no_catmem()
     workspace = _workspace(call, chosen[0])
     steps: list[SetupStep] = []
@@ -113,6 +114,7 @@ def install(
     "hermes uninstall",
     examples=("catmem hermes uninstall --dry-run", "catmem hermes uninstall --all --yes"),
     rooted=False,
+    apart={"everybody": "profile"},
 )
 def uninstall(
     call: Call,
@@ -127,15 +129,20 @@ def uninstall(
 
     config.yaml gets back the bytes it had; if it was changed since, only the keys that install had set go back.
     """
-    chosen = _chosen(call, home, profile, everybody=everybody)
+    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
     with_catmem = [each for each in chosen if installed(each)]
     return _carried_out(call, [plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run)
 
 
-@operation("hermes status", examples=("catmem hermes status", "catmem hermes status --all --format json"), rooted=False)
+@operation(
+    "hermes status",
+    examples=("catmem hermes status", "catmem hermes status --all --format json"),
+    rooted=False,
+    apart={"everybody": "profile"},
+)
 def status(call: Call, *, home: _HomeOption = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
-    found = statuses(_chosen(call, home, profile, everybody=everybody))
+    found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
     findings = FINDINGS if any(each.problems for each in found) else 0
     return Outcome(found, {"homes": [jsonable(each) for each in found]}, status=findings)
 
@@ -147,6 +154,7 @@ def status(call: Call, *, home: _HomeOption = None, profile: _OneProfile = None,
         "catmem hermes sync orchestrator trinity neo",
         "catmem hermes sync --all",
     ),
+    apart={"interactive": "resolve dry_run form"},
 )
 def sync(
     call: Call,
@@ -178,8 +186,6 @@ def sync(
     settling = settlements(resolve)
     if everybody == bool(names) or (source is None and not everybody):
         raise UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
-    if interactive and (resolve or dry_run or call.for_program):
-        raise UsageError("--interactive asks and writes: leave --resolve, --dry-run and --format json out.")
     if settling[1] and source is None:
         raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
     found = find_home(home)
@@ -200,11 +206,6 @@ def sync(
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")
     return Outcome(None, {"dry_run": dry_run, "syncs": shown}, status=status)
-
-
-def _chosen(call: Call, home: str | None, profile: str | None, *, everybody: bool) -> list[Home]:
-    call.refuse_beside("everybody", "profile", "name", why="it takes each profile as the one of its own name.")
-    return chosen_homes(find_home(home), profile, everybody=everybody)
 
 
 def _workspace(call: Call, home: Home) -> Workspace:

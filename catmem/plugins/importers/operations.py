@@ -43,6 +43,7 @@ def _categories(said: Sequence[str]) -> dict[str, str]:
         "catmem import --from hermes -p trinity ~/.hermes",
         "catmem import --snapshot memory.bak.1795417126.json --dry-run",
     ),
+    apart={"snapshot": "path source categories skip_withheld"},
 )
 def import_(
     call: Call,
@@ -94,8 +95,6 @@ def import_(
     named = _categories(categories)
     how = {"dry_run": dry_run, "allow_secret": allow_secret}
     if snapshot is not None:
-        if path is not None or source is not None or categories or skip_withheld:
-            raise UsageError("--snapshot names its own file: leave out PATH, --from, --map and --skip-withheld.")
         return _bring_back(call, snapshot, profile, target, how)
     if source is None or profile is None or path is None:
         needed = {"option '--from'": source, "option '-p' / '--profile'": profile, "argument 'PATH'": path}

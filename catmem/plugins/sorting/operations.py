@@ -43,6 +43,7 @@ class SortedFile:
         "catmem sort notes.md > list.txt",
         "catmem sort notes.md --read list.txt",
     ),
+    apart={"to_read": "given yes unsure", "file": "profile target"},
 )
 def sort(
     call: Call,
@@ -79,9 +80,6 @@ def sort(
     No word of an entry changes. New categories are declared in catmem.yaml. 'catmem restore' takes a sort back; beside
     a file of no profile a copy is kept. A model gets no entry with a secret or hostile text.
     """
-    call.refuse_beside("to_read", "given", "yes", "unsure", why="the list says what to do.")
-    if file is not None and (profile is not None or target is not None):
-        raise UsageError("Name a profile with -p, or a FILE.")
     if call.for_program and not (yes or unsure or to_read):
         raise UsageError("The list is text. --format json goes with --yes, --unsure or --read.")
 

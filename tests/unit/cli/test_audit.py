@@ -136,7 +136,7 @@ def test_a_bypass_from_its_beginning_to_its_end(used):
         (["rollout", "bypass", "--reason", "why", "--for", "0s"], "lasts 7 days at most"),
         (["rollout", "bypass", "--reason", "why", "--for", "8d"], "lasts 7 days at most"),
         (["rollout", "bypass", "--reason", " ", "--for", "1h"], "needs a reason"),
-        (["rollout", "bypass", "--end", "--for", "1h"], "--end goes without"),
+        (["rollout", "bypass", "--end", "--for", "1h"], "--end does not go with --for"),
     ],
 )
 def test_what_cannot_be_meant_is_told(unchanged, arguments, said):

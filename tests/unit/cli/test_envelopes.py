@@ -52,7 +52,7 @@ def test_json_content(place, content, passes):
         (["envelope", "-p", "neo"], 2, "Give one of"),
         (["envelope", "-p", "neo", "--json", "x.json", "-c", "talk"], 2, "no such file"),
         (["envelope", "-p", "neo", "--json", "catmem.yaml"], 2, "error[schema]"),
-        (["envelope", "-p", "neo", "--text", "catmem.yaml", "-c", "talk"], 2, "-c goes with --add"),
+        (["envelope", "-p", "neo", "--text", "catmem.yaml", "-c", "talk"], 2, "--category goes with --add"),
         ([*ADD[:3], "--as", "noe", "--add", "x"], 2, "Did you mean 'neo'?"),
         ([*ADD, "--signed"], 2, "catmem key new neo makes one."),
         ([*ADD, "--prev", "latest"], 2, "error[schema]: prev_rev"),
@@ -61,7 +61,7 @@ def test_json_content(place, content, passes):
         (["write", "--envelope", "catmem.yaml"], 2, "error[schema]: catmem.yaml:1:1: not JSON"),
         (["key", "new", "../neo"], 2, "cannot be the name of an agent"),
         (["key", "remove", "neo"], 2, "neo has no key"),
-        (["key", "remove", "neo", "k1", "--all"], 2, "exclude each other"),
+        (["key", "remove", "neo", "k1", "--all"], 2, "--all does not go with KEY_ID"),
     ],
 )
 def test_wrong_input(place, arguments, status, said):

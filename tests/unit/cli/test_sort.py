@@ -591,7 +591,7 @@ def test_a_folder_another_kind_of_file_and_no_name_are_refused(place):
     assert "Name files that end in .md" in run("sort", "notes.py", status=2).stderr
     put(place / "profiles" / "trinity.yaml", "{}")
     assert "Name a profile with -p, or a FILE. There are neo, trinity." in run("sort", status=2).stderr
-    assert "Name a profile with -p, or a FILE." in run("sort", "-p", "neo", "x.md", status=2).stderr
+    assert "FILE does not go with --profile." in run("sort", "-p", "neo", "x.md", status=2).stderr
     assert "--read does not go with --yes" in run("sort", "-p", "neo", "--read", "x", "--yes", status=2).stderr
     assert "error[missing]: nowhere.txt" in run("sort", "-p", "neo", "--read", "nowhere.txt", status=2).stderr
 

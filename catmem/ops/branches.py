@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
 from catmem.merging.decisions import HowDecided
-from catmem.merging.merging import MergePlan
 from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.model.document import Document, Entry
 from catmem.model.version import Conflict, Side, Version
@@ -182,17 +181,7 @@ def merge(
         if call.actor is not None and not is_declared(entity):
             error.conflicts = tuple(map(without_texts, error.conflicts))
         raise
-    _tell_of_others(call, joined)
     return Outcome(joined, status=REFUSED if joined.conflicts else 0, revision=joined.revision)
-
-
-def _tell_of_others(call: Call, joined: MergePlan) -> None:
-    """Say which entity has branches, where the one that was named has none."""
-    from catmem.merging.branches import branches_of_all
-
-    if not (joined.merged or call.values["branches"] or call.for_program):
-        for branch in branches_of_all(call.root).branches[:1]:
-            call.tell(f"there are branches of {branch.entity}: catmem merge {branch.entity}")
 
 
 # --- recovery copies: what a file lacks of one, entry by entry -------------------------------------------------------

@@ -9,7 +9,6 @@ from catmem.errors import CatmemError, NoMatchError
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Owner, WriteOptions
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
 from catmem.writing.request import Operation, is_digest, placed_expected
-from catmem.writing.written import Written
 
 _WHICH = "Text that only it has, or its id (b2:...)."
 _OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_text", brief=_WHICH)]
@@ -337,21 +336,4 @@ def verify(
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """
     operation = Operation("verify", old_text=old, category=category, as_of=as_of, evidence=evidence)
-    done = write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
-    _tell_of_source(call, done.value)
-    return done
-
-
-def _tell_of_source(call: Call, written: Written) -> None:
-    """Where to verify the source of a seeded copy: a review asks there, and a seed brings the answer to all copies."""
-    from catmem.seeding.lockfile import seeded_copies
-
-    if call.for_program or call.interface != "command":
-        return
-    said = {(entry.category, entry.body) for entry in written.entries}
-    copies = seeded_copies(call.root, written.entity)
-    for entry in call.root.parse(written.before).entries:
-        sources = copies.get((written.entity, entry.id), ()) if (entry.category, entry.body) in said else ()
-        for source in sorted(sources):
-            command = "catmem verify -p {} -t {} {}".format(*source.split("/"), entry.id)
-            call.tell(f"this is a copy of {source}: verify it there, too ({command}), then 'catmem seed --all'")
+    return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)

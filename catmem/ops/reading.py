@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from catmem.config.json_schema import shown
-from catmem.errors import CatmemError, UnreadableError, errors_at
+from catmem.errors import CatmemError, errors_at
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared
@@ -69,7 +68,7 @@ def show(
         if file in profile_names(call.open("read").config.profiles_dir):
             profile = file
     if profile is not None:
-        call.open("store" if call.for_program else "read")
+        call.open("store")
         tell_of_rows(call, profile, target or "user")
         return _seen(call, profile, target or "user")
     workspace, document = _read(call, str(file))
@@ -89,15 +88,11 @@ def _content(call: Call, entity: str) -> Outcome:
 
 
 def _seen(call: Call, profile: str, target: str) -> ShownFile:
-    """What a profile may see of its file; for a program with what names the text that was read."""
+    """What a profile may see of its file, with what names the text that was read."""
     from catmem.config.access import visible
     from catmem.workspace.profile_memory import seen_file
 
     root = call.root
-    if not call.for_program:
-        view = root.view(profile, target)
-        problems = view.problems(root.problems(view.document))
-        return ShownFile(view.form(problems), view.document, problems)
     file = seen_file(root, profile, target)
     tell_of_file(call, file)
     view = visible(file.document, target, root.profile(profile), root.config.taxonomy)
@@ -149,7 +144,6 @@ def list_(
     Without -p it lists all entries of all files; one that several files have word for word is one line, with their
     names. With -p, --format json has the revision and digest of each file too, as --expected takes them.
     """
-    call.open("store" if call.for_program else "read")
     refuse_undeclared(call, category)
     narrowed: dict[str, Any] = {"target": target, "category": category, "as_of": as_of}
     if profile is None:
@@ -159,17 +153,16 @@ def list_(
         found, unreadable, _ = list_everywhere(call.root, **narrowed)
         return Outcome(EntryList(None, folded(found)), problems=unreadable)
     tell_of_rows(call, profile, target)
-    if not call.for_program:
-        listed = call.root.list(profile, **narrowed)
-        _tell_of_slips(call, profile, None if listed else category)
-        return Outcome(EntryList(profile, listed))
     from catmem.workspace.profile_memory import list_documents, seen_file
 
     files = {each: seen_file(call.root, profile, each) for each in ([target] if target else TARGETS)}
-    for file in files.values():
-        tell_of_file(call, file)
     documents = {each: file.document for each, file in files.items()}
     entries = list_documents(call.root, call.root.profile(profile), documents, category=category, as_of=as_of)
+    if call.for_program:
+        for file in files.values():
+            tell_of_file(call, file)
+    else:
+        _tell_of_slips(call, profile, None if entries else category)
     return Outcome(EntryList(profile, entries, {each: jsonable(file) for each, file in files.items()}))
 
 
@@ -200,7 +193,7 @@ def _tell_of_all(call: Call, target: str | None) -> None:
 class Found:
     """What a search found: the best of ``total`` hits, or of several files hits with their copies.
 
-    ``hints`` say why nothing was found. ``used`` says how often each hit was, for programs.
+    ``used`` says how often each hit was, for programs.
     """
 
     profile: str | None
@@ -208,7 +201,6 @@ class Found:
     total: int
     hits: Sequence[Any]
     used: Sequence[Any] | None = None
-    hints: Sequence[str] = ()
 
     def __json__(self) -> dict[str, Any]:
         entries = jsonable(self.hits)
@@ -266,16 +258,14 @@ def search(
         searched = search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
         hits = folded(searched.found)
         _tell_notes(call, notes_of(call.root))
-        hints = [] if hits else [f"Nothing in any file fits {shown(query)}."]
-        return Outcome(Found(None, query, len(hits), hits[:limit], hints=hints), problems=searched.unreadable)
+        return Outcome(Found(None, query, len(hits), hits[:limit]), problems=searched.unreadable)
     tell_of_rows(call, profile, target)
     found = search(call.root, profile, query, limit=limit, as_of=as_of, **filters)
     _tell_notes(call, notes_of(call.root))
     if call.for_program:
         return Outcome(Found(profile, query, found.total, found.found, _used(call, profile, found.found)))
-    hints = [] if found.total else _hints(call, profile, query, filters, as_of)
     _tell_of_slips(call, profile, None if found.total else category)
-    return Outcome(Found(profile, query, found.total, found.found, hints=hints))
+    return Outcome(Found(profile, query, found.total, found.found))
 
 
 def _tell_notes(call: Call, notes: Sequence[str]) -> None:
@@ -289,25 +279,3 @@ def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:
 
     usage = {each.target: read_usage(call.root, f"{profile}/{each.target}") for each in hits}
     return [jsonable(usage[each.target].get(usage_key(each.entry))) for each in hits]
-
-
-def _hints(call: Call, profile: str, query: str, filters: dict[str, Any], as_of: Any) -> list[str]:  # noqa: ANN401 - a day
-    """Why nothing was found, and what to try."""
-    from catmem.search.search import search
-
-    given = {name: value for name, value in filters.items() if value}
-    where = f"{profile}/{given['target']}" if "target" in given else f"{profile}/user and {profile}/memory"
-    said = [f"Nothing that {profile} sees in {where} fits {shown(query)}."]
-    if given:
-        try:
-            total = search(call.root, profile, query, limit=0, as_of=as_of).total
-        except UnreadableError:
-            total = 0  # the file that was not asked for: this is a hint, and no reason to fail
-        names = {"target": "-t", "category": "-c", "tags": "--tag", "state": "--state"}
-        if total:
-            said.append(f"Without {' and '.join(names[each] for each in given)} it finds {total:,}.")
-    if '"' in query:
-        said.append(
-            "A quoted phrase must stand in an entry word for word; without the quotes any of its words is enough."
-        )
-    return said

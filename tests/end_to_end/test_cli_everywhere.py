@@ -37,7 +37,7 @@ def test_a_list_of_all_is_narrowed(seeded):
 
 
 def test_a_search_of_all_finds_what_no_profile_sees(seeded):
-    assert "Nothing in any file fits 'zebra'." in run("search", "zebra").stderr
+    assert "Nothing in sight fits 'zebra'." in run("search", "zebra").stderr
     assert run("search", "secret").stdout.startswith("neo/user:10  pay  unverified\n")
     assert run("search", "invoices").stdout.startswith("boss/user:5  rules  unverified  (also in neo)\n")
     said = run_json("search", "invoices", "15th", "boss")

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any, cast
-
-import click
 
 from catmem.cli.output import (
     NARROW,
@@ -21,6 +17,7 @@ from catmem.cli.output import (
     show_written,
     shown_moment,
 )
+from catmem.config.json_schema import shown
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import UNCATEGORIZED
@@ -34,12 +31,10 @@ if TYPE_CHECKING:
     from catmem.ops.reading import EntryList, Found, ShownFile
     from catmem.ops.review import Decisions
     from catmem.ops.table import Call
-    from catmem.prompt.prompt import Manifest, Prompt, Row
+    from catmem.prompt.prompt import Prompt, Row
     from catmem.proposals.deciding import Decided
-    from catmem.search.index import Snippet
     from catmem.search.search import SearchHit
     from catmem.staleness.review import Answered, Review
-    from catmem.workspace.profile_memory import ProfileMemory
     from catmem.workspace.reports import SharedEntry
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.request import How
@@ -108,12 +103,13 @@ def _others(found: SharedEntry[Any]) -> str:
 
 
 def _found(value: Found, _: Call) -> None:
-    say_all(value.hints)
+    if not value.hits:
+        say(f"Nothing in sight fits {shown(value.query)}. Try other words, without quotes, or with fewer filters.")
     hits, places = value.hits, [_place(each) for each in value.hits] if value.profile else []
     if value.profile is None:
         places = [f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in hits]
         hits = [each.entry for each in hits]
-    emit("\n".join(f"{place}\n    {_styled(each.snippet)}\n" for place, each in zip(places, hits, strict=True)))
+    emit("\n".join(f"{place}\n    {printable(each.snippet.text)}\n" for place, each in zip(places, hits, strict=True)))
     if advice(each.freshness.state for each in hits):
         owner = value.profile or "NAME"
         say(f"Check what is not fresh before you rely on it. If it holds: catmem verify -p {owner} 'words of it'")
@@ -127,19 +123,6 @@ def _place(found: SearchHit) -> str:
     if found.threats:
         said.append(f"blocked: {', '.join(found.threats)}")
     return "  ".join(said)
-
-
-def _styled(snippet: Snippet) -> str:
-    """The snippet, with what was looked for in bold on a terminal."""
-    text = snippet.text
-    bold = sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-    parts: list[str] = []
-    done = 0
-    for start, end in snippet.hits:
-        hit = printable(text[start:end])
-        parts += [printable(text[done:start]), click.style(hit, bold=True) if bold else hit]
-        done = end
-    return "".join([*parts, printable(text[done:])])
 
 
 LEFT_OUT = {
@@ -156,7 +139,7 @@ def _built(value: Built, call: Call) -> None:
 
     prompt, memory = value.prompt, value.memory
     if not prompt.text:
-        say(_why_empty(memory, prompt.manifest))
+        say(f"The prompt is empty. 'catmem prompt {memory.profile.name} --explain' shows why.")
     if call.for_program:
         emit_json(jsonable(prompt))
         return
@@ -207,23 +190,6 @@ def _columns(row: Row) -> tuple[str, ...]:
     state = row.state if row.day is None else f"{row.state} {row.day}"
     mark = {"in": "  +", "blocked": "  !", "out": "  -"}[row.status]
     return mark, f"line {row.line}", row.category, reason or state, first_line(row.preview, NARROW)
-
-
-def _why_empty(memory: ProfileMemory, manifest: Manifest) -> str:
-    from catmem.prompt.sizes import left_out
-
-    owner = memory.owner.name
-    hidden = sum(manifest.hidden.values())
-    if len(manifest.missing) == len(manifest.hidden):
-        looked = " and ".join(printable(shown_path(memory.paths[target])) for target in manifest.missing)
-        return f"The prompt is empty: {owner} has no memory files yet. Looked for {looked}."
-    if not hidden and not manifest.rows:
-        return f"The prompt is empty: the memory files of {owner} hold no entries."
-    reasons = Counter(LEFT_OUT[reason] for row in manifest.rows if (reason := left_out(row)))
-    if hidden:
-        reasons["of other categories"] = hidden
-    counts = ", ".join(f"{count} {reason}" for reason, count in reasons.items())
-    return f"The prompt is empty: it leaves out all entries of {owner} ({counts})."
 
 
 DONE = {

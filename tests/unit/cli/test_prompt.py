@@ -72,16 +72,8 @@ def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
     put(place / "homes" / "none" / "USER.md", "## Pay\nsecret\n")
     hidden = ask(place, "none", "--format", output_format)
     assert (json.loads(hidden.stdout)["text"] if output_format == "json" else hidden.stdout) == ""
-    assert "it leaves out all entries of none (1 of other categories)" in hidden.stderr
-    put(place / "homes" / "none" / "USER.md", "")
-    assert "the memory files of none hold no entries" in ask(place, "none").stderr
-    (place / "homes" / "none" / "USER.md").unlink()
-    (place / "homes" / "none").rmdir()
-    for arguments in ((), ("--explain",), ("--format", output_format)):
-        nothing = ask(place, "none", *arguments)
-        assert "none has no memory files yet" in nothing.stderr
-        for name in ("USER.md", "MEMORY.md"):
-            assert f"homes/none/{name}" in nothing.stderr
+    assert "The prompt is empty. 'catmem prompt none --explain' shows why." in hidden.stderr
+    assert "1 entry of other categories left out: pay 1" in ask(place, "none", "--explain").stdout
 
 
 def test_the_manifest_names_the_files_that_are_not_there(place):

@@ -1,10 +1,6 @@
 """``catmem search``."""
 
 import json
-import os
-import pty
-import subprocess
-import sys
 from functools import partial
 
 import pytest
@@ -74,29 +70,11 @@ def test_filters(look, choices, lines):
     assert {line.split()[0] for line in look("tea", *choices).stdout.splitlines() if line and line[0] != " "} == lines
 
 
-@together(
-    ("arguments", "said"),
-    [
-        (("zebra",), ["Nothing that neo sees in neo/user and neo/memory fits 'zebra'."]),
-        (("zebra", "-t", "user"), ["Nothing that neo sees in neo/user fits 'zebra'."]),
-        (("tea", "-c", "pay"), [..., "Without -c it finds 3."]),
-        (("tea", "-c", "xyz"), [..., "Without -c it finds 3."]),
-        (("black", "--state", "expired", "-t", "memory"), [..., "Without -t and --state it finds 1."]),
-        (
-            ('"tea money"',),
-            [
-                ...,
-                "A quoted phrase must stand in an entry word for word; without the quotes any of its words is enough.",
-            ],
-        ),
-    ],
-)
-def test_nothing_found_says_where_and_what_would_help(look, arguments, said):
+@together("arguments", [("zebra",), ("tea", "-c", "pay"), ("black", "--state", "expired"), ('"tea money"',)])
+def test_nothing_found_is_told(look, arguments):
     result = look(*arguments)
     assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == len(said)
-    assert all(want in {..., line} for want, line in zip(said, lines, strict=True))
+    assert result.stderr.startswith("Nothing in sight fits ")
 
 
 def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):
@@ -116,15 +94,3 @@ def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):
 )
 def test_wrong_input(look, arguments, status, said):
     assert said in look(*arguments, status=status).stderr
-
-
-def test_what_was_looked_for_is_bold_on_a_terminal_and_nowhere_else(place):
-    command = [sys.executable, "-m", "catmem", "search", "-p", "neo", "--root", place, "black"]
-    leader, follower = pty.openpty()
-    try:
-        subprocess.run(command, stdout=follower, env={**os.environ, "TERM": "xterm"}, check=True)
-        assert "\x1b[1mblack\x1b[0m Tea" in os.read(leader, 4096).decode()
-    finally:
-        os.close(leader)
-        os.close(follower)
-    assert b"\x1b" not in subprocess.run(command, capture_output=True, check=True).stdout

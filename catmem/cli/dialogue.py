@@ -41,14 +41,13 @@ class Question:
     """What a person may answer. ``q`` and ``?`` go with every question.
 
     ``refused`` says what becomes of an answer that is not right, ``stays`` what becomes of those before it. At a
-    terminal an answer is one key, and what takes words ends with Enter, unless the question ``has_only_keys``.
+    terminal an answer is one key; words are asked for then.
     """
 
     answers: tuple[AnswerKey, ...]
     quits: str
     refused: str = "Nothing was written."
     stays: str = "nothing was written."
-    has_only_keys: bool = False
 
     @property
     def letters(self) -> str:
@@ -61,12 +60,6 @@ class Question:
         rows = [(f"{each.letter} {each.words}".strip(), each.does) for each in self.answers]
         width = max(_NARROWEST, *(len(letter) for letter, _ in rows))
         return "\n".join(f"  {letter:<{width}}  {does}" for letter, does in [*rows, ("q", f"quit: {self.quits}")])
-
-    @property
-    def keys(self) -> str:
-        """The answers that a terminal takes at once."""
-        at_once = (each.letter for each in self.answers if self.has_only_keys or not each.words)
-        return "".join((*at_once, "q?"))
 
     def answer(self, reply: Reply) -> AnswerKey | None:
         """The answer that a reply is, ``None`` for none."""
@@ -92,7 +85,7 @@ class Dialogue:
         self.on_terminal = answers is None and sys.stdin is not None and sys.stdin.isatty()
         self.source = _STDIN if answers in {None, "-"} else str(answers)
         self._lines = self._numbered()
-        self._keys = ""
+        self._by_key = False
         self._ahead = b""
 
     def ask(self, prompt: str | None = None, *, without: str = "") -> Reply | None:
@@ -109,14 +102,14 @@ class Dialogue:
             say(self.question.explained)
         return None
 
-    def read(self, prompt: str | None = None, *, passes_empty: bool = True) -> Reply | None:
-        """What is said next; ``None`` where there is no more. An empty line is passed over, or is an empty answer."""
+    def read(self, prompt: str | None = None) -> Reply | None:
+        """What is said next; ``None`` where there is no more. An empty line is passed over."""
         prompt = prompt or f"{self.question.letters}: "
         self._prompt(prompt)
-        self._keys = self.question.keys if self.on_terminal else ""
+        self._by_key = self.on_terminal
         for number, text in self._lines:
             letter, _, rest = text.strip().partition(" ")
-            if letter or not passes_empty:
+            if letter:
                 return Reply(letter.lower() if len(letter) == 1 else letter, rest.strip(), number)
             self._prompt(prompt)
         if self.on_terminal:
@@ -136,7 +129,7 @@ class Dialogue:
     def line(self, prompt: str) -> str:
         """The next line as it is, empty where there are no more."""
         self._prompt(prompt)
-        self._keys = ""
+        self._by_key = False
         return next(self._lines, (0, ""))[1].strip()
 
     def unknown(self, answer: Reply) -> ConfigError:
@@ -173,10 +166,9 @@ class Dialogue:
     def _line(self) -> bytes:
         """The next line of standard input, or a key that is an answer by itself; empty at the end."""
         typed, self._ahead = self._ahead, b""
-        if self._keys and not typed:
-            typed = self._pressed()
-            typed = typed.strip(_END)
-            if not typed or (len(typed) == 1 and (self.question.has_only_keys or typed in self._keys.encode())):
+        if self._by_key and not typed:
+            typed = self._pressed().strip(_END)
+            if len(typed) <= 1:
                 return typed
         if b"\n" not in typed:
             typed += sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes + 1)
@@ -199,7 +191,7 @@ class Dialogue:
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
         shown = typed.decode(errors="replace")
-        self._prompt("".join(each for each in shown if each.isprintable()) + "\n" * (shown in self._keys + "\n"))
+        self._prompt("".join(each for each in shown if each.isprintable()) + "\n" * (len(shown) == 1))
         return typed
 
     def _decoded(self, data: bytes, place: str) -> str:

@@ -62,7 +62,6 @@ PROPOSALS = Question(
     quits="what was decided stays, and the rest still waits",
     refused=f"Nothing was written for it; {_DECIDED}",
     stays=_DECIDED,
-    has_only_keys=True,
 )
 MERGE = Question(
     (
@@ -177,28 +176,24 @@ class SeedDialogue(ConflictDialogue):
     def plan(self, planned: Callable[..., SeedPlan]) -> SeedPlan:
         """The plan by the answers. Own words are written to the source, and the target takes them from there."""
         plan = planned()
-        answers: dict[str, Choice | Version | None] = {}
-        own: dict[str, Version] = {}
-        operations: dict[str, list[Operation]] = {}
-        for _, file, found in open_conflicts(plan):
+        chosen: dict[str, Choice] = {}
+        left: set[str] = set()
+        while waiting := [each for each in open_conflicts(plan) if each[0] not in left]:
+            name, file, found = waiting[0]
             answer = self._answer_to(file, found)
             if isinstance(answer, Version):
-                entry = _side(file.source, found, ours=None)
-                if entry not in own:
-                    operations.setdefault(file.source, []).extend(_in_source(found, answer))
-                # The source holds one wording: where other words were given for another target, that is asked again.
-                answer = answer if own.setdefault(entry, answer).body == answer.body else None
-            answers[_side(file.target, found, theirs=None)] = answer
-        for source, each in operations.items():
-            if not self._write(source, each, plan.read[source].digest):
-                return plan
-        plan = planned() if operations else plan
-        chosen: dict[str, Choice] = {}
-        for name, file, found in open_conflicts(plan):
-            answer = answers.get(_side(file.target, found, theirs=None))
-            if answer is not None:
-                chosen[name] = "source" if isinstance(answer, Version) else answer
-        return planned(resolve=chosen) if chosen else plan
+                written = self._write(file.source, _in_source(found, answer), plan.read[file.source].digest)
+                plan = planned(resolve=chosen)
+                # The conflict has another name now, by the words that the source has.
+                side = _side(file.target, found)
+                name = next((each for each, now, then in open_conflicts(plan) if _side(now.target, then) == side), name)
+                answer = "source" if written else None
+            if answer is None:
+                left.add(name)
+            else:
+                chosen[name] = answer
+                plan = planned(resolve=chosen)
+        return plan
 
     def _write(self, source: str, operations: Sequence[Operation], digest: str) -> bool:
         """Write own words to a file of the source; false if they wait for a person."""
@@ -219,9 +214,9 @@ class SeedDialogue(ConflictDialogue):
         return None if answer == "leave" else cast("Choice | Version | None", answer)
 
 
-def _side(entity: str, conflict: Conflict, **other: None) -> str:
-    """An id of a conflict that names one of its sides alone."""
-    return conflict_id(entity, replace(conflict, reason="body", **other))
+def _side(target: str, conflict: Conflict) -> str:
+    """An id of a conflict that names the side of the target alone."""
+    return conflict_id(target, replace(conflict, reason="body", theirs=None))
 
 
 def _in_source(conflict: Conflict, own: Version) -> list[Operation]:
@@ -321,16 +316,12 @@ class ReviewDialogue(Dialogue):
         total = len(review.due())
         if not in_json():
             say_passed(review)
-        going = True
         shown = 0
-        while going:
-            due = review.next()
-            if due is None:
-                going = self._goes_back()
-            else:
-                self._show(due, max(total, self._answered + 1), first=not shown)
-                shown += 1
-                going = self._answer(due)
+        while (due := review.next()) is not None:
+            self._show(due, max(total, self._answered + 1), first=not shown)
+            shown += 1
+            if not self._answer(due):
+                break
         left = len(review.due())
         if not in_json():
             self._say_end(left)
@@ -343,28 +334,9 @@ class ReviewDialogue(Dialogue):
         else:
             say("All done." if self._answered else "Nothing is due.")
         if self._review.copies and self._answered:
-            from catmem.workspace.root import load_each
-            from catmem.workspace.stores import hermes_edits
-
-            config, profiles = self._review.workspace.config, load_each(self._review.workspace)[0]
-            in_hermes = any(hermes_edits(config, profile) for profile in profiles if profile.seed_from)
-            brings = "catmem hermes sync --all" if in_hermes else "catmem seed --all"
-            say(f"'{brings}' brings this to the copies in other profiles' files.")
-
-    def _goes_back(self) -> bool:
-        """Nothing is left: whether the last answer is taken back. Only ``u`` is an answer then."""
-        if self._review.last is None:
-            return False
-        line = self.read("That was the last one. u undoes it, Enter ends: ", passes_empty=not self.on_terminal)
-        if line is None or line.letter != "u":
-            return False
-        try:
-            self._undo()
-        except CatmemError as error:
-            if not self.on_terminal:
-                raise
-            print_error(error)
-        return True
+            say(
+                "A seed brings this to the copies in other profiles' files: catmem seed --all, or catmem hermes sync --all."
+            )
 
     def _show(self, due: Due, total: int, *, first: bool) -> None:
         if in_json():

@@ -99,9 +99,7 @@ def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
     assert user_text(place) == NEO
 
 
-def test_undo_of_the_very_last_answer(place):
-    assert "2 of 3  neo/user:2" in review(place, "k\ns\nr\nu\nq\n", status=1).stdout
-    assert "Two spaces." in user_text(place)
+def test_undo_of_the_last_answer(place):
     result = review(place, "k\nu\n", "-p", "neo", status=1)  # the undone one is due again
     assert "taken back" in result.stderr
 

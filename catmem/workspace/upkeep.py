@@ -64,7 +64,8 @@ def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
 def _lost_homes(workspace: Root, profiles: Iterable[Profile]) -> Iterator[Fault]:
     """Whether the folders of all memory files are gone from a root that was written to before."""
     homes = [folder for _, folder in _homes(workspace.config, profiles)]
-    written = (workspace.root / SIDECAR).is_dir()
+    # What a declared entity holds lies beside them, so that nothing was written to a file may be right.
+    written = (workspace.root / SIDECAR).is_dir() and not workspace.config.entities
     if backend_of(workspace.config).has_files and homes and written and not any(map(os.path.lexists, homes)):
         message = "the folders of all memory files are gone, and this root was written to before"
         yield Fault("lost_homes", message, str(homes[0]), "Bring them back from a backup, or from git.")

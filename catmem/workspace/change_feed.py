@@ -85,10 +85,10 @@ class Watch:
         try:
             marks, broken = self._changed(), broken_profiles(self.workspace)
         except CatmemError as error:
-            return self._told(News("recovered", None), error)
-        found = self._told(News("recovered", None), None)
+            return self._reported(News("recovered", None), error)
+        found = self._reported(News("recovered", None), None)
         for name in sorted({*broken, *(each.profile for each in self._troubles if each.profile)}):
-            found += self._told(News("recovered", None, profile=name), broken.get(name))
+            found += self._reported(News("recovered", None, profile=name), broken.get(name))
         for entity, mark in marks.items():
             found += self._entity(entity)
             self._marks[entity] = mark
@@ -111,11 +111,11 @@ class Watch:
         try:
             self._known[entity], news = _since(self.workspace, entity, before, self._actor)
         except (CatmemError, OSError) as error:
-            return self._told(News("recovered", entity), _of_store(error))
-        return [*self._told(News("recovered", entity), None), *news]
+            return self._reported(News("recovered", entity), _of_store(error))
+        return [*self._reported(News("recovered", entity), None), *news]
 
-    def _told(self, recovered: News, error: CatmemError | None) -> list[News]:
-        """Trouble that is new, or another one than before; or that there is none any more. Each is told once."""
+    def _reported(self, recovered: News, error: CatmemError | None) -> list[News]:
+        """Trouble that is new, or another one than before; or that there is none any more. Each is reported once."""
         before = self._troubles.pop(recovered, None)
         if error is None:
             return [] if before is None else [recovered]

@@ -178,7 +178,7 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
     average = max(1.0, sum(source.characters for source in sources) / max(1, count))
     scores: list[dict[int, float]] = [{} for _ in sources]
     required: list[list[Mapping[int, float]]] = []
-    for term in query.terms:
+    for term in query:
         found = [source.places(term) for source in sources]
         owners = sum(map(len, found))
         top = (_K1 + 1) * log(1 + (count - owners + 0.5) / (owners + 0.5))
@@ -231,7 +231,7 @@ def snippet(body: str, query: Query, width: int = WIDTH) -> Snippet:
     language = cache(lambda: language_of(words_of(body)))
     hits = sorted(
         (start, end)
-        for term in query.terms
+        for term in query
         for start, end in term.found_in(folded, accents=accents)
         if term.worth(folded[start:end], language)
     )

@@ -170,7 +170,7 @@ def test_the_index_of_any_text_agrees_with_the_document(text, query):
             # From where the body begins there are only words of the body, and all of them.
             assert sorted(_words(fold(text[start : entry.end]))) == sorted(_words(fold(entry.body)))
     assert tuple(found) == document.entries
-    for term in parse_query(query).terms:
+    for term in parse_query(query):
         for piece in index.places(term):
             assert index.facts(piece).entry in document.entries
 

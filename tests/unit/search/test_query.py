@@ -12,14 +12,14 @@ from tests.together import together
 def found(query: str, text: str) -> list[str]:
     """The bodies of the entries of a text that a query's first term stands in, or their categories' names."""
     index = Index(parse(text))
-    (term, *_) = parse_query(query).terms
+    (term, *_) = parse_query(query)
     return [index.facts(piece).entry.body for piece in sorted(index.places(term))]
 
 
 def counted(query: str, body: str) -> float:
     """What the first term of a query counts in an entry with this text; 0 if it is not there."""
     index = Index(parse(body))
-    return index.places(parse_query(query).terms[0]).get(0, 0)
+    return index.places(parse_query(query)[0]).get(0, 0)
 
 
 # --- folding ---
@@ -81,16 +81,16 @@ def test_many_letters_fold_as_few_do():
     ],
 )
 def test_a_query_is_words_and_phrases(query, terms):
-    assert [term.words for term in parse_query(query).terms] == terms
+    assert [term.words for term in parse_query(query)] == terms
 
 
 def test_a_phrase_is_required_and_a_word_is_not():
     query = parse_query('tea "due date"')
-    assert [term.words for term in query.terms if term.is_phrase] == [("due", "date")]
+    assert [term.words for term in query if term.is_phrase] == [("due", "date")]
 
 
 def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():
-    whole, *pieces = parse_query("喜欢喝茶").terms
+    whole, *pieces = parse_query("喜欢喝茶")
     assert whole == Term(("喜欢喝茶",))
     assert [piece.words for piece in pieces] == [("喜欢",), ("欢喝",), ("喝茶",)]
     assert all(piece.weight < whole.weight for piece in pieces)
@@ -100,7 +100,7 @@ def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():
 def test_no_query_makes_the_search_slow(query):
     # Each step of these would be repeated for every character if the patterns went back: this would not end.
     text = "a" * 200_000 + " " + "a " * 50_000 + "é" * 50_000
-    for term in parse_query(query).terms:
+    for term in parse_query(query):
         assert isinstance(Index(parse(text)).places(term), dict)
 
 
@@ -212,7 +212,7 @@ front
 @together("text", [TEXT, TEXT.replace("\n", "\r\n"), "\ufeff" + TEXT, TEXT.replace("## Tea", "## Cup")])
 def test_words_in_tags_are_not_found_and_words_in_bodies_are(text):
     index = Index(parse(text.replace("## Tea Rules", "## Rules")))
-    (term,) = parse_query("tea").terms
+    (term,) = parse_query("tea")
     bodies = [index.facts(piece).entry.body for piece in sorted(index.places(term))]
     assert bodies == ["tea [source: x]", "[not a tag: tea] text", "[source: tea] escaped"]
 
@@ -220,7 +220,7 @@ def test_words_in_tags_are_not_found_and_words_in_bodies_are(text):
 @together(("query", "names"), [("rules", True), ("rul", True), ("ru", False), ("tea", True), ('"tea rules"', False)])
 def test_the_name_of_a_category_counts_a_little(query, names):
     index = Index(parse("one\n\n## Tea Rules\ntwo\n§\n\n§\nthree\n"))
-    places = index.places(parse_query(query).terms[0])
+    places = index.places(parse_query(query)[0])
     assert [index.facts(piece).entry.body for piece in sorted(places)] == (["two", "three"] if names else [])
     assert all(0 < count < 0.5 for count in places.values())
 

@@ -13,9 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from catmem.config.json_schema import as_error, shown, validate
+from catmem.config.json_schema import check_file, shown
 from catmem.config.selector import Selectors, selector_fault, split
-from catmem.config.yamlfile import KeyPath, YamlFile, key_text, load_yaml, parse_yaml
+from catmem.config.yamlfile import KeyPath, YamlFile, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError, wrong_type
 from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
@@ -239,13 +239,13 @@ def load_config(root: str | Path) -> Config:
     # A link that leads nowhere is no missing file: with the defaults in its place a closed taxonomy would be open.
     if not os.path.lexists(path):
         return Config(folder)
-    return _config(folder, _Source(path, load_yaml(path)))
+    return _config(folder, load_yaml(path))
 
 
 def config_of(root: str | Path, text: str) -> Config:
     """The configuration that a text as its ``catmem.yaml`` would give ``root``. Raises ``ConfigError``."""
     folder = _absolute(root)
-    return _config(folder, _Source(folder / CONFIG_NAME, parse_yaml(text, folder / CONFIG_NAME)))
+    return _config(folder, parse_yaml(text, folder / CONFIG_NAME))
 
 
 def days(text: str) -> int:
@@ -291,21 +291,8 @@ def _absolute(path: str | Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - absolute() keeps "..", which parents would then climb through
 
 
-class _Source(NamedTuple):
-    path: Path
-    file: YamlFile
-
-    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
-        """What is wrong with a setting."""
-        line, column = self.file.positions[key]
-        return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
-
-
-def _config(root: Path, source: _Source) -> Config:
-    data: Mapping[str, Any] = {} if source.file.data is None else source.file.data
-    faults = validate(data, "config", positions=source.file.positions, path=source.path)
-    if faults:
-        raise as_error(faults)
+def _config(root: Path, source: YamlFile) -> Config:
+    data = check_file(source, "config")
     _check_settings(source, data)
     taxonomy = data.get("taxonomy", {})
     domains = data.get("domains", {})
@@ -321,7 +308,7 @@ def _config(root: Path, source: _Source) -> Config:
     )
     return Config(
         root=root,
-        path=source.path,
+        path=root / CONFIG_NAME,
         taxonomy=declared,
         tag_schemas=data.get("tags", {}),
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
@@ -338,7 +325,7 @@ def _config(root: Path, source: _Source) -> Config:
     )
 
 
-def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
+def _signing(source: YamlFile, said: Mapping[str, Any]) -> Signing:
     keys = said.get("keys")
     if keys is not None:
         _check_tilde(source, ("signing", "keys"), keys)
@@ -346,7 +333,7 @@ def _signing(source: _Source, said: Mapping[str, Any]) -> Signing:
     return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")), ages_unsigned)
 
 
-def _approval(source: _Source, said: str | Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
+def _approval(source: YamlFile, said: str | Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
     if said is None or said == "off":
         return None
     keys: dict[str, Any] = {"agents": said} if isinstance(said, str) else dict(said)
@@ -356,7 +343,7 @@ def _approval(source: _Source, said: str | Mapping[str, Any] | None, taxonomy: T
     return Approval(shadow=keys.pop("mode", "wait") == "shadow", **keys)
 
 
-def _check_selectors(source: _Source, key: KeyPath, selectors: Sequence[str]) -> None:
+def _check_selectors(source: YamlFile, key: KeyPath, selectors: Sequence[str]) -> None:
     for index, selector in enumerate(selectors):
         wrong = selector_fault(selector)
         if wrong:
@@ -366,7 +353,7 @@ def _check_selectors(source: _Source, key: KeyPath, selectors: Sequence[str]) ->
         raise source.fault(key, "selector", message, "Put '*' in front of them.")
 
 
-def _entities(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:
+def _entities(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:
     found: dict[str, DeclaredEntity] = {}
     for name, said in declared.items():
         if not is_declared(name):
@@ -376,7 +363,7 @@ def _entities(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dic
     return found
 
 
-def _check_settings(source: _Source, data: Mapping[str, Any]) -> None:
+def _check_settings(source: YamlFile, data: Mapping[str, Any]) -> None:
     """Note what is wrong with paths and names, as far as the schema cannot say it."""
     homes = data.get("homes", "homes")
     if re.search("[{}]", homes.replace("{name}", "")):
@@ -395,13 +382,13 @@ def _check_settings(source: _Source, data: Mapping[str, Any]) -> None:
             raise source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
 
 
-def _check_tilde(source: _Source, key: KeyPath, path: str) -> None:
+def _check_tilde(source: YamlFile, key: KeyPath, path: str) -> None:
     if path.startswith("~") and not path.startswith("~/") and path != "~":
         message = f"{shown(path)} begins with the home folder of another user"
         raise source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
 
 
-def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
+def _categories(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
     """The categories, after a look at every name: one name may mean one category only."""
     # Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
@@ -418,7 +405,7 @@ def _categories(source: _Source, declared: Mapping[str, Mapping[str, Any]]) -> d
     return categories
 
 
-def _category(source: _Source, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:
+def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:
     key = ("taxonomy", "categories", slug)
     given = [slugify(written) for written in said.get("aliases", [])]
     for index, (written, alias) in enumerate(zip(said.get("aliases", []), given, strict=True)):

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.clock import read_date
-from catmem.config.yamlfile import KeyPath, key_text
-from catmem.errors import ConfigError
+from catmem.config.yamlfile import KeyPath, YamlFile, key_text
 from catmem.known_files import digest_of, recall, remember
 from catmem.names import slugify
 from catmem.resources import schema, schema_text
+from catmem.text import plural
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from jsonschema.exceptions import ValidationError
     from jsonschema.protocols import Validator
 
@@ -42,50 +40,32 @@ _KINDS = {
 
 
 class SchemaFault(NamedTuple):
-    """One value that does not fit its schema. ``line`` and ``column`` count from 1; ``None`` is not known."""
+    """One value that does not fit its schema."""
 
     key: KeyPath
     message: str
     hint: str | None = None
-    path: str | None = None
-    line: int | None = None
-    column: int | None = None
 
 
-def validate(
-    data: Any,  # noqa: ANN401 - any JSON value
-    schema_name: str,
-    *,
-    positions: Mapping[KeyPath, tuple[int, int]] | None = None,
-    path: str | PathLike[str] | None = None,
-) -> list[SchemaFault]:
-    """Every fault of ``data`` by the schema of that name, by line. ``positions`` are those of a ``YamlFile``."""
-    # A file (data with a `path`) that has no fault is remembered, and not validated again.
-    digest = None if path is None else digest_of(data, schema_text(schema_name))
-    if digest is not None and recall(digest) is not None:
-        return []
-    found: dict[tuple[KeyPath, str], SchemaFault] = {}
-    for key, message, hint in _faults(_validator(schema_text(schema_name)), data):
-        line, column = _place(key, positions or {})
-        file = None if path is None else str(path)
-        found.setdefault((key, message), SchemaFault(key, message, hint, file, line, column))
-    if digest is not None and not found:
+def validate(data: Any, schema_name: str) -> list[SchemaFault]:  # noqa: ANN401 - any JSON value
+    """Every fault of ``data`` by the schema of that name, sorted by its key."""
+    return sorted(faults_by(schema_text(schema_name), data), key=lambda fault: key_text(fault.key) or "")
+
+
+def check_file(file: YamlFile, schema_name: str) -> dict[str, Any]:
+    """What a file says that fits a schema. Raises ``ConfigError`` (``schema``) for the first fault by line."""
+    data = {} if file.data is None else file.data
+    # A file that has no fault is remembered, and not validated again.
+    digest = digest_of(data, schema_text(schema_name))
+    if recall(digest) is None:
+        faults = validate(data, schema_name)
+        if faults:
+            first = min(faults, key=lambda fault: file.place(fault.key) or ())
+            more = f" (and {len(faults) - 1} more in this file)" if len(faults) > 1 else ""
+            raise file.fault(first.key, "schema", first.message + more, first.hint)
         remember(digest)
-    return sorted(found.values(), key=lambda fault: (fault.line or 0, fault.column or 0, key_text(fault.key) or ""))
-
-
-def as_error(faults: Sequence[SchemaFault]) -> ConfigError:
-    """The first fault (code ``schema``) as an exception that says how many more there are in the same file."""
-    first, more = faults[0], len(faults) - 1
-    return ConfigError(
-        first.message + (f" (and {more} more in this file)" if more else ""),
-        code="schema",
-        path=first.path,
-        line=first.line,
-        column=first.column,
-        key=key_text(first.key),
-        hint=first.hint,
-    )
+    found: dict[str, Any] = data
+    return found
 
 
 def tag_faults(
@@ -119,13 +99,12 @@ def _is_plain(tag: str, value: object) -> bool:
 def _faults_of_tag(extra_json: str, tag_json: str) -> tuple[str, ...]:
     """What is wrong with one tag: the schema says of each what its value may be, and nothing of several."""
     declared = known_tags(json.loads(extra_json))
-    faults = _faults(_validator(json.dumps({**schema("tags"), "properties": declared})), json.loads(tag_json))
-    return tuple(dict.fromkeys(message for _, message, _ in faults))
+    faults = faults_by(json.dumps({**schema("tags"), "properties": declared}), json.loads(tag_json))
+    return tuple(dict.fromkeys(fault.message for fault in faults))
 
 
-def faults_by(contents: str, data: Any) -> list[tuple[KeyPath, str, str | None]]:  # noqa: ANN401 - any JSON value
-    """``(key, message, hint)`` for each fault of ``data`` by a schema of a root's own, which is given as JSON text."""
-    # The schema has to be one in which `schema_fault` finds nothing.
+def faults_by(contents: str, data: Any) -> list[SchemaFault]:  # noqa: ANN401 - any JSON value
+    """Each fault of ``data`` by a schema, which is given as JSON text: one in which `schema_fault` finds nothing."""
     return list(dict.fromkeys(_faults(_validator(contents), data)))
 
 
@@ -133,9 +112,8 @@ def schema_fault(contents: Any) -> tuple[KeyPath, str] | None:  # noqa: ANN401 -
     """``(key, message)`` of what makes ``contents`` no JSON Schema that can be used; ``None`` if it can be."""
     from jsonschema import Draft202012Validator
 
-    for key, message, _ in _faults(_validator(json.dumps(Draft202012Validator.META_SCHEMA)), contents):
-        return key, message
-    return next(_unusable(contents), None)
+    faults = faults_by(json.dumps(Draft202012Validator.META_SCHEMA), contents)
+    return faults[0][:2] if faults else next(_unusable(contents), None)
 
 
 def nearest(name: str, known: Iterable[str], like: float = _LOOKS_LIKE) -> str | None:
@@ -224,10 +202,8 @@ _FORMATS: dict[str, Callable[[str], bool]] = {"date": is_date, "slug": is_slug}
 
 # --- what is wrong, in plain words ----------------------------------------------------------------------------------
 
-_FoundFault = tuple[KeyPath, str, str | None]
 
-
-def _faults(validator: Validator, data: Any) -> Iterator[_FoundFault]:  # noqa: ANN401 - any JSON value
+def _faults(validator: Validator, data: Any) -> Iterator[SchemaFault]:  # noqa: ANN401 - any JSON value
     errors = [_best(error) for error in validator.iter_errors(data)]
     wrong_kind = {tuple(error.absolute_path) for error in errors if error.validator == "type"}
     for error in errors:
@@ -256,7 +232,7 @@ def _is_kind_error(error: ValidationError) -> bool:
     return error.validator == "type"
 
 
-def _worded(error: ValidationError) -> Iterator[_FoundFault]:
+def _worded(error: ValidationError) -> Iterator[SchemaFault]:
     key: KeyPath = tuple(error.absolute_path)
     value: Any = error.instance
     wanted: Any = error.validator_value
@@ -267,27 +243,27 @@ def _worded(error: ValidationError) -> Iterator[_FoundFault]:
         for name in value:
             if name not in known:
                 hint = where.get("x-hint") or suggestion(name, known, "known keys")
-                yield (*key, name), f"the key {shown(name)} is not known here", hint
+                yield SchemaFault((*key, name), f"the key {shown(name)} is not known here", hint)
         return
     if rule in {"required", "dependentRequired"}:
         if rule == "dependentRequired":
             wanted = [name for given, names in wanted.items() if given in value for name in names]
         missing = [name for name in wanted if name not in value]
-        if len(missing) == 1:
-            yield key, f"the key {missing[0]} is missing", "Add it."
-        else:
-            yield key, f"the keys {', '.join(missing[:-1])} and {missing[-1]} are missing", "Add them."
+        verb = plural(len(missing), "is", "are")
+        yield SchemaFault(
+            key, f"the {plural(len(missing), 'key')} {', '.join(missing)} {verb} missing", "Add what is missing."
+        )
         return
     if "propertyNames" in error.absolute_schema_path:
         key = (*key, value)
     if rule == "type" and not key:
         # The file may be anything at all, reached by a link: what stands in it is not shown.
         message = f"the file must be {_KINDS[str(wanted)]}, and is {_KINDS[_kind(value)]}"
-        yield key, message, _hint(rule, value, wanted, where)
+        yield SchemaFault(key, message, _hint(rule, value, wanted, where))
         return
     form = _FORMS.get(rule)
     message = form(value, wanted) if form else f"{shown(value)} does not fit: {rule} is not met"
-    yield key, message, _hint(rule, value, wanted, where)
+    yield SchemaFault(key, message, _hint(rule, value, wanted, where))
 
 
 def _hint(rule: str, value: Any, wanted: Any, where: Mapping[str, Any]) -> str | None:  # noqa: ANN401 - any JSON value
@@ -349,14 +325,6 @@ _FORMS: dict[str, Callable[[Any, Any], str]] = {
     "uniqueItems": lambda _, __: "must not hold the same item twice",
     "anyOf": lambda value, _: f"{_what_it_is(value)} does not fit",
 }
-
-
-def _place(key: KeyPath, positions: Mapping[KeyPath, tuple[int, int]]) -> tuple[int | None, int | None]:
-    """The place of ``key``, or of the nearest thing around it that has one."""
-    for length in range(len(key), -1, -1):
-        if key[:length] in positions:
-            return positions[key[:length]]
-    return None, None
 
 
 SLIPS = {

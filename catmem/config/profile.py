@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from catmem.config.config import Config, Taxonomy, days, expand_user, refuse_bad_name
-from catmem.config.json_schema import as_error, shown, suggestion, validate
+from catmem.config.json_schema import check_file, shown, suggestion
 from catmem.config.selector import Selectors, is_pattern, selector_fault, split
-from catmem.config.yamlfile import YAML_LIMIT, KeyPath, key_text, parse_yaml
+from catmem.config.yamlfile import YAML_LIMIT, KeyPath, YamlFile, key_text, parse_yaml
 from catmem.errors import ConfigError, ErrorPlace, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded
 from catmem.names import TARGETS, is_name
@@ -339,25 +339,17 @@ def _file_of(folder: Path, name: str) -> Path | None:
 class _Layer:
     name: str
     path: Path
+    file: YamlFile
     data: Mapping[str, Any]
-    positions: Mapping[KeyPath, tuple[int, int]]
-
-    def place(self, key: KeyPath) -> SettingPlace:
-        return SettingPlace(str(self.path), *self.positions[key])
 
     @cached_property
     def places(self) -> dict[str, dict[KeyPath, SettingPlace]]:
         """The place of each setting, by the key at the top that it belongs to; shared, and never changed."""
         found: dict[str, dict[KeyPath, SettingPlace]] = {str(key): {} for key in self.data}
-        for at in self.positions:
+        for at, (line, column) in self.file.positions.items():
             if at:
-                found[str(at[0])][at] = self.place(at)
+                found[str(at[0])][at] = SettingPlace(str(self.path), line, column)
         return found
-
-    def fault(self, key: KeyPath, code: str, message: str, hint: str) -> ConfigError:
-        kind = UnknownNameError if code == UnknownNameError.code else ConfigError
-        _, line, column = self.place(key)
-        return kind(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
 
 
 def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
@@ -373,16 +365,17 @@ def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
         if parent in chain:
             circle = " -> ".join((*chain[chain.index(parent) :], parent))
             message = f"the profiles extend each other in a circle: {circle}"
-            raise layer.fault(("extends",), "extends_cycle", message, "Remove one 'extends' of the circle.")
+            raise layer.file.fault(("extends",), "extends_cycle", message, "Remove one 'extends' of the circle.")
         if len(chain) == _MAX_CHAIN:
             message = f"{file.stem} would be built of more than {_MAX_CHAIN} profiles that extend each other"
             hint = "Let one of them extend a profile further up, and write out what lies between."
-            raise layer.fault(("extends",), "extends_depth", message, hint)
+            raise layer.file.fault(("extends",), "extends_depth", message, hint)
         parent_file = _file_of(folder, parent)
         if parent_file is None:
             others = [name for name in profile_names(folder) if name not in chain]
             message = f"there is no profile {parent!r} to extend"
-            raise layer.fault(("extends",), UnknownNameError.code, message, suggestion(parent, others, "profiles"))
+            hint = suggestion(parent, others, "profiles")
+            raise layer.file.fault(("extends",), UnknownNameError.code, message, hint, UnknownNameError)
         layer = read.get(parent) or read.setdefault(parent, _read(parent_file))
 
 
@@ -399,20 +392,16 @@ def _read(file: Path) -> _Layer:
 def _layer(file: Path, raw: bytes) -> _Layer:
     """The layer of a file with these bytes. Kept, since the same profiles are asked for again and again."""
     found = parse_yaml(raw, file)
-    data = {} if found.data is None else found.data
-    faults = validate(data, "profile", positions=found.positions, path=file)
-    if faults:
-        raise as_error(faults)
-    layer = _Layer(file.stem, file, data, found.positions)
+    data = check_file(found, "profile")
     if data.get("name", file.stem) != file.stem:
         message = f"the name is {data['name']!r}, but the file is {file.name}"
-        raise layer.fault(("name",), "name_mismatch", message, "Rename one of the two, or leave 'name' out.")
+        raise found.fault(("name",), "name_mismatch", message, "Rename one of the two, or leave 'name' out.")
     for key in SELECTOR_KEYS:
         for index, selector in enumerate(data.get(key, ())):
             wrong = selector_fault(selector)
             if wrong:
-                raise layer.fault((key, index), "selector", *wrong)
-    return layer
+                raise found.fault((key, index), "selector", *wrong)
+    return _Layer(file.stem, file, found, data)
 
 
 # --- merging -------------------------------------------------------------------------------------------------------

@@ -56,6 +56,20 @@ class YamlFile(NamedTuple):
 
     data: Any
     positions: Mapping[KeyPath, tuple[int, int]]
+    path: str | PathLike[str] | None = None
+
+    def place(self, key: KeyPath) -> tuple[int, int] | None:
+        """Where a key stands, or the nearest thing around it that has a place; ``None`` in an empty file."""
+        while key and key not in self.positions:
+            key = key[:-1]
+        return self.positions.get(key)
+
+    def fault(
+        self, key: KeyPath, code: str, message: str, hint: str | None, kind: type[ConfigError] = ConfigError
+    ) -> ConfigError:
+        """What is wrong with a setting."""
+        line, column = self.place(key) or (None, None)
+        return kind(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
 
 
 def key_text(key: KeyPath) -> str | None:
@@ -78,12 +92,12 @@ def parse_yaml(data: str | bytes, path: str | PathLike[str] | None = None) -> Ya
     except UnicodeDecodeError as error:
         raise NotUtf8Error(error.start, error.reason, path=path) from None
     digest = None if path is None else digest_of(text, "yaml")
-    file = digest and _recalled(digest)
-    if not file:
+    file = _recalled(digest) if digest else None
+    if file is None:
         file = _parsed(text, path)
         if digest:
             remember(digest, json.dumps([file.data, *((key, *place) for key, place in file.positions.items())]))
-    return file
+    return file._replace(path=path)
 
 
 def _recalled(digest: str) -> YamlFile | None:

@@ -190,7 +190,7 @@ class LintRoot:
             self.schemas[path.name] = file.data
         elif error is None:
             profile, error = self._profile(path)
-        self.yaml[name] = LintedYaml(name, data, error, kind, *file, profile)
+        self.yaml[name] = LintedYaml(name, data, error, kind, file.data, file.positions, profile)
 
     def _profile(self, path: Path) -> tuple[Profile | None, CatmemError | None]:
         profile = None

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from catmem import known_files
-from catmem.config.json_schema import tag_faults, validate
-from catmem.config.yamlfile import parse_yaml
+from catmem.config.json_schema import check_file, tag_faults
+from catmem.config.yamlfile import YamlFile, parse_yaml
 
 
 @pytest.fixture(autouse=True)
@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_valid_file_is_known_afterwards_and_another_is_not(folder):
-    assert validate({"tier": 1}, "profile", path="a.yaml") == []
+    assert check_file(YamlFile({"tier": 1}, {}, "a.yaml"), "profile") == {"tier": 1}
     digest = known_files.digest_of({"tier": 1}, schema := "text of a schema")
     assert len(list(folder.iterdir())) == 1
     assert known_files.recall(digest) is None
@@ -56,7 +56,8 @@ def test_a_file_says_the_same_again_without_being_parsed(folder, monkeypatch):
     (kept,) = folder.iterdir()
     assert kept.stat().st_mode & 0o077 == folder.stat().st_mode & 0o077 == 0
     monkeypatch.setattr("catmem.config.yamlfile._parsed", None)
-    assert parse_yaml(text.encode(), "b.yaml") == first == parse_yaml(text, "a.yaml")
+    assert parse_yaml(text.encode(), "b.yaml")[:2] == first[:2]
+    assert parse_yaml(text, "a.yaml") == first
     assert first.data["names"] == ["a", "no", "no", 1.5, None, {"deep": [True]}]
 
 

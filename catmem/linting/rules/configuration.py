@@ -125,7 +125,7 @@ def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Findi
 def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:
     """Every fault by the schema, else the error that loading stopped at."""
     values = {} if file.values is None and file.error is None else file.values
-    faults = validate(values, schema, positions=file.positions) if schema and values is not None else []
+    faults = validate(values, schema) if schema and values is not None else []
     for fault in faults:
         key = key_text(fault.key)
         yield Finding(*file.span_of(fault.key), f"{key}: {fault.message}" if key else fault.message, fault.hint or "")
@@ -223,7 +223,7 @@ def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEnt
     return ((entry, schemas[entry.category]) for entry in file.entries if entry.category in schemas)
 
 
-def _faults(schema: _CategorySchema, part: str, value: object) -> list[tuple[KeyPath, str, str | None]]:
+def _faults(schema: _CategorySchema, part: str, value: object) -> list[SchemaFault]:
     return faults_by(json.dumps(schema[part], sort_keys=True), value) if part in schema else []
 
 

@@ -102,7 +102,7 @@ def test_what_is_missing_is_told_in_plain_words(place):
     del fields["op_id"], fields["timestamp"], fields["content"]
     said = run("write", "--envelope", "-", input=json.dumps(fields), status=2).stderr
     assert said == (
-        "error[schema]: standard input: op_id: the keys op_id, timestamp and content are missing\n  Add them.\n"
+        "error[schema]: standard input: op_id: the keys op_id, timestamp, content are missing\n  Add what is missing.\n"
     )
     said = run("write", "--envelope", "-", input=json.dumps(fields | {"mood": "good"}), status=2).stderr
     assert "content are missing (and 1 more fault)\n" in said

@@ -2,18 +2,20 @@
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from catmem import resources
 from catmem.config.json_schema import (
-    as_error,
+    check_file,
     shown,
     suggestion,
     tag_faults,
     validate,
 )
 from catmem.config.yamlfile import key_text, parse_yaml
+from catmem.errors import ConfigError
 from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from tests.together import together
@@ -21,7 +23,7 @@ from tests.together import together
 
 def faults_of(text, name="profile"):
     file = parse_yaml(text)
-    return validate(file.data, name, positions=file.positions, path="x.yaml")
+    return validate({} if file.data is None else file.data, name)
 
 
 def fault_of(text, name="profile"):
@@ -30,9 +32,10 @@ def fault_of(text, name="profile"):
 
 
 def test_a_fault_has_its_place():
-    fault = fault_of("name: neo\nprompt:\n  style: xm\n")
-    assert (fault.path, fault.line, fault.column) == ("x.yaml", 3, 3)
-    assert key_text(fault.key) == "prompt.style"
+    with pytest.raises(ConfigError) as caught:
+        check_file(parse_yaml("name: neo\nprompt:\n  style: xm\n", "x.yaml"), "profile")
+    error = caught.value
+    assert (error.path, error.line, error.column, error.key) == ("x.yaml", 3, 3, "prompt.style")
 
 
 @together("name", ["profile", "config"])
@@ -108,8 +111,9 @@ def test_long_and_unprintable_values_stay_short_and_printable():
 
 
 def test_an_error_is_the_first_fault_and_counts_the_rest():
-    file = parse_yaml("name: neo\ntier: 9\nteir: 1\nlimits: 5\n")
-    error = as_error(validate(file.data, "profile", positions=file.positions, path="x.yaml"))
+    with pytest.raises(ConfigError) as caught:
+        check_file(parse_yaml("name: neo\ntier: 9\nteir: 1\nlimits: 5\n", "x.yaml"), "profile")
+    error = caught.value
     assert (error.code, error.path, error.line, error.key) == ("schema", "x.yaml", 2, "tier")
     assert error.message.endswith("(and 2 more in this file)")
 

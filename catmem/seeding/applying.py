@@ -13,7 +13,7 @@ from catmem import clock
 from catmem.audit.recording import record
 from catmem.config.profile import one_reading
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, DriftError, OverBudgetError, RefusedError, wrong_type
+from catmem.errors import DriftError, wrong_type
 from catmem.names import is_entity
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan
@@ -150,7 +150,7 @@ def seed_answer(done: SeedPlan) -> dict[str, Any]:
     refused = [each for each in done.refused if is_entity(each.name)]
     # What needs a look comes first, then what changed.
     files = sorted(done.files, key=lambda each: 0 if each.conflicts else 1 if each.revision is not None else 2)
-    rows = [*(_refused_row(each.name, each.error) for each in refused), *map(_row, files)]
+    rows = [*({"entity": each.name, "refused": each.error.code} for each in refused), *map(_row, files)]
     answer: dict[str, Any] = {"success": not done.refused, "action": "seed", "source": done.asked.source}
     answer |= {"files": rows[:_MOST_ROWS]}
     answer |= {"files_left_out": len(rows) - _MOST_ROWS} if len(rows) > _MOST_ROWS else {}
@@ -182,12 +182,3 @@ def _row(plan: FilePlan) -> dict[str, Any]:
         "left_out": len(plan.withheld),
         "revision": plan.revision,
     }
-
-
-def _refused_row(entity: str, error: CatmemError) -> dict[str, Any]:
-    row: dict[str, Any] = {"entity": entity, "refused": error.code}
-    if isinstance(error, OverBudgetError):
-        row |= {"size": error.size, "limit": error.limit, "over_by": error.size - error.limit}
-    if isinstance(error, RefusedError) and error.drift_backup is not None:
-        row |= {"drift_backup": error.drift_backup}
-    return row

@@ -2,8 +2,8 @@
 
 Its age counts from its ``verified_date``, else from its ``created``; without either it is *unverified*. Only a date in
 the file moves a clock: reading, searching and prompting do not. What else could date a fact (a file's mtime) differs
-from clone to clone, so a prompt knows nothing of it. Search and review may pass the day that the journal or the file
-gives as a ``Clock``; the fact stays unverified, and then it has an age.
+from clone to clone, so a prompt knows nothing of it. Search and review take the day that the journal or the file gives
+(``lineage.freshness_of``); the fact stays unverified, and then it has an age.
 """
 
 from __future__ import annotations
@@ -44,21 +44,11 @@ class Dated(Protocol):
         ...
 
 
-class Clock(NamedTuple):
-    """The day that dates a fact which has no date of its own, and where it comes from.
-
-    ``first_seen`` is the day on which the journal first saw the entry, ``file_time`` that of the file's last change.
-    """
-
-    basis: Literal["first_seen", "file_time"]
-    day: date
-
-
 class Freshness(NamedTuple):
     """The state of a fact on a day, and the date that decides it.
 
-    ``basis`` is the tag that ``day`` comes from, or the clock of an unverified fact; both are ``None`` for one without
-    any.
+    ``basis`` is the tag that ``day`` comes from. Of an unverified fact it is ``first_seen``, the day on which the
+    journal first saw it, or ``file_time``, that of the file's last change; both are ``None`` for one without any.
     """
 
     state: State
@@ -116,14 +106,12 @@ def expired_on(tags: Mapping[str, TagValue], as_of: date) -> date | None:
     return expires if expires is not None and as_of > expires else None
 
 
-def freshness(
-    entry: Dated, profile: Profile, config: Config | None, *, as_of: date, clock: Clock | None = None
-) -> Freshness:
+def freshness(entry: Dated, profile: Profile, config: Config | None, *, as_of: date) -> Freshness:
     """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root."""
     # `expires` is inclusive: the fact is expired from the day after. A fact is stale when more than `stale_after_days`
-    # have passed since its own date. `clock` gives one without a date an age; a prompt never does.
+    # have passed since its own date.
     tags = entry.tags
-    if not tags and clock is None:
+    if not tags:
         return UNVERIFIED
     expired = expired_on(tags, as_of)
     if expired is not None:
@@ -133,7 +121,7 @@ def freshness(
         if day is not None and not is_ahead(day, as_of):
             old = (as_of - day).days > stale_after_days(entry.category, tags, profile, config)
             return Freshness("stale" if old else "fresh", key, day)
-    return UNVERIFIED if clock is None else Freshness("unverified", *clock)
+    return UNVERIFIED
 
 
 def stale_after_days(category: str, tags: Mapping[str, TagValue], profile: Profile, config: Config | None) -> int:

@@ -26,7 +26,7 @@ from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
 from catmem.model.pairing import alike, pair_entries, words_of
 from catmem.names import TARGETS, is_declared
-from catmem.staleness.freshness import DATED_BY, Clock, Freshness, freshness, is_ahead
+from catmem.staleness.freshness import DATED_BY, UNVERIFIED, Freshness, freshness, is_ahead
 from catmem.store.contract import DECISION, EXTERNAL, Revision, Store, writer_of
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.syntax.scan import rescan, touched_region
@@ -347,8 +347,8 @@ def _noted_moment(clocks: object, key: str, before: str) -> Moment | None:
     return Moment(basis, time)
 
 
-_RARE, _REACH = 4, 64
-"""By how many of its rarest words, and among how many entries, the origin of an entry in a new category is sought."""
+_MOST_PAIRS = 100_000
+"""So many pairs of entries in other categories are compared by their words at most."""
 
 
 def origins(found: Differing, wanted: Collection[int], reworded: Collection[str] = ()) -> dict[int, Entry]:
@@ -372,19 +372,13 @@ def origins(found: Differing, wanted: Collection[int], reworded: Collection[str]
 
 def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry]) -> dict[int, Entry]:
     """For each entry that is left a gone one that holds all of it, or a ``free`` one that shares half of its words."""
-    holding: dict[str, list[int]] = defaultdict(list)
-    words = [words_of(entry.body) for entry in gone]
-    for index, own in enumerate(words):
-        for word in own:
-            holding[word].append(index)
     by_start: dict[int, Entry] = {}
+    known = [(entry, words_of(entry.body)) for entry in gone] if len(gone) * len(left) <= _MOST_PAIRS else []
     for entry in left:
         own, body = words_of(entry.body), entry.body
-        rarest = sorted((word for word in own if word in holding), key=lambda word: (len(holding[word]), word))
-        near = dict.fromkeys(index for word in rarest[:_RARE] for index in holding[word][:_REACH])
-        for index in near:
-            if (gone[index].start in free and alike(own, words[index])) or body in gone[index].body:
-                by_start[entry.start] = gone[index]
+        for older, words in known:
+            if (older.start in free and alike(own, words)) or body in older.body:
+                by_start[entry.start] = older
                 break
     return by_start
 
@@ -545,16 +539,21 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the da
     """The freshness of some ``entries`` of ``document``, the text of ``entity`` as it is now, in their order."""
     # Thresholds are those of `profile`. `reader` is the profile that the answer is for, `None` for a person. The
     # history is read only if there are entries without a date of their own.
-    age = partial(freshness, profile=profile, config=workspace.config, as_of=as_of)
-    found = {entry.start: age(entry) for entry in entries}
-    undated = [entry for entry in entries if found[entry.start].day is None]
-    if undated:
-        (history,) = histories_of(workspace, entity, [reader])
-        moments, clock_of = history.moments(document, undated), cache(partial(_clock, as_of=as_of))
-        clocks = [clock_of(moments.get(entry.start)) for entry in undated]
-        by_file = clock_of(_file_moment(workspace, entity)) if None in clocks else None
-        found |= {entry.start: age(entry, clock=own or by_file) for entry, own in zip(undated, clocks, strict=True)}
-    return [found[entry.start] for entry in entries]
+    found = [freshness(entry, profile, workspace.config, as_of=as_of) for entry in entries]
+    undated = [entry for entry, age in zip(entries, found, strict=True) if age.day is None]
+    if not undated:
+        return found
+    (history,) = histories_of(workspace, entity, [reader])
+    moments, since = history.moments(document, undated), cache(partial(_unverified_since, as_of=as_of))
+    by_file = since(_file_moment(workspace, entity))
+
+    def age(entry: Entry, own: Freshness) -> Freshness:
+        if own.day is not None:
+            return own
+        seen = since(moments.get(entry.start))
+        return by_file if seen.day is None else seen
+
+    return [age(entry, own) for entry, own in zip(entries, found, strict=True)]
 
 
 def notes_of(workspace: Root) -> tuple[str, ...]:
@@ -601,10 +600,10 @@ def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]
     return histories.histories(workspace.store, taxonomy.parse, entity, rights)
 
 
-def _clock(moment: Moment | None, as_of: date) -> Clock | None:
-    """The clock that a moment is on a day; ``None`` for one after it."""
+def _unverified_since(moment: Moment | None, as_of: date) -> Freshness:
+    """The age of a fact without a date of its own on a day; none by a moment after it."""
     day = None if moment is None else _day(moment)
-    return None if moment is None or day is None or day > as_of else Clock(moment.basis, day)
+    return UNVERIFIED if moment is None or day is None or day > as_of else Freshness("unverified", moment.basis, day)
 
 
 def _file_moment(workspace: Root, entity: str) -> Moment | None:

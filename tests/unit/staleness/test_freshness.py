@@ -27,8 +27,8 @@ class Tagged(NamedTuple):
     category: str = "plain"
 
 
-def state(tags, *, as_of=DAY, stale_after=90, clock=None):
-    return freshness(Tagged(tags), Profile("reader", stale_after=stale_after), None, as_of=as_of, clock=clock)
+def state(tags, *, as_of=DAY, stale_after=90):
+    return freshness(Tagged(tags), Profile("reader", stale_after=stale_after), None, as_of=as_of)
 
 
 def before(days):

@@ -18,14 +18,14 @@ from catmem.errors import (
     OperationCollisionError,
     ProposalError,
 )
-from catmem.model.document import Entry
-from catmem.model.edit import Edited, replace_entry, retag_entry
+from catmem.model.edit import replace_entry
 from catmem.model.merge import merge
 from catmem.model.version import Version
 from catmem.proposals.proposal import (
     Proposal,
     ProposalReader,
     ProposalState,
+    ProposedChange,
     changes_of,
     may_decide,
     proposal,
@@ -177,48 +177,37 @@ class _ApprovedText:
         record = next(each for each in workspace.store.log(found.entity) if each.revision == found.revision)
         self.actions = list(record.note.get("actions", ()))
         """What it does to entries, as the record of the write would have said it."""
-        if words is not None:
-            self._reword(body_of(words))
-        if actor is None:
-            self._verify()
         self.changed = False
-
-    def _verify(self) -> None:
-        """Date the new words of verified facts: a person who approves them says that they hold."""
-        names = [action.get("action") for action in self.actions]
-        for change in changes_of(self._base, self._branch, None, names):
-            if change.after is not None and change.approved is not None and change.verifies:
-                entry = self._entry(change.after)
-                self._take(entry, retag_entry(self._branch, entry, change.approved.tags))
-
-    def _reword(self, body: str) -> None:
-        """Give the entry that the proposal makes other words."""
-        made = [each.after for each in self._found.changes if each.after is not None]
-        if len(made) != 1:
+        made = [(change, change.after) for change in found.changes if change.after is not None]
+        if words is not None and len(made) != 1:
             raise EditError(
-                f"{self._found.id} makes {len(made)} entries, and other words can be given for one",
+                f"{found.id} makes {len(made)} entries, and other words can be given for one",
                 code="bad_operation",
                 hint="Nothing was written. Approve or reject it as it is, or reject it and make the change yourself.",
             )
-        entry = self._entry(made[0])
-        tags = unverified(entry.tags)
-        self._take(entry, replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags))
+        for change, proposed in made:
+            self._make(change, proposed, words, dates=actor is None)
 
-    def _entry(self, version: Version) -> Entry:
-        return next(each for each in self._branch.entries if version.says(Version.from_entry(each)))
-
-    def _take(self, entry: Entry, edited: Edited) -> None:
-        """Go on with an edited branch, whose actions name the entry as it is then."""
+    def _make(self, change: ProposedChange, proposed: Version, words: str | None, *, dates: bool) -> None:
+        """Give the entry that a change makes other words, and the day of a person's yes if it is a verified fact."""
+        entry = next(each for each in self._branch.entries if proposed.says(Version.from_entry(each)))
+        body, tags = (entry.body, entry.tags) if words is None else (body_of(words), unverified(entry.tags))
+        approved = change._replace(after=Version(entry.category, body, tags, "")).approved
+        if dates and approved is not None:
+            tags = approved.tags
+        if body == entry.body and tags == entry.tags:
+            return
+        edited = replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags)
         self._branch = edited.document
-        made = edited.entry
-        if made is not None and len(made.raw) > self._branch.limits.entry_chars:
+        new = edited.entry
+        if new is not None and len(new.raw) > self._branch.limits.entry_chars:
             raise EditError(
-                f"an entry may have {self._branch.limits.entry_chars:,} characters, and this one has {len(made.raw):,}",
+                f"an entry may have {self._branch.limits.entry_chars:,} characters, and this one has {len(new.raw):,}",
                 code="too_large",
                 hint="Nothing was written. Split it, or keep it elsewhere and name the place.",
             )
-        if made is not None:
-            self.actions = [each | {"id": made.id} if each["id"] == entry.id else each for each in self.actions]
+        if new is not None:
+            self.actions = [each | {"id": new.id} if each["id"] == entry.id else each for each in self.actions]
 
     def __call__(self, current: Current) -> bytes:
         document = parse_for_write(self._parse, self._found.entity, current.data)

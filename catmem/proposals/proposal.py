@@ -183,7 +183,7 @@ def proposals(
     return Proposals(sorted(found, key=lambda each: (each.timestamp, each.id)), tuple(unreadable) if not actor else ())
 
 
-def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: date | None = None) -> Proposal:
+def proposal(workspace: Root, name: str, *, actor: str | None = None) -> Proposal:
     """The proposal with the id ``name``, whether it waits or not; ``actor`` is as for ``proposals``."""
     if not isinstance(name, str):
         raise wrong_type("the id of a proposal", name)
@@ -191,7 +191,7 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None, as_of: dat
     entities, unreadable = _entities(workspace, None, acting)
     for entity in entities:
         try:
-            found = ProposalReader(workspace, entity, as_of).find(name)
+            found = ProposalReader(workspace, entity).find(name)
         except CatmemError as error:
             unreadable.append(error)
             continue

@@ -93,7 +93,7 @@ def _branch(past: MergeHistory, revision: Revision, declared: DeclaredEntity | N
     try:
         state, conflicts = _outlook(past, name, declared)
         entries = None if declared else differing(past.base(past.head, name), past.document(name))
-    except (DriftError, UnreadableError):  # one of them is no text, or no JSON: the state says so
+    except (DriftError, EditError, UnreadableError):  # one of them is no text, or no JSON: the state says so
         pass
     return Branch(
         entity=past.entity,

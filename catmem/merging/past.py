@@ -8,9 +8,9 @@ from typing import Any
 
 from catmem.digest import bytes_digest
 from catmem.entities.contents import ContentConflict, says_at
-from catmem.errors import CatmemError
+from catmem.errors import CatmemError, EditError
 from catmem.model.document import Document
-from catmem.model.merge import Merge, merge_linked, merged_base
+from catmem.model.merge import Merge, merge_linked
 from catmem.model.pairing import Links, equal_entries, pair_entries
 from catmem.model.version import Conflict, Precedence, Side, Version
 from catmem.store.contract import EXTERNAL, Revision, unknown_revision
@@ -92,17 +92,15 @@ class MergeHistory:
         return merge_bases(self.log(), one, other)
 
     def base(self, one: str, other: str) -> Document:
-        """What two revisions come from: several bases are merged first, on what those come from."""
+        """What two revisions come from. Raises ``EditError`` (``not_possible``) if that is several, none the newer."""
         names = self.bases(one, other)
-        if not names:
-            return self._parse(b"")
-        first, *others = names
-        for number, name in enumerate(others):
-            text = merged_base(self.base(first, name), self.document(first), self.document(name))
-            joined = f"base {number} of {one} and {other}"
-            self.put(joined, (first, name), EXTERNAL, text.encode())
-            first = joined
-        return self.document(first)
+        if len(names) > 1:
+            raise EditError(
+                f"{one} and {other} of {self.entity} were merged crosswise, and come from {' and '.join(names)} alike",
+                code="not_possible",
+                hint="Nothing was written. Write what is to be there, and drop the branch (--drop).",
+            )
+        return self.document(names[0]) if names else self._parse(b"")
 
     def merge(self, one: str, other: str, precedence: Precedence | None = None) -> Merge:
         """The merge of two revisions. Raises ``DriftError`` for what is no text; ``EditError`` (``not_possible``)."""
@@ -112,9 +110,7 @@ class MergeHistory:
     def links(self, one: str, other: str) -> tuple[Links | None, Links | None]:
         """What became of the entries of the base in each of two revisions, as far as their histories tell."""
         bases = self.bases(one, other)
-        if len(bases) != 1:
-            return None, None
-        return self._links(bases[0], one), self._links(bases[0], other)
+        return (self._links(bases[0], one), self._links(bases[0], other)) if bases else (None, None)
 
     def _links(self, base: str, tip: str) -> Links | None:
         """What became of the entries of ``base`` on the way to ``tip``, as far as the records of the edits tell."""

@@ -365,36 +365,6 @@ class Merging:
         return far if said.hand == "far" else near
 
 
-def merged_base(base: Document, one: Document, other: Document) -> str:
-    """The text that two bases of a merge, which come from ``base``, are taken for: two lines were merged crosswise."""
-    # As git's recursive strategy does, the bases are merged first. What they disagree about is taken as it was before
-    # both: so a side that keeps either of their versions changed it, and two sides that keep different ones conflict.
-    # With both versions in the base each side would seem to have removed one, and neither would be left.
-    if other.text in {one.text, base.text}:
-        return one.text
-    if one.text == base.text:
-        return other.text
-    swapped = other.text < one.text
-    sides = Sides.from_documents(titled_sides(base, *((other, one) if swapped else (one, other))))
-    return _Earlier(sides, None, swapped=swapped).run()
-
-
-class _Earlier(Merging):
-    """The merge of two bases."""
-
-    def removal(self, base: Version, near: Version | None, far: Version | None) -> MergeOutcome:
-        return self._as_before(base, super().removal(base, near, far))
-
-    def both_changed(self, base: Version, near: Version, far: Version) -> MergeOutcome:
-        return self._as_before(base, super().both_changed(base, near, far))
-
-    def _as_before(self, base: Version, outcome: MergeOutcome) -> MergeOutcome:
-        if outcome.reason is None:
-            return outcome
-        self.instead[base.body] += 1  # it may stand on neither side
-        return MergeOutcome([base], None)
-
-
 def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far: Version) -> Version:
     """A version with this content; its text is that of a side that says the same, so its form is kept."""
     for side in (near, far):

@@ -227,7 +227,7 @@ def test_two_branches_may_disagree_with_each_other(workspace):
     assert "eight" not in text_of(workspace)
 
 
-def test_lines_that_were_merged_crosswise_have_their_bases_merged_first(workspace):
+def test_lines_that_were_merged_crosswise_are_left_to_a_person(workspace):
     store = workspace.store
     reword(workspace, "before ten", "no calls before nine", 1)
     reword(workspace, "before ten", "no calls before eight", 1)
@@ -239,10 +239,11 @@ def test_lines_that_were_merged_crosswise_have_their_bases_merged_first(workspac
 
     assert put("nine", "2", ("2a",)) == "3"
     assert put("eight sharp", "2a", ("2",)) == "3a"
-    with pytest.raises(MergeConflictError) as caught:
+    assert [each.state for each in workspace.branches("neo")] == ["conflicts"]
+    with pytest.raises(EditError) as caught:
         workspace.merge("neo")
-    (told,) = caught.value.conflicts
-    assert (told["base"][-3:], told["ours"][-4:], told["theirs"][-5:]) == ("ten", "nine", "sharp")
+    assert caught.value.code == "not_possible"
+    assert workspace.merge("neo", drop=True).merged == ("3a",)
 
 
 # --- drop ---

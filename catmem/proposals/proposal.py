@@ -337,7 +337,7 @@ def changes_of(
     base: Document, branch: Document, head: Document | None, actions: Sequence[object] = ()
 ) -> tuple[ProposedChange, ...]:
     """What a branch changes of its base, entry by entry; ``head`` (``None``: the base) says what those are now."""
-    was, would, *rest = Version.of_each(base, branch, *([] if head is None else [head]))
+    was, would, there = Version.of_each(base, branch, base if head is None else head)
     pairs = pair_entries(was, would)
     gone = [index for index in range(len(was)) if index not in pairs]
     taken = set(pairs.values())
@@ -346,10 +346,10 @@ def changes_of(
         pairs |= dict(zip(gone, come, strict=True))  # other words altogether, in the place of these
         come = []
     changed = [index for index in range(len(was)) if index not in pairs or not was[index].says(would[pairs[index]])]
-    now = _now(was, rest[0], changed) if rest and changed else {index: was[index] for index in changed}
+    now = _now(was, there, changed)
     # What has the proposed words by now would be made one with it, tags and all, and no one was shown that.
     before = {version[:2] for version in was}
-    twins = {version[:2]: version for head_of in rest for version in head_of if version[:2] not in before}
+    twins = {version[:2]: version for version in there if version[:2] not in before}
     found = [ProposedChange(was[each], would[pairs[each]] if each in pairs else None, now[each]) for each in changed]
     found += [ProposedChange(None, would[each], None) for each in come]
     return tuple(each._replace(now=twins.get(each.after[:2], each.now)) if each.after else each for each in found)
@@ -373,15 +373,12 @@ def _undated(said: Version, *days: str) -> tuple[str, str, dict[str, Any]]:
     return said.category, said.body, {key: value for key, value in said.tags.items() if key not in without}
 
 
-def _now(was: Sequence[Version], head: Sequence[Version], changed: Iterable[int]) -> dict[int, Version | None]:
+def _now(was: Sequence[Version], head: Sequence[Version], changed: Sequence[int]) -> dict[int, Version | None]:
     """What some entries of the base are in the head: the very same where it is there, else what became of it."""
     there = {version[:2]: version for version in head}
-    pairs = pair_entries(was, head)
-    found: dict[int, Version | None] = {}
-    for index in changed:
-        same = there.get(was[index][:2])
-        found[index] = same if same is not None else head[pairs[index]] if index in pairs else None
-    return found
+    pairs = pair_entries(was, head) if changed else {}
+    became = {index: head[pairs[index]] if index in pairs else None for index in changed}
+    return {index: there.get(was[index][:2], became[index]) for index in changed}
 
 
 # --- what a caller may know: a person all; a profile its own, and those that it may approve --------------------------

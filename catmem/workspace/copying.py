@@ -24,7 +24,7 @@ from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.contract import EXTERNAL, Change, Revision, Store
 from catmem.workspace.root import Root
-from catmem.workspace.stores import open_store, refuse_no_store, store_file
+from catmem.workspace.stores import backend_of, open_store, refuse_no_store
 
 CopyOutcome: TypeAlias = Literal["copied", "already there", "would be copied"]
 
@@ -53,7 +53,8 @@ def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = Fals
     refuse_no_root(workspace.config)
     for where in (source, target):
         refuse_no_store(where)
-    from_file, to_file = (store_file(workspace.config, where) for where in (source, target))
+    configs = (replace(workspace.config, store=where) for where in (source, target))
+    from_file, to_file = (backend_of(config).file(config) for config in configs)
     if source == target or (from_file is not None and from_file == to_file):
         hint = "Name two stores, for example files and sqlite:///.catmem/memory.db."
         raise ConfigError("a store cannot be copied to itself", code="same_store", hint=hint)

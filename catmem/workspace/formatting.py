@@ -23,6 +23,7 @@ from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, counted, first_line, plural, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.migration import Migration, Proposed, plan_migration
+from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Root, broken_profiles, entities_of_each, load_each
 from catmem.workspace.stores import backend_of
 
@@ -117,20 +118,20 @@ def plan_files(files: MemoryFiles, plan: Callable[..., FileChange]) -> ChangePla
     return ChangePlan(tuple(changes), refused=tuple(refused))
 
 
-def _read(path: Path, *, may_be_link: bool) -> bytes:
+def _read(workspace: Root, path: Path, *, may_be_link: bool) -> Document:
     try:
-        return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+        data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
     except UnreadableError as error:
         if error.code == "symlink":
             error.hint = "The file that it leads to was left as it is. Name the link itself to have that file changed."
         raise
+    return parsed_at(workspace, data, path)
 
 
 def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True) -> FileChange:
     """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
-    data = _read(path, may_be_link=may_be_link)
+    document = _read(workspace, path, may_be_link=may_be_link)
     with errors_at(path):
-        document = workspace.parse(data)
         chosen, new = format_document(document, layout)
     name, repeated = shown_path(path), repeated_entries(document) if chosen == "shared" else []
     twice = (f"{name}: {_TWICE}: {first_line(raw, _TWICE_WIDTH)}" for raw in repeated)
@@ -161,10 +162,10 @@ def entity_at(workspace: Root, path: Path) -> str | None:
 
 def plan_migrated(workspace: Root, path: Path, *, may_be_link: bool = True) -> FileChange:
     """Read a file and plan its migration (``about``). Raises ``UnreadableError`` and ``EditError``, with the path."""
-    data = _read(path, may_be_link=may_be_link)
+    document = _read(workspace, path, may_be_link=may_be_link)
     shared = real_path(path).parent.name == HERMES_FOLDER
     with errors_at(path):
-        migration = plan_migration(workspace.parse(data), workspace.config, shared=shared)
+        migration = plan_migration(document, workspace.config, shared=shared)
     return migrated(workspace, path, entity_at(workspace, path), migration)
 
 

@@ -10,7 +10,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -102,13 +102,13 @@ class ProfileOverview:
 
     profile: Profile
     folder: str
-    files: Mapping[str, FileFacts]
-    measure: Measure | None
     beside: tuple[str, ...]
     outside: tuple[str, ...]
     lost: tuple[LostEntries, ...]
-    seeded: SeedState | None
     problems: tuple[CatmemError, ...]
+    files: Mapping[str, FileFacts] = field(default_factory=dict)
+    measure: Measure | None = None
+    seeded: SeedState | None = None
 
     @property
     def name(self) -> str:
@@ -168,17 +168,11 @@ class Overview:
 
 
 class _Now(NamedTuple):
-    """A profile's files as they are now, and what is wrong with their histories.
-
-    What is worked out of them depends on ``stamp``.
-    """
+    """A profile's files as they are now, with what their histories say of them; all else depends on ``stamp``."""
 
     files: ProfileFiles
+    line: ProfileOverview
     stamp: tuple[Profile, str]
-    beside: tuple[str, ...]
-    outside: tuple[str, ...]
-    lost: tuple[LostEntries, ...]
-    problems: tuple[CatmemError, ...]
 
 
 class Overviews:
@@ -217,11 +211,10 @@ class Overviews:
         return found
 
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
-        profile, look = now.files.profile, partial(_looked_at, self.workspace, now.files, day)
-        files, measure, wrong = self._once("files", profile.name, (now.stamp, day), look)
-        folder = next((os.path.realpath(path.parent) for path in now.files.paths.values()), "")
-        problems = (*wrong, *now.problems)
-        return ProfileOverview(profile, folder, files, measure, now.beside, now.outside, now.lost, seeded, problems)
+        look = partial(_looked_at, self.workspace, now.files, day)
+        files, measure, wrong = self._once("files", now.line.name, (now.stamp, day), look)
+        problems = (*wrong, *now.line.problems)
+        return replace(now.line, files=files, measure=measure, seeded=seeded, problems=problems)
 
     def _seeds(self, now: Mapping[str, _Now], day: date) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
         """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
@@ -259,7 +252,9 @@ def _now(workspace: Root, profile: Profile) -> _Now:
         state += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
         outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
-    return _Now(files, (profile, content_digest(state)), tuple(beside), tuple(outside), tuple(lost), tuple(problems))
+    folder = next((os.path.realpath(path.parent) for path in files.paths.values()), "")
+    line = ProfileOverview(profile, folder, tuple(beside), tuple(outside), tuple(lost), tuple(problems))
+    return _Now(files, line, (profile, content_digest(state)))
 
 
 def _is_outside(head: Revision | None, digest: str) -> bool:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -19,19 +19,19 @@ from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
 from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
+from catmem.files import real_path
 from catmem.model.document import Entry
 from catmem.model.version import Version
 from catmem.search.search import drop_usage
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import PERSON, Change, Erasure, Kept, LastingStore
-from catmem.store.files.folder import Place
 from catmem.store.files.retention import UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import Redaction, entries_with, is_purged, needle_of, read, refuse_mark, says
 from catmem.workspace.root import Root, entities_of_each
-from catmem.workspace.stores import CONTENT_FILES, backend_of, locate, store_of_file
+from catmem.workspace.stores import CONTENT_FILES, backend_of, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
@@ -109,7 +109,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
     purging = _Purging(workspace, store, name, redaction, dry_run=dry_run)
     purging.entries += [PurgedEntry(name, entry) for entry in entries]
     purging.forget(name)
-    others = entities_of_each(workspace)
+    others = purging.others
     if declared is None:
         for other in others.paths:
             purging.forget_elsewhere(other)
@@ -236,6 +236,7 @@ class _Purging:
 
     def __init__(self, workspace: Root, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool) -> None:
         self.workspace = workspace
+        self.others = entities_of_each(workspace)
         self.store = store
         self.name = name
         self.redaction = redaction
@@ -436,14 +437,9 @@ class _Purging:
 
     def _is_of_an_entity(self, path: Path) -> bool:
         """Whether a file is a memory file, or was made beside one: then it is looked at with that entity."""
-        name = path.name
-        places = [place.name for place in self._places if place.path.parent == path.parent]
-        return any(name in {each, f"{each}.lock"} or name.startswith(f"{each}.bak.") for each in places)
-
-    @cached_property
-    def _places(self) -> list[Place]:
-        config, profile = self.workspace.config, self.workspace.profile
-        return [locate(config, profile, entity) for entity in entities_of_each(self.workspace).paths]
+        name, folder = path.name, real_path(path.parent)
+        files = [each.name for each in map(real_path, self.others.paths.values()) if each.parent == folder]
+        return any(name in {each, f"{each}.lock"} or name.startswith(f"{each}.bak.") for each in files)
 
     def report(self) -> PurgeReport:
         return PurgeReport(

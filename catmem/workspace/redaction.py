@@ -21,7 +21,6 @@ PURGED = "[purged]"
 """What stands in old revisions where the text was."""
 
 _MARKER = re.compile(r"[-*+] ")
-_FEW = 32
 
 
 def read(parse: Callable[[bytes | str], Document], data: bytes | str) -> Document | None:
@@ -36,13 +35,8 @@ def entries_with(document: Document | None, needle: bytes) -> list[Entry]:
     """The entries that have the needle in them, but for marks; none of what is no document."""
     if document is None:
         return []
-    wanted, text = needle.decode(), document.text
-    if wanted and text.count(wanted) <= _FEW:  # of a long file only what stands around them is read
-        places = (found.span() for found in re.finditer(re.escape(wanted), text))
-        near: Iterable[Entry] = dict.fromkeys(each for place in places for each in document.entries_between(*place))
-    else:
-        near = document.entries
-    return [entry for entry in near if wanted in entry.raw and not is_purged(entry)]
+    wanted = needle.decode()
+    return [entry for entry in document.entries if wanted in entry.raw and not is_purged(entry)]
 
 
 def says(entry: Entry) -> str:

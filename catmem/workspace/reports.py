@@ -74,19 +74,6 @@ def files_of(workspace: Root, profile: Profile, targets: Iterable[str] = TARGETS
     return ProfileFiles(profile, paths, texts, tuple(problems))
 
 
-def walk(
-    workspace: Root, targets: Iterable[str] = TARGETS
-) -> tuple[list[Profile], dict[str, tuple[Profile, Document]], list[CatmemError]]:
-    """The profiles of a root, their files by entity, and what could not be looked at."""
-    profiles, problems = load_each(workspace)
-    files: dict[str, tuple[Profile, Document]] = {}
-    for profile in profiles:
-        documents, wrong = files_of(workspace, profile, targets).documents(workspace)
-        files |= {f"{profile.name}/{target}": (profile, document) for target, document in documents.items()}
-        problems += wrong
-    return profiles, files, problems
-
-
 # --- all entries ---------------------------------------------------------------------------------------------------
 
 
@@ -114,16 +101,23 @@ def list_everywhere(
     workspace: Root, *, target: str | None = None, category: str | None = None, as_of: date | None = None
 ) -> tuple[list[SeenEntry], list[CatmemError], dict[str, str]]:
     """The entries of all profiles' files, hidden ones too; what could not be read; the digests of the files."""
-    _, files, unreadable = walk(workspace, TARGETS if target is None else (target,))
+    profiles, unreadable = load_each(workspace)
     config, day = workspace.config, clock.day(as_of)
     wanted = None if category is None else config.taxonomy.category(category)
-    found = [
-        SeenEntry(name, document.line(entry.start), entry, freshness(entry, profile, config, as_of=day))
-        for name, (profile, document) in files.items()
-        for entry in document.entries
-        if wanted in {None, entry.category}
-    ]
-    return found, unreadable, {name: document.digest for name, (_, document) in files.items()}
+    found: list[SeenEntry] = []
+    digests: dict[str, str] = {}
+    for profile in profiles:
+        documents, wrong = files_of(workspace, profile, TARGETS if target is None else (target,)).documents(workspace)
+        unreadable += wrong
+        for each, document in documents.items():
+            entity = f"{profile.name}/{each}"
+            digests[entity] = document.digest
+            found += [
+                SeenEntry(entity, document.line(entry.start), entry, freshness(entry, profile, config, as_of=day))
+                for entry in document.entries
+                if wanted in {None, entry.category}
+            ]
+    return found, unreadable, digests
 
 
 # --- how the entities stand ----------------------------------------------------------------------------------------
@@ -447,13 +441,14 @@ class AccessExplanation(NamedTuple):
 
 def read_access(workspace: Root, names: Sequence[str] = (), wanted: Sequence[str] = ()) -> Access:
     """Who reads and may write what, over all files of a root; of some profiles, and of some categories or patterns."""
-    profiles, files, problems = walk(workspace)
+    profiles, problems = load_each(workspace)
     # A copy that was seeded is the fact of its source, and two profiles may share a folder.
-    held = {
-        ((entry.category, name.partition("/")[2]), entry.body)
-        for name, (_, document) in files.items()
-        for entry in document.entries
-    }
+    held: set[tuple[tuple[str, str], str]] = set()
+    for profile in profiles:
+        documents, wrong = files_of(workspace, profile).documents(workspace)
+        problems += wrong
+        for target, document in documents.items():
+            held |= {((entry.category, target), entry.body) for entry in document.entries}
     taxonomy = workspace.config.taxonomy
     fleet = fleet_of(profiles, taxonomy, Counter(each for each, _ in held))
     for name in {*names} - {each.name for each in profiles}:

@@ -407,23 +407,17 @@ def listen(host: str, port: int, *, refusal: ConfigError | None) -> socket.socke
     import ipaddress
     import socket
 
-    listening = None
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
+        family, _, _, _, address = found[0]
         if refusal is not None and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
             raise refusal
-        listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen()
+        is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(address, family=family, dualstack_ipv6=is_dual)
     except (OSError, UnicodeError) as error:
-        if listening is not None:
-            listening.close()
         said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ConfigError(
             f"the server cannot listen on {host}, port {port}: {said}",
             code="cannot_listen",
             hint="Choose another --port (0 takes any that is free) or --host, or end what uses this one.",
         ) from error
-    return listening

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
 from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -237,15 +236,3 @@ def shown_store(where: str) -> str:
     before, at, host = rest.rpartition("@") if slashes else ("", "", "")
     name = f"{scheme}://{before.partition(':')[0]}@{host}" if at else where
     return re.sub(r"(?i)([?&]\w*password=)[^&]*", r"\1***", name)
-
-
-def store_file(config: Config, where: str) -> Path | None:
-    """The one file that the store ``where`` is in; ``None`` for another."""
-    config = replace(config, store=where)
-    return backend_of(config).file(config)
-
-
-def scratch(config: Config, where: str) -> AbstractContextManager[str]:
-    """The name of a store at ``where`` that is there for a moment, and of which nothing is left; see ``Backend``."""
-    config = replace(config, store=where)
-    return backend_of(config).scratch(config)

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -28,7 +28,7 @@ from catmem.model.document import parse
 from catmem.store.contract import Change, Revision, Snapshot, Store
 from catmem.workspace.copying import store_at
 from catmem.workspace.root import Root
-from catmem.workspace.stores import merge_files, refuse_no_store, scratch, shown_store, store_file
+from catmem.workspace.stores import backend_of, merge_files, refuse_no_store, shown_store
 
 if TYPE_CHECKING:
     from multiprocessing.synchronize import Barrier
@@ -352,8 +352,8 @@ def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
         Path(root, "catmem.yaml").write_text("version: 1\n", encoding="utf-8")
         for entity in trial.entity_names:
             (profiles / f"{entity.partition('/')[0]}.yaml").write_text("{}\n", encoding="utf-8")
-        config = load_config(root)
-        file = store_file(config, where)
+        config = replace(load_config(root), store=where)
+        file = backend_of(config).file(config)
         with closing(_opened(root, where)) as store:
             if (file is not None and file.exists()) or store.entities():
                 raise StoreError(
@@ -361,5 +361,5 @@ def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
                     code="not_empty",
                     hint="Nothing was done. Name a file that does not exist (SQLite), or a database without entities.",
                 )
-        with scratch(config, where) as inside:
+        with backend_of(config).scratch(config) as inside:
             yield root, inside

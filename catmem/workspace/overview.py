@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -21,10 +21,8 @@ from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
-from catmem.model.document import Document
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.prompt.prompt import build_prompt
-from catmem.prompt.sizes import Use, budget_uses, flat_size, limit_uses
+from catmem.prompt.sizes import Sizes, Use, WholeSizes, measure
 from catmem.proposals.promoting import Learned, promoted_categories, proposed
 from catmem.proposals.proposal import ProposalReader, proposals
 from catmem.seeding.lockfile import SeedFile, copies_among
@@ -55,24 +53,6 @@ class FileFacts(NamedTuple):
     bad_tags: int
 
 
-class Measure(NamedTuple):
-    """What files and prompt of a profile come to: ``uses``, ``prompt``, ``flat`` in characters; ``cut`` in entries."""
-
-    entries: int
-    seen: int
-    due: Mapping[str, int]
-    withheld: int
-    cut: int
-    uses: tuple[Use, ...]
-    prompt: int
-    flat: int
-
-    @property
-    def fullest(self) -> Use | None:
-        """The budget or limit that is used up the most; ``None`` without any."""
-        return max(self.uses, key=lambda use: use.used / use.of if use.of else 1, default=None)
-
-
 class SeedState(NamedTuple):
     """How a profile stands to its ``source``; ``conflicts`` were changed on both sides, ``known``: seeded before.
 
@@ -94,7 +74,7 @@ class SeedState(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProfileOverview:
-    """One profile. ``files`` are those that can be read, by entity; ``measure`` is ``None`` if that is not both.
+    """One profile. ``files`` are those that can be read, by entity; ``sizes`` is ``None`` if that is not both.
 
     ``beside`` are the entities with branches or proposals, ``outside`` those with an external change since the last
     revision, ``lost`` what such changes took out. ``folder`` is where the files are: two profiles may share one.
@@ -107,7 +87,7 @@ class ProfileOverview:
     lost: tuple[LostEntries, ...]
     problems: tuple[CatmemError, ...]
     files: Mapping[str, FileFacts] = field(default_factory=dict)
-    measure: Measure | None = None
+    sizes: Sizes | None = None
     seeded: SeedState | None = None
 
     @property
@@ -123,7 +103,21 @@ class ProfileOverview:
     @property
     def slice_of(self) -> str | None:
         """The profile whose slice it holds; ``None`` also for one that holds nothing yet."""
-        return self.seeded.source if self.seeded and self.measure and self.measure.entries else None
+        return self.seeded.source if self.seeded and self.sizes and self.sizes.entries else None
+
+    @property
+    def due(self) -> Counter[str]:
+        """The states of its facts that are due."""
+        return Counter(state for facts in self.files.values() for _, state in facts.due)
+
+    @property
+    def fullest(self) -> Use | None:
+        """The budget or limit that is used up the most; ``None`` without any."""
+        if self.sizes is None:
+            return None
+        budgets = [use._replace(name=f"prompt, {use.name}") for use in self.sizes.budgets]
+        limits = [use._replace(name=f"file, {use.name}") for use in self.sizes.limits]
+        return max([*budgets, *limits], key=lambda use: use.used / use.of if use.of else 1, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,9 +206,9 @@ class Overviews:
 
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         look = partial(_looked_at, self.workspace, now.files, day)
-        files, measure, wrong = self._once("files", now.line.name, (now.stamp, day), look)
+        files, sizes, wrong = self._once("files", now.line.name, (now.stamp, day), look)
         problems = (*wrong, *now.line.problems)
-        return replace(now.line, files=files, measure=measure, seeded=seeded, problems=problems)
+        return replace(now.line, files=files, sizes=sizes, seeded=seeded, problems=problems)
 
     def _seeds(self, now: Mapping[str, _Now], day: date) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
         """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
@@ -272,7 +266,7 @@ def _time_of(path: os.PathLike[str]) -> int:
 
 def _looked_at(
     workspace: Root, files: ProfileFiles, day: date
-) -> tuple[dict[str, FileFacts], Measure | None, list[CatmemError]]:
+) -> tuple[dict[str, FileFacts], Sizes | None, list[CatmemError]]:
     """What the files of a profile hold, what they and its prompt come to, and what cannot be read of them."""
     profile = files.profile
     documents, wrong = files.documents(workspace)
@@ -292,25 +286,8 @@ def _looked_at(
             sum(problem.rule == "bad-tag" for problem in all_problems(document, workspace.config)),
         )
     is_whole = len(held) == len(TARGETS)
-    return held, _measure(workspace, profile, documents, held.values(), day) if is_whole else None, wrong
-
-
-def _measure(
-    workspace: Root, profile: Profile, documents: Mapping[str, Document], held: Iterable[FileFacts], day: date
-) -> Measure:
-    prompt = build_prompt(documents, profile, as_of=day, config=workspace.config)
-    rows, limits = prompt.manifest.rows, limit_uses(documents, profile, workspace.config)
-    named = (("prompt", budget_uses(prompt)), ("file", limits))
-    return Measure(
-        entries=sum(len(document.entries) for document in documents.values()),
-        seen=len(rows),
-        due=Counter(state for facts in held for _, state in facts.due),
-        withheld=sum(row.status == "blocked" for row in rows),
-        cut=sum(row.budget is not None for row in rows),
-        uses=tuple(use._replace(name=f"{what}, {use.name}") for what, uses in named for use in uses),
-        prompt=len(prompt.text),
-        flat=flat_size(documents.values()).characters,
-    )
+    sizes = measure(WholeSizes(profile, documents, workspace.config, day), profile) if is_whole else None
+    return held, sizes, wrong
 
 
 def _planned_seeds(
@@ -399,9 +376,10 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     """What is wrong in files, and has to be right before anything else is."""
     marked = sum(facts.is_marked for facts in overview.files.values())
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
-    withheld = sum(line.measure.withheld for line in overview.lines if line.measure)
+    out = {line.name: line.sizes.left_out for line in overview.lines if line.sizes}
+    withheld = sum(each.get("blocked", 0) for each in out.values())
     yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
-    cut = {line.name: line.measure.cut for line in overview.lines if line.measure and line.measure.cut}
+    cut = {name: each["over_budget"] for name, each in out.items() if each.get("over_budget")}
     look = f"catmem prompt {next(iter(cut), '')} --explain"
     yield ("cut", sum(cut.values()), "entry|entries", f"without room in a prompt ({few(list(cut))})", look)
     bad_tags = sum(facts.bad_tags for facts in overview.files.values())

@@ -62,16 +62,17 @@ def overview(asked: PageRequest) -> Page:
     screens = SCREENS | {"unsorted": f"/page/sort/{unsorted}", "outside": f"/page/history/{outside}/now"}
     screens["lost"] = next((f"/page/history/{entity}" for entity, whole in seen.outside.items() if whole), "")
     screens["cut"] = next(
-        (f"/page/profiles/{line.name}" for line in seen.lines if line.measure and line.measure.cut), ""
+        (f"/page/profiles/{line.name}" for line in seen.lines if line.sizes and line.sizes.left_out.get("over_budget")),
+        "",
     )
-    entries = sum(line.measure.entries for line in seen.lines if line.measure)
+    entries = sum(line.sizes.entries for line in seen.lines if line.sizes)
     more = {"entries": entries, "specialists": specialists(seen), "saved_by": partial(saved_by, seen)}
     return Page("overview.html", {"overview": seen, "steps": steps, "screens": screens, **more})
 
 
 def specialists(overview: Overview) -> list[ProfileOverview]:
     """The profiles that hold a slice of another's memory, and can be measured; all that can, if none does."""
-    measured = [line for line in overview.lines if line.measure]
+    measured = [line for line in overview.lines if line.sizes]
     return [line for line in measured if line.slice_of] or measured
 
 
@@ -80,8 +81,8 @@ def saved_by(overview: Overview, lines: Sequence[ProfileOverview]) -> tuple[int,
 
     Without sections a profile would load its source's flat files, or those of its own.
     """
-    flats = {line.name: line.measure.flat for line in overview.lines if line.measure}
-    prompts = sum(line.measure.prompt for line in lines if line.measure)
+    flats = {line.name: line.sizes.flat.characters for line in overview.lines if line.sizes}
+    prompts = sum(line.sizes.prompt.characters for line in lines if line.sizes)
     flat = sum(max(flats.get(line.name, 0), flats.get(line.slice_of or "", 0)) for line in lines)
     share = percent_of(prompts, flat)
     return prompts, flat, 0.0 if share is None else round(100 - share, 1)

@@ -51,17 +51,16 @@ def test_a_profile_that_only_others_extend_has_a_line_once_it_has_files(overview
     assert [each.name for each in overview.lines] == ["boss", "cub", "neo", "pupil"]
     assert [each.name for each in overview.lines if each.seeded and not each.seeded.known] == ["cub", "pupil"]
     put(workspace.root / "homes" / "base" / "USER.md", "Left over.\n")
-    assert line(overviews.read(DAY), "base").measure.entries == 1
+    assert line(overviews.read(DAY), "base").sizes.entries == 1
 
 
 def test_a_line_tells_what_a_profile_holds_and_what_is_due(overviews, workspace):
-    measure = line(overviews.read(DAY), "neo").measure
-    assert (measure.entries, measure.seen) == (3, 2)
-    assert measure.due == {"unverified": 2, "expired": 1}
-    assert [(use.name, use.of) for use in measure.uses] == [("prompt, total", 150), ("file, user", 400)]
-    assert measure.fullest.name == "prompt, total"
-    assert line(overviews.read(DAY), "boss").measure.due == {"stale": 1}
-    assert "stale" not in line(overviews.read(date(2020, 1, 2)), "boss").measure.due
+    neo = line(overviews.read(DAY), "neo")
+    assert (neo.sizes.entries, neo.sizes.seen) == (3, 2)
+    assert neo.due == {"unverified": 2, "expired": 1}
+    assert neo.fullest.name == "prompt, total"
+    assert line(overviews.read(DAY), "boss").due == {"stale": 1}
+    assert "stale" not in line(overviews.read(date(2020, 1, 2)), "boss").due
 
 
 def test_a_seed_that_was_made_is_in_step_until_the_source_changes(overviews, workspace):
@@ -80,16 +79,16 @@ def test_a_seed_that_was_made_is_in_step_until_the_source_changes(overviews, wor
 def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
     workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
     overview = overviews.read(DAY)
-    assert [line(overview, name).measure.due["stale"] for name in ("boss", "pupil")] == [1, 1]
+    assert [line(overview, name).due["stale"] for name in ("boss", "pupil")] == [1, 1]
     assert overview.waiting(()) == {"unverified": 2, "stale": 1, "expired": 1}
 
 
 def test_a_file_that_cannot_be_read_is_no_empty_one(overviews, workspace):
     workspace.path("neo", "user").write_bytes(b"\xff")
     found = line(overviews.read(DAY), "neo")
-    assert found.measure is None
+    assert found.sizes is None
     assert [problem.code for problem in found.problems] == ["not_utf8"]
-    assert line(overviews.read(DAY), "boss").measure is not None
+    assert line(overviews.read(DAY), "boss").sizes is not None
 
 
 def test_seeds_in_a_circle_are_a_problem_and_no_end(overviews, workspace):
@@ -154,9 +153,9 @@ def test_what_has_not_changed_is_not_worked_out_again(overviews, workspace):
     before = overviews.read(DAY)
     workspace.add("neo", "Another.", category="talk")
     after = overviews.read(DAY)
-    assert line(after, "boss").measure is line(before, "boss").measure
+    assert line(after, "boss").sizes is line(before, "boss").sizes
     assert line(after, "pupil").seeded is line(before, "pupil").seeded
-    assert line(after, "neo").measure is not line(before, "neo").measure
+    assert line(after, "neo").sizes is not line(before, "neo").sizes
 
 
 def test_a_folder_that_leads_out_of_the_root_is_a_problem_of_its_profile_alone(overviews, workspace, tmp_path_factory):
@@ -165,16 +164,16 @@ def test_a_folder_that_leads_out_of_the_root_is_a_problem_of_its_profile_alone(o
     home.rmdir()
     home.symlink_to(tmp_path_factory.mktemp("elsewhere"))
     overview = overviews.read(DAY)
-    assert line(overview, "neo").measure is None
+    assert line(overview, "neo").sizes is None
     assert len(line(overview, "neo").problems) == 1
-    assert line(overview, "boss").measure is not None
+    assert line(overview, "boss").sizes is not None
 
 
 def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, workspace):
     overview, stats = overviews.read(DAY), read_stats(workspace, as_of=DAY)
     for each in stats.profiles:
-        measure = line(overview, each.profile).measure
-        assert (measure.prompt, measure.flat) == (each.sizes.prompt.characters, each.sizes.flat.characters)
+        sizes = line(overview, each.profile).sizes
+        assert (sizes.prompt, sizes.flat) == (each.sizes.prompt, each.sizes.flat)
 
 
 def test_what_prompts_save_is_beside_what_each_would_load_without_sections(overviews, workspace):
@@ -183,7 +182,7 @@ def test_what_prompts_save_is_beside_what_each_would_load_without_sections(overv
         source = each.slice_of or each.name
         (sizes,) = (found.sizes for found in read_stats(workspace, (each.name,), source=source, as_of=DAY).profiles)
         prompts, flat, saved = saved_by(overview, [each])
-        assert flat == max(sizes.flat.characters, each.measure.flat)
+        assert flat == max(sizes.flat.characters, each.sizes.flat.characters)
         assert saved == (round(100 - (100 * prompts / flat), 1) if flat else 0)
     prompts, flat, _ = saved_by(overview, specialists(overview))
     assert (prompts, flat) == tuple(

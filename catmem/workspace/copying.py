@@ -28,9 +28,6 @@ from catmem.workspace.stores import backend_of, open_store, refuse_no_store
 
 CopyOutcome: TypeAlias = Literal["copied", "already there", "would be copied"]
 
-_CopyState: TypeAlias = Literal["all", "begun", "none"]
-"""How much of a history is in the target: ``begun`` is a part of it from its start."""
-
 _UNRECORDED = "unrecorded-"
 """How the ``op_id`` begins of a revision that only the copy has: what others wrote, and no record of the source has."""
 
@@ -101,40 +98,32 @@ def copy_entities(
 ) -> list[CopiedEntity]:
     """Copy the histories of ``entities``; those that have none, and no text, are left out."""
     there = [each for each in entities if source.head(each) is not None or source.peek(each)]
-    states = {entity: _state(source, target, entity) for entity in there}
+    whole = {entity: target is not None and _is_whole(source, target, entity) for entity in there}
     done: CopyOutcome = "would be copied"
     if target is not None and not dry_run:
         done = "copied"
-        # What was begun first: if a writer has gone on with it, nothing else was copied yet.
-        for entity in sorted(states, key=lambda each: states[each] != "begun"):
-            _copy(source, target, entity, states[entity])
-    return [_copied(source, each, "already there" if state == "all" else done) for each, state in states.items()]
+        # What was begun first: if the store refuses to go on with it, nothing else was copied yet.
+        for entity in sorted(whole, key=lambda each: target.head(each) is None):
+            _copy(source, target, entity, is_there=whole[entity])
+    return [_copied(source, each, "already there" if is_whole else done) for each, is_whole in whole.items()]
 
 
-def _state(source: Store, target: Store | None, entity: str) -> _CopyState:
-    """How much of a history the target has. Raises ``StoreError`` if it has something else."""
-    if target is None:
-        return "none"
+def _is_whole(source: Store, target: Store, entity: str) -> bool:
+    """Whether the target has all of a history, and not a part from its start. Raises ``StoreError`` for another one."""
     if target.head(entity) is None:
         if target.peek(entity) in {b"", source.peek(entity)}:
-            return "none"
+            return False
         raise _not_empty(entity, "a text that no record has")
     where, is_prefix = _first_difference(history(source, entity), target.replay(entity))
-    if where is None:
-        return "all"
-    if is_prefix:
-        return "begun"  # perhaps: the store itself knows whether it was stopped in the middle
-    raise _not_empty(entity, f"another history, from revision {where} on")
+    if where is not None and not is_prefix:
+        raise _not_empty(entity, f"another history, from revision {where} on")
+    return where is None
 
 
-def _copy(source: Store, target: Store, entity: str, state: _CopyState) -> None:
-    if state != "all":
-        try:
-            target.import_history(entity, history(source, entity))
-        except StoreError as error:
-            if error.code != "not_empty" or state != "begun":
-                raise
-            raise _not_empty(entity, "the beginning of this history, and the source was written to since") from error
+def _copy(source: Store, target: Store, entity: str, *, is_there: bool) -> None:
+    if not is_there:
+        # The store itself refuses a part that no stopped copy left.
+        target.import_history(entity, history(source, entity))
         where, _ = _first_difference(history(source, entity), target.replay(entity))
         if where is not None:
             raise _differs(entity, f"at revision {where}")

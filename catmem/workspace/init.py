@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -121,7 +121,7 @@ def make_root(
     kept = tuple(name for name, data in sorted(plan.files.items()) if has_bytes(root / name, data))
     new = {name: data for name, data in sorted(plan.files.items()) if name not in kept}
     _refuse_what_is_there(root, new, is_there=is_there)
-    to_ignore = "" if is_there else _lines_to_add(root / ".gitignore", _IGNORED, str.rstrip)
+    to_ignore = "" if is_there else _lines_to_add(root / ".gitignore", _IGNORED)
     if not dry_run:
         _write(root, new, to_ignore)
         if plan.config:
@@ -452,7 +452,7 @@ def set_up_git(root: str | Path) -> GitSetup:
     """Write what git needs to merge the memory files of ``root`` by entry; what is there already stays."""
     folder = Path(root)
     repository = find_repository(folder)
-    missing = _lines_to_add(folder / ATTRIBUTES, _LINES, lambda line: " ".join(line.split()))
+    missing = _lines_to_add(folder / ATTRIBUTES, _LINES)
     config, warnings = _set_config(folder)
     hint = "Choose a folder that this user may write. Running it again goes on."
     with os_errors("cannot be written", path=folder / ATTRIBUTES, hint=hint):
@@ -497,14 +497,14 @@ def _append(path: Path, text: str) -> None:
             stream.write(text)
 
 
-def _lines_to_add(path: Path, wanted: Iterable[str], clean: Callable[[str], str]) -> str:
+def _lines_to_add(path: Path, wanted: Iterable[str]) -> str:
     """What to add to a file of git's for the ``wanted`` lines, with a newline in front if its last line has none."""
     present = ""
     if os.path.lexists(path):
         with errors_at(hint="Nothing was written. Put a file there, or move away what is there."):
             # Git follows no link here, and nothing outside the folder is to be written.
             present = read_bounded(path, _GIT_FILE_LIMIT, follow_symlink=False).decode(errors="replace")
-    lines = set(map(clean, present.split("\n")))
+    lines = {" ".join(line.split()) for line in present.split("\n")}
     missing = [line for line in wanted if line not in lines]
     start = "\n" if missing and present and not present.endswith("\n") else ""
     return start + "".join(f"{line}\n" for line in missing)

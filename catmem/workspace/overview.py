@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 from catmem import clock
 from catmem.config.access import all_problems
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
-from catmem.digest import bytes_digest, content_digest
+from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
 from catmem.names import TARGETS, UNCATEGORIZED
@@ -166,7 +166,7 @@ class _Now(NamedTuple):
 
     files: ProfileFiles
     line: ProfileOverview
-    stamp: tuple[Profile, str]
+    stamp: list[object]
 
 
 class Overviews:
@@ -220,21 +220,16 @@ class Overviews:
         except CatmemError as error:
             return SeedLock({}), {}, [error]
         found: dict[str, SeedState] = {}
-        for source, targets in order:
-            if source not in now:
-                continue
-            stamps = {name: (digest, day, now[source].stamp, now[name].stamp) for name in targets if name in now}
-            # What is new is planned together, so that the source is read once.
-            new = [name for name, stamp in stamps.items() if self._known.get(("seed", name), (None,))[0] != stamp]
-            planned = _planned_seeds(self.workspace, profiles, lock, SeedRequest(source, new, as_of=day)) if new else {}
-            self._known |= {("seed", name): (stamps[name], state) for name, state in planned.items()}
-            found |= {name: self._known["seed", name][1] for name in stamps}
+        for source, name in ((source, name) for source, targets in order for name in targets):
+            if source in now and name in now:
+                plan = partial(_planned_seed, self.workspace, profiles, lock, SeedRequest(source, [name], as_of=day))
+                found[name] = self._once("seed", name, (digest, day, now[source].stamp, now[name].stamp), plan)
         return lock, found, list(wrong)
 
 
 def _now(workspace: Root, profile: Profile) -> _Now:
     files = files_of(workspace, profile)
-    state: list[object] = [str(error) for error in files.problems]
+    stamp: list[object] = [profile, *map(str, files.problems)]
     beside, outside, lost, problems = list[str](), list[str](), list[LostEntries](), list[CatmemError]()
     for target, data in files.texts.items():
         entity, digest = f"{profile.name}/{target}", bytes_digest(data)
@@ -243,12 +238,12 @@ def _now(workspace: Root, profile: Profile) -> _Now:
             tips = workspace.store.branches(entity)
             found = lost_entries(workspace, entity, data) if tips else None
             lost += [found] if found else []
-        state += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
+        stamp += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
         outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
     folder = next((os.path.realpath(path.parent) for path in files.paths.values()), "")
     line = ProfileOverview(profile, folder, tuple(beside), tuple(outside), tuple(lost), tuple(problems))
-    return _Now(files, line, (profile, content_digest(state)))
+    return _Now(files, line, stamp)
 
 
 def _is_outside(head: Revision | None, digest: str) -> bool:
@@ -290,27 +285,21 @@ def _looked_at(
     return held, sizes, wrong
 
 
-def _planned_seeds(
-    workspace: Root, profiles: Mapping[str, Profile], lock: SeedLock, asked: SeedRequest
-) -> dict[str, SeedState]:
-    source, names = asked.source, list(asked.targets or ())
+def _planned_seed(workspace: Root, profiles: Mapping[str, Profile], lock: SeedLock, asked: SeedRequest) -> SeedState:
+    """How the one target that is asked for stands to its source."""
+    source, (name,) = asked.source, asked.targets or ()
     try:
         plan = plan_seed(workspace, asked, profiles)
     except CatmemError as error:
-        return dict.fromkeys(names, SeedState(source, problems=(error,)))
-    found: dict[str, SeedState] = {}
-    for name in names:
-        files = [each for each in plan.files if each.target.partition("/")[0] == name]
-        problems = [each.error for each in plan.refused if each.name.partition("/")[0] == name]
-        found[name] = SeedState(
-            source,
-            arriving=sum(each.count(*_ARRIVING) for each in files),
-            conflicts=sum(len(each.conflicts) for each in files),
-            known=any(each.is_known for each in files),
-            learned=0 if problems else _learned(workspace, lock, profiles[name], profiles[source]),
-            problems=tuple(problems),
-        )
-    return found
+        return SeedState(source, problems=(error,))
+    return SeedState(
+        source,
+        arriving=sum(each.count(*_ARRIVING) for each in plan.files),
+        conflicts=sum(len(each.conflicts) for each in plan.files),
+        known=any(each.is_known for each in plan.files),
+        learned=0 if plan.refused else _learned(workspace, lock, profiles[name], profiles[source]),
+        problems=tuple(plan.errors),
+    )
 
 
 def _learned(workspace: Root, lock: SeedLock, profile: Profile, source: Profile) -> int:

@@ -54,12 +54,13 @@ def profile_of(config: Config, agent: str) -> str | None:
 
 
 def bound_profile(workspace: Root, agent: str) -> Profile | None:
-    """The profile that an agent acts as, ``None`` for a person. Raises ``RefusedError`` (``role_drift``) if unknown."""
+    """The profile that an agent acts as, ``None`` for a person. Raises ``UnknownNameError``."""
     if agent == PERSON:
         return None
     name = profile_of(workspace.config, agent)
     if name is None:
-        raise role_drift()
+        agents = agents_of(workspace.config)
+        raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
     return workspace.profile(name)
 
 
@@ -114,6 +115,28 @@ class SecretFiles(NamedTuple):
                     path=config.path,
                     hint=f"Name a place elsewhere: {self.elsewhere}.",
                 )
+
+    def errors(self, what: Literal["read", "written"], path: Path) -> AbstractContextManager[None]:
+        """Say of a place of secrets that it cannot be read or written, for an ``OSError`` of the block."""
+        if what == "read":
+            hint = f"{self.until}. Give the user who runs catmem the right to read it; it may be no link."
+            return os_errors(f"these {self.kind} cannot be read", path=path, hint=hint, code=permission_or_io)
+        hint = f"They are as they were. Check the rights of the folder and the disk, or name a place: {self.elsewhere}."
+        return os_errors(f"these {self.kind} cannot be written", path=path, hint=hint)
+
+    def content(self, path: Path, most: int, folder: int | None = None) -> bytes | None:
+        """The bytes of a file, at most one over ``most``; ``None`` if there is none. Its name is one in ``folder``."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        with self.errors("read", path):
+            try:
+                descriptor = os.open(path if folder is None else path.name, flags, dir_fd=folder)
+            except FileNotFoundError:
+                return None
+            try:  # what was looked at is what is read
+                self.refuse_open(os.fstat(descriptor), path)
+                return os.read(descriptor, most + 1)
+            finally:
+                os.close(descriptor)
 
     def refuse_open_folder(self, descriptor: int, folder: Path) -> None:
         """Raise ``ConfigError`` for a folder into which others may put files."""
@@ -237,7 +260,7 @@ def new_key(config: Config, agent: str) -> Key:
     taken = {key.key_id for key in list_keys(config) if key.agent == agent}
     now = clock.now().strftime("%Y%m%dt%H%M%S")
     key_id = next(name for name in (now, *(f"{now}-{count}" for count in range(2, 1000))) if name not in taken)
-    with _writing(folder):
+    with KEYS.errors("written", folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _opened(folder) as descriptor:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -257,7 +280,7 @@ def remove_keys(config: Config, agent: str, key_id: str | None = None, *, every:
     there = [key for key in list_keys(config) if key.agent == agent]
     meant = KEYS.meant(there, [key.key_id for key in there], key_id, agent, every=every)
     folder = keys_folder(config)
-    with _writing(folder), _opened(folder) as descriptor:
+    with KEYS.errors("written", folder), _opened(folder) as descriptor:
         for key in meant:
             os.unlink(f"{key.agent}.{key.key_id}", dir_fd=descriptor)
     return meant
@@ -278,8 +301,7 @@ def variable(agent: str) -> str:
 @contextmanager
 def _opened(folder: Path) -> Iterator[int | None]:
     """The folder, opened, if it is there and only its owner can write to it."""
-    hint = "Check signing.keys in catmem.yaml, and the rights of the folder."
-    with os_errors("the folder of keys cannot be read", path=folder, hint=hint, code=permission_or_io):
+    with KEYS.errors("read", folder):
         try:
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -295,22 +317,10 @@ def _opened(folder: Path) -> Iterator[int | None]:
 
 
 def _read(folder: int, key: Key) -> Key:
-    """The key with its secret. What was looked at is what is read: the file is opened first."""
+    """The key with its secret."""
     path = key.path or Path()
-    with os_errors(
-        "this key cannot be read",
-        path=path,
-        hint="Nothing was written. Give the user who runs catmem here the right to read it.",
-        code=permission_or_io,
-    ):
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-        descriptor = os.open(path.name, flags, dir_fd=folder)
-        try:
-            KEYS.refuse_open(os.fstat(descriptor), path)
-            text = os.read(descriptor, _LONGEST).decode(errors="replace").strip()
-        finally:
-            os.close(descriptor)
-    return replace(key, secret=_secret(text, "this", path))
+    data = KEYS.content(path, _LONGEST, folder) or b""
+    return replace(key, secret=_secret(data.decode(errors="replace").strip(), "this", path))
 
 
 def _from_environment(config: Config, agent: str) -> list[Key]:
@@ -338,8 +348,3 @@ def _secret(text: str, said: str, path: Path | None = None) -> bytes:
     if not _HEX.fullmatch(text):
         raise ConfigError(f"{said} is no key", code="bad_key", path=path, hint=_FORM)
     return bytes.fromhex(text)
-
-
-def _writing(folder: Path) -> AbstractContextManager[None]:
-    hint = "Check the rights of the folder, or name another as signing.keys in catmem.yaml."
-    return os_errors("the folder of keys cannot be written", path=folder, hint=hint)

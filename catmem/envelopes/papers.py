@@ -21,18 +21,16 @@ from catmem.config.access import Rights
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile
 from catmem.envelopes.agents import (
-    agents_of,
     bound_profile,
     fits,
     keys_of,
-    profile_of,
     role_drift,
     role_hash,
     signing_key,
 )
 from catmem.envelopes.document_write import DocumentWrite
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of, read_envelope
-from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, StaleError, UnknownNameError, wrong_type
+from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name
 from catmem.store.contract import EXTERNAL, PERSON, Change, Snapshot, revision_number
@@ -146,7 +144,10 @@ class Papers(NamedTuple):
     def _role(self, a: Write, envelope: Envelope) -> Profile | None:
         """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
         # That of a `sender` has to be the one that the interface bound it to, whatever a rollout lets pass.
-        profile = bound_profile(a.workspace, envelope.agent_id)
+        try:
+            profile = bound_profile(a.workspace, envelope.agent_id)
+        except UnknownNameError:
+            raise role_drift() from None
         if self.sender is not None and (profile is None or profile.name != self.sender.profile):
             raise role_drift()
         if profile is not None and not fits(envelope, profile):
@@ -157,7 +158,7 @@ class Papers(NamedTuple):
 def _is_unbounded(root: Root, envelope: Envelope) -> bool:
     try:
         actor = bound_profile(root, envelope.agent_id)
-    except RefusedError:
+    except UnknownNameError:
         return False
     return Rights(actor, "user", root.config.taxonomy).unbounded
 
@@ -296,7 +297,7 @@ def make_envelope(
     # It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
     # a revision here.
     adopted = None
-    role = _role_of(workspace, name)  # who is refused leaves no trace
+    role = bound_profile(workspace, name)  # who is refused leaves no trace
     if is_declared(entity):
         declared_of(workspace, entity, role)
     plain = content if is_declared(entity) else _plain(content)
@@ -336,17 +337,6 @@ def _completed(agent: str, role: Profile | None, given: Mapping[str, Any]) -> di
 
 def _revision(named: Any) -> Any:  # noqa: ANN401 - any JSON value, which the schema looks at
     return int(named) if isinstance(named, str) and named.isdecimal() else named
-
-
-def _role_of(workspace: Root, agent: str) -> Profile | None:
-    """The profile that an agent acts as; ``None`` for a person. Raises ``UnknownNameError``."""
-    if agent == PERSON:
-        return None
-    bound = profile_of(workspace.config, agent)
-    if bound is None:
-        agents = agents_of(workspace.config)
-        raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
-    return workspace.profile(bound)
 
 
 def _refuse_unseen(workspace: Root, entity: str, content: Any, agent: str) -> None:  # noqa: ANN401 - JSON

@@ -19,7 +19,7 @@ import os
 import re
 import secrets
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
@@ -30,7 +30,7 @@ from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes.agents import SecretFiles, agents_of, refuse_bad_agent
 from catmem.errors import CatmemError, ConfigError, RequestError, UnknownNameError, UnreadableError
-from catmem.files import locked_folder, os_errors, permission_or_io, read_bounded, write_private
+from catmem.files import locked_folder, read_bounded, write_private
 from catmem.store.contract import PERSON, SIDECAR
 
 if TYPE_CHECKING:
@@ -153,13 +153,9 @@ class Tokens:
 
     def _look(self) -> None:
         mark: tuple[int, ...] = ()
-        try:
+        with TOKENS.errors("read", self._path), suppress(FileNotFoundError):  # without a file there are no tokens
             found = self._path.lstat()
             mark = (found.st_ino, found.st_mtime_ns, found.st_size, found.st_mode)
-        except FileNotFoundError:
-            pass  # then there are no tokens
-        except OSError as error:
-            raise _unreadable(self._path, error) from error
         if mark != self._seen:
             self._known = {token.token_id: token for token in read_tokens(self._path)}
             self._seen = mark
@@ -187,15 +183,9 @@ def tokens_file(config: Config, given: str | Path | None = None) -> Path:
 
 def read_tokens(path: Path) -> list[Token]:
     """The tokens of a file, by label and age; none where there is no file."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
+    data = TOKENS.content(path, _LARGEST)
+    if data is None:
         return []
-    except OSError as error:
-        raise _unreadable(path, error) from error
-    with os.fdopen(descriptor, "rb") as stream:
-        TOKENS.refuse_open(os.fstat(stream.fileno()), path)
-        data = stream.read(_LARGEST + 1)
     try:
         found = _parsed(data)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -278,28 +268,14 @@ def _is_right(token: Token) -> bool:
 def _changing(path: Path) -> Iterator[list[Token]]:
     """The tokens of a file, to change; written whole in the end, under a lock."""
     with ExitStack() as stack:
-        with _writing(path):
+        with TOKENS.errors("written", path):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             folder = stack.enter_context(locked_folder(path.parent, _PATIENCE))
         TOKENS.refuse_open_folder(folder, path.parent)
         tokens = read_tokens(path)
         yield tokens
-        with _writing(path):
+        with TOKENS.errors("written", path):
             write_private(folder, path.name, {"version": 1, "tokens": [asdict(token) for token in tokens]})
-
-
-def _unreadable(path: Path, error: OSError) -> UnreadableError:
-    return UnreadableError(
-        f"the file of tokens cannot be read: {error.strerror or error}",
-        code=permission_or_io(error),
-        path=path,
-        hint="No token is valid until then. Give the user who runs catmem the right to read it, and no link.",
-    )
-
-
-def _writing(path: Path) -> AbstractContextManager[None]:
-    hint = "It is as it was. Check the rights of the folder, and the space on the disk."
-    return os_errors("the file of tokens cannot be written", path=path, hint=hint)
 
 
 # --- whether a root wants them ---------------------------------------------------------------------------------------

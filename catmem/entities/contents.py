@@ -102,9 +102,9 @@ def merge_contents(
     settle: Settle = lambda _: None,
 ) -> MergedContent:
     """Bring two versions together by what each changed of ``base``, ``None`` where they have no one origin."""
-    # Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value, but
-    # for sentences that both changed a little, at different places (`merge_strings`). A text merges where the stretch
-    # of lines that one side changed does not touch that of the other. `settle` says which side wins a conflict.
+    # Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value. A
+    # text merges where the stretch of lines that one side changed does not touch that of the other. `settle` says which
+    # side wins a conflict.
     if theirs in {ours, base}:
         return MergedContent(ours, ())
     if base == ours:

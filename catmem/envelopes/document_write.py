@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from catmem.config.access import Rights
+from catmem.config.access import Rights, visible_categories
 from catmem.config.json_schema import shown
-from catmem.envelopes.documents import plan_document, refuse_unseen_category, words_replaced
+from catmem.envelopes.documents import plan_document, words_replaced
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -241,10 +241,14 @@ def refuse_out_of_scope(content: Content, operations: Sequence[Operation], polic
 
 
 def _refuse_partial(content: Mapping[str, Any], policy: WritePolicy) -> None:
-    name = "" if policy.actor is None else policy.actor.name
+    actor = policy.actor
     for named in content["categories"]:
         category = policy.category(named)
         policy.refuse_unwritable(category, named)
-        refuse_unseen_category(policy, category, seen=policy.may_see(category))
-    if "title" in content and not policy.unbounded:
-        raise ForbiddenError(f"{name} may not write the title of the document", hint="Leave title out.")
+        if actor is not None and not visible_categories((category,), policy.target, actor, policy.taxonomy):
+            raise ForbiddenError(
+                f"{actor.name} may not write the whole of the category {category!r}, which it does not see",
+                hint="Add to it by operations.",
+            )
+    if "title" in content and actor is not None and not policy.unbounded:
+        raise ForbiddenError(f"{actor.name} may not write the title of the document", hint="Leave title out.")

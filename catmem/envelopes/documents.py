@@ -24,6 +24,7 @@ from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import unverified
 from catmem.syntax import tags as tag_blocks
+from catmem.text import equal_ends
 from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.planning import Plan, ended
 from catmem.writing.policy import WritePolicy, body_of
@@ -57,13 +58,12 @@ def plan_document(
 ) -> Plan:
     """The document that a content makes of this one."""
     new: Document | None = None
+    if isinstance(content, str) or not content.get("partial"):
+        _refuse_unseen(document, policy)
     if isinstance(content, str):
         new = _parsed(content, parse)
-        _refuse_unseen(document, None, policy)
         part = Part(None, tuple(map(Version.from_entry, new.entries)))
     else:
-        named = [policy.category(name) for name in content["categories"]] if content.get("partial") else None
-        _refuse_unseen(document, named, policy)
         part = _part(content, policy)
     is_text = new is not None
     old = [Version.from_entry(entry) for entry in document.entries if part.covers(entry.category)]
@@ -156,21 +156,12 @@ def _changes(old: Sequence[Version], new: Sequence[Version], pairs: Mapping[int,
 # --- who may -------------------------------------------------------------------------------------------------------
 
 
-def _refuse_unseen(document: Document, named: Sequence[str] | None, policy: WritePolicy) -> None:
-    """Raise ``ForbiddenError`` if the content is about entries that the writer does not see."""
-    actor = policy.actor
-    if actor is None:
-        return
-    # Of named categories also those that are empty: or the answer would tell whether something hidden is there.
-    present = dict.fromkeys((entry.category for entry in document.entries) if named is None else named)
-    seen = visible_categories(present, policy.target, actor, policy.config.taxonomy)
-    for category in present:
-        if category in seen:
-            continue
-        if named is None:
-            hint = "Send operations instead, or the JSON form with partial: true."
-            raise ForbiddenError(f"{actor.name} may not write a whole document: it does not see all of it", hint=hint)
-        refuse_unseen_category(policy, category, seen=False)
+def _refuse_unseen(document: Document, policy: WritePolicy) -> None:
+    """Raise ``ForbiddenError`` if the document has entries that its writer does not see."""
+    actor, present = policy.actor, {entry.category for entry in document.entries}
+    if actor is not None and present > visible_categories(present, policy.target, actor, policy.taxonomy).keys():
+        hint = "Send operations instead, or the JSON form with partial: true."
+        raise ForbiddenError(f"{actor.name} may not write a whole document: it does not see all of it", hint=hint)
 
 
 def _first_fault(changes: Iterable[EntryChange], policy: WritePolicy, *, is_text: bool) -> EditError | None:
@@ -218,29 +209,21 @@ def _laid_in(document: Document, part: Part, policy: WritePolicy, parse: Callabl
         policy.writable_category(category)
     sectioned = bool(document.scan.headers) or set(wanted) > {UNCATEGORIZED}
     base = titled(document) if sectioned else document
-    slots, first = _slots(base, part, wanted)
+    slots = [Slot(entry, [Version.from_entry(entry)]) for entry in base.entries]
+    by_category: dict[str, list[Slot]] = {}
+    for slot in slots:
+        if part.covers(slot.entry.category):
+            by_category.setdefault(slot.entry.category, []).append(slot)
+    # What comes first in its category, before all slots.
+    first: dict[str, list[Version]] = {}
+    for category in dict.fromkeys((*by_category, *wanted)):
+        if early := _fill(by_category.get(category, []), wanted.get(category, ())):
+            first[category] = early
     titles = {category: title for category in wanted if (title := policy.title(category)) is not None}
     title = part.title[0] if part.title and sectioned else base.title
     # Where nothing is left to be changed the bytes stay as they are.
     text = spliced(base, slots, first, titles, title)
     return document if text == document.text else ended(parse(text.encode()))
-
-
-def _slots(
-    document: Document, part: Part, wanted: Mapping[str, Sequence[Version]]
-) -> tuple[list[Slot], dict[str, list[Version]]]:
-    """The places of all entries with what is to stand there, and what comes first in its category."""
-    slots = [Slot(entry, [Version.from_entry(entry)]) for entry in document.entries]
-    by_category: dict[str, list[Slot]] = {}
-    for slot in slots:
-        if part.covers(slot.entry.category):
-            by_category.setdefault(slot.entry.category, []).append(slot)
-    first: dict[str, list[Version]] = {}
-    for category in dict.fromkeys((*by_category, *wanted)):
-        early = _fill(by_category.get(category, []), wanted.get(category, ()))
-        if early:
-            first[category] = early
-    return slots, first
 
 
 def _fill(slots: Sequence[Slot], entries: Sequence[Version]) -> list[Version]:
@@ -251,8 +234,8 @@ def _fill(slots: Sequence[Slot], entries: Sequence[Version]) -> list[Version]:
         kept.get((entry.body, str(entry.tags))) or entry._replace(text=tag_blocks.write(entry.tags, entry.body))
         for entry in entries
     ]
-    start = _same(slots, versions)
-    end = _same(slots[start:][::-1], versions[start:][::-1])
+    there = [slot.versions[0] for slot in slots]
+    start, end = equal_ends([each[:3] for each in there], [each[:3] for each in versions])
     middle, new = slots[start : len(slots) - end], versions[start : len(versions) - end]
     for index, slot in enumerate(middle):
         slot.versions = list(new[index : index + 1])
@@ -264,15 +247,6 @@ def _fill(slots: Sequence[Slot], entries: Sequence[Version]) -> list[Version]:
     else:
         return rest
     return []
-
-
-def _same(slots: Sequence[Slot], versions: Sequence[Version]) -> int:
-    count = 0
-    for slot, version in zip(slots, versions, strict=False):
-        if not slot.versions[0].says(version):
-            break
-        count += 1
-    return count
 
 
 # --- the content itself --------------------------------------------------------------------------------------------
@@ -348,13 +322,3 @@ def _found(entries: Sequence[Entry], said: Collection[Version]) -> list[Entry]:
             wanted[key] -= 1
             found.append(entry)
     return found
-
-
-def refuse_unseen_category(policy: WritePolicy, category: str, *, seen: bool) -> None:
-    """Raise ``ForbiddenError`` for the whole of a category that the writer does not see."""
-    actor = policy.actor
-    if actor is not None and not seen:
-        raise ForbiddenError(
-            f"{actor.name} may not write the whole of the category {category!r}, which it does not see",
-            hint="Add to it by operations.",
-        )

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
@@ -26,6 +26,7 @@ from starlette.responses import JSONResponse
 from starlette.types import Scope
 
 from catmem.config.json_schema import faults_by, nearest, shown
+from catmem.envelopes.papers import WriteBase
 from catmem.envelopes.tokens import KEY, Token
 from catmem.errors import (
     BusyError,
@@ -34,7 +35,6 @@ from catmem.errors import (
     RequestError,
 )
 from catmem.jsonable import jsonable
-from catmem.store.contract import Snapshot
 from catmem.workspace.change_feed import keyed_digest
 
 BodySchema: TypeAlias = dict[str, Any]
@@ -122,24 +122,13 @@ _TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})(?:-[0-9a-f]{1
 _ANY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
 
 
-class IfMatch(NamedTuple):
-    """What ``If-Match`` names: a revision, or else a text that has none."""
-
-    revision: str | None
-    unrecorded: str | None = None
-
-    def fits(self, snapshot: Snapshot) -> bool:
-        """Whether a snapshot is the text that has no revision."""
-        return self.unrecorded is not None and hmac.compare_digest(self.unrecorded, keyed_digest(snapshot.digest))
-
-
 def tag_of(body: bytes, base: str | None = None) -> str:
     """The tag of an answer; ``base`` is the revision that it shows, or the ``keyed_digest`` of its text."""
     digest = hashlib.sha256(body).hexdigest()[:_LENGTH]
     return f'"{digest}"' if base is None else f'"{base}-{digest}"'
 
 
-def read_match(headers: Sequence[str]) -> IfMatch | None:
+def read_match(headers: Sequence[str]) -> WriteBase | None:
     """What ``If-Match`` says, which may stand in several headers."""
     if not headers:
         return None
@@ -152,7 +141,9 @@ def read_match(headers: Sequence[str]) -> IfMatch | None:
             hint='Give the ETag of what you read, such as "7". A weak tag, a list and * name no one revision.',
         )
     base = found["base"]
-    return IfMatch(None, base) if base.startswith("u") else IfMatch(base)
+    if base.startswith("u"):  # a text that has no revision
+        return WriteBase(None, lambda snapshot: hmac.compare_digest(base, keyed_digest(snapshot.digest)))
+    return WriteBase(base)
 
 
 def is_known(header: str | None, tag: str) -> bool:

@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from catmem.config.json_schema import faults_by
 from catmem.config.yamlfile import key_text
-from catmem.envelopes.papers import WriteBase, is_plain
+from catmem.envelopes.papers import is_plain
 from catmem.envelopes.parsing import fields_in, json_of
 from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
@@ -177,10 +177,10 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
             code="bad_precondition",
             hint="Nothing was done. Leave the header out: it is for /mem/write.",
         )
-    match, retry = read_match(headers.getlist("if-match")), headers.get("idempotency-key")
+    retry = headers.get("idempotency-key")
     return values, Wire(
         await request.body(),
-        match=None if match is None else WriteBase(match.revision, match.fits),
+        match=read_match(headers.getlist("if-match")),
         retry=None if retry is None else retry.strip().strip('"'),
     )
 

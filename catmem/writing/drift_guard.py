@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -201,7 +201,7 @@ class _Beginning:
     """
 
     root: Root
-    actor: Profile
+    actor: Profile | None
     entity: str
     now: bytes
     digest: str
@@ -209,7 +209,7 @@ class _Beginning:
     sequence: int
 
     @classmethod
-    def at_present(cls, root: Root, actor: Profile, entity: str) -> _Beginning:
+    def at_present(cls, root: Root, actor: Profile | None, entity: str) -> _Beginning:
         now, head = root.store.read(entity), root.store.head(entity)
         is_head = head is not None and head.digest == now.digest
         recorded = None if head is None else now.data if is_head else root.store.read(entity, head.revision).data
@@ -276,32 +276,24 @@ READ_FIRST = "Nothing was written. Read it as it is now, and bring over what is 
 def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: ToolSession | None = None) -> None:
     """Raise ``DriftError`` for an agent's whole new text that takes away what another program wrote unseen.
 
-    Without a ``session`` that is what the newest text of catmem's own has not, and what was another program's since the
-    history began. The refusal quotes nothing: its agent may not see what it is about.
+    Without a ``session`` it knows what one knows that begins now. The refusal quotes nothing: its agent may not see
+    what it is about.
     """
     refusal = DriftError(
         f"this would take away what another program wrote into {entity}, and you were not shown that",
         hint=REMEDY if session is None else READ_FIRST,
     )
-    own = last_own(root.store.head(entity), {each.revision: each for each in root.store.log(entity)}.get)
-    before = b"" if own is None else root.store.read(entity, own.revision).data
     if is_declared(entity):
+        own = last_own(root.store.head(entity), {each.revision: each for each in root.store.log(entity)}.get)
+        before = b"" if own is None else root.store.read(entity, own.revision).data
         if before != now and (session is None or not session.knows_content(entity, bytes_digest(now))):
             raise refusal
         return
-    there, was, after = (parse_for_write(root.parse, entity, data) for data in (now, before, new))
-    gone = [*gone_entries(there.entries, after.entries)]
-    if session is not None:
-        if session.lost_heading(entity, there, after) or not all(session.knows(entity, each) for each in gone):
-            raise refusal
-        return
-    from catmem.staleness.lineage import histories_of
-
-    (history,) = histories_of(root, entity, [None])
-    known, headings = Counter((each.category, each.text) for each in was.entries), headings_of(there)
-    if any(not known[each.category, each.text] or history.by_another(each.body) for each in gone) or (
-        headings.keys() - headings_of(was).keys() - headings_of(after).keys()
-    ):
+    there, after = (parse_for_write(root.parse, entity, data) for data in (now, new))
+    if session is None:
+        session = ToolSession(_began={entity: _Beginning.at_present(root, None, entity)})
+    gone = gone_entries(there.entries, after.entries)
+    if session.lost_heading(entity, there, after) or not all(session.knows(entity, each) for each in gone):
         raise refusal
 
 

@@ -31,7 +31,7 @@ from catmem.jsonable import jsonable
 from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
-from catmem.store.contract import PERSON, UNREAD, Current, OnDrift, Revision, unknown_revision
+from catmem.store.contract import PERSON, UNREAD, Current, OnDrift, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.seen_entry import preview
@@ -127,11 +127,6 @@ class Write(Attempt, ABC):
     def refusal(self, error: CatmemError) -> CatmemError:
         """What to tell a writer who is refused with ``error``: the same, or what stands before it in the order."""
         return error
-
-    def touched(self, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
-        """The entries that a revision made or touched, as its record says."""
-        del record, before, after
-        return ()
 
     def begin_session(self) -> None:
         """Begin the conversation of its writer with the entity that it is to write."""
@@ -318,15 +313,6 @@ class OperationsWrite(Write):
                 how = f"give the target {other}" if policy.to_agent else f"give -t {other}"
                 return f"The {other} file of {policy.owner.name} holds it: {how}."
         return None
-
-    def touched(self, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
-        old, new = self.parsed(before), self.parsed(after)
-        found: list[Entry] = []
-        for action in record.note.get("actions", ()):
-            document = old if action.get("action") == "remove" else new
-            place = self.policy.taxonomy.of_slug(action.get("category")), action.get("id")
-            found += [entry for entry in document.entries if (entry.category, entry.id) == place][:1]
-        return tuple(found)
 
 
 # --- which of its two files the operations of a profile mean that name none ----------------------------------------

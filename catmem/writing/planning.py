@@ -265,9 +265,8 @@ class _PlanDraft:
             return UNCATEGORIZED
         if not policy.unbounded:
             raise policy.no_category(policy.writable_names())
-        # A person is shown every section; a profile those that have something that it sees.
-        parts = self.document.sections if policy.actor is None else policy.visible_entries(self.document)
-        names = [*policy.config.taxonomy.categories, *(part.category for part in parts)]
+        seen = policy.visible_entries(self.document)
+        names = [*policy.config.taxonomy.categories, *(entry.category for entry in seen)]
         read = [name for name in names if targets_read(name, policy.owner, policy.config.taxonomy)]
         raise policy.no_category(read or names)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.errors import EditError, RefusedError, wrong_type
-from catmem.names import TARGETS
 
 if TYPE_CHECKING:
     from catmem.envelopes.papers import Papers
@@ -307,19 +306,3 @@ class Request:
         from catmem.store.contract import PERSON  # which a prompt, that writes nothing, need not load
 
         return self.actor or PERSON
-
-    @classmethod
-    def of_operations(
-        cls,
-        name: str,
-        operations: Sequence[Operation],
-        **how: Any,  # noqa: ANN401 - fields of a request
-    ) -> Request:
-        """What operations ask of a file of the profile ``name``; without a target and a view it is to be found."""
-        if not (isinstance(operations, list | tuple) and all(isinstance(each, Operation) for each in operations)):
-            raise wrong_type("operations", operations, "a list of catmem.Operation, as [Operation('add', content=...)]")
-        placed, how["expected"] = placed_expected(operations, how.get("expected"))
-        target = how.get("target")
-        is_open = target is None and how["expected"] is None
-        named = "*" if is_open and finds_its_file(placed) else TARGETS[0] if target is None else target
-        return cls(f"{name}/{named}", placed, profile=name, **how)

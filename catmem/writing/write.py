@@ -18,13 +18,14 @@ from operator import methodcaller
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import one_reading
-from catmem.errors import ApprovalError, CatmemError, EditError
+from catmem.errors import ApprovalError, CatmemError, EditError, wrong_type
 from catmem.registry import at, bad_plugin, registry
-from catmem.store.contract import PERSON, UNREAD, Change, Current, Snapshot, is_branch
+from catmem.store.contract import PERSON, UNREAD, Change, Current, Revision, Snapshot, is_branch
 from catmem.text import size_of
 from catmem.workspace.profile_memory import lost_text
 from catmem.writing.entry_write import OperationsWrite, Write
-from catmem.writing.request import Operation, Request
+from catmem.writing.matching import parse_for_write
+from catmem.writing.request import Operation, Request, finds_its_file, placed_expected
 from catmem.writing.written import FileUsage, Written, crowded_out, notes_on, on_branch
 
 if TYPE_CHECKING:
@@ -187,8 +188,17 @@ def write_operations(
     operations: Sequence[Operation],
     **how: Any,  # noqa: ANN401 - fields of a request
 ) -> Written:
-    """Make several operations as one revision; see ``Workspace.write``, and ``Request`` for the rest."""
-    return write(root, Request.of_operations(name, operations, **how))
+    """Make several operations as one revision; see ``Workspace.write``, and ``Request`` for the rest.
+
+    Without a target and a view the file is to be found.
+    """
+    if not (isinstance(operations, list | tuple) and all(isinstance(each, Operation) for each in operations)):
+        raise wrong_type("operations", operations, "a list of catmem.Operation, as [Operation('add', content=...)]")
+    placed, how["expected"] = placed_expected(operations, how.get("expected"))
+    target = how.get("target")
+    is_open = target is None and how["expected"] is None
+    named = "*" if is_open and finds_its_file(placed) else TARGETS[0] if target is None else target
+    return write(root, Request(f"{name}/{named}", placed, profile=name, **how))
 
 
 def _answer(a: Write) -> Written:
@@ -238,13 +248,24 @@ def _first_answer(a: Write, now: Snapshot, after: str) -> Written:
     store = a.workspace.store
     record = next((each for each in store.log(a.entity) if each.revision == now.revision), None)
     before = store.read(a.entity, record.parents[0] if record and record.parents else "0").data
-    entries = a.touched(record, before, now.data) if record else ()
+    entries = _touched(a, a.policy, record, before, now.data) if record and a.policy else ()
     if record is not None and record.is_proposal:
         from catmem.proposals.proposing import proposed_before
 
         return _waiting(a, proposed_before(a.workspace, record), entries)
     written = _written(a, now, before.decode(errors="replace"), after, entries)
     return replace(written, changed=True, repeated=True, notes=("this was done before, under the same op_id",))
+
+
+def _touched(a: Write, policy: WritePolicy, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
+    """The entries that a revision of a memory file made or touched, as its record says."""
+    old, new = (parse_for_write(a.workspace.parse, a.entity, data) for data in (before, after))
+    found: list[Entry] = []
+    for action in record.note.get("actions", ()):
+        document = old if action.get("action") == "remove" else new
+        place = policy.taxonomy.of_slug(action.get("category")), action.get("id")
+        found += [entry for entry in document.entries if (entry.category, entry.id) == place][:1]
+    return tuple(found)
 
 
 def _proposed(a: Write, plan: Plan) -> Written:

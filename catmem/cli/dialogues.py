@@ -334,9 +334,7 @@ class ReviewDialogue(Dialogue):
         else:
             say("All done." if self._answered else "Nothing is due.")
         if self._review.copies and self._answered:
-            say(
-                "A seed brings this to the copies in other profiles' files: catmem seed --all, or catmem hermes sync --all."
-            )
+            say("The next seed brings this to the copies: catmem seed --all, or catmem hermes sync --all.")
 
     def _show(self, due: Due, total: int, *, first: bool) -> None:
         if in_json():

@@ -7,6 +7,7 @@ see. Each action is a row of the table.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import reduce
@@ -14,7 +15,7 @@ from importlib import import_module
 from operator import getitem
 from typing import Any, get_args
 
-from catmem.config.json_schema import shown, validate
+from catmem.config.json_schema import validate
 from catmem.config.yamlfile import key_text
 from catmem.errors import (
     AmbiguousError,
@@ -38,19 +39,14 @@ from catmem.workspace.seen_entry import rules_in, texts_of
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.drift_guard import ToolSession, shown_in, text_digest
-from catmem.writing.request import Action, Operation, placed_expected, refuse_surrogates, refuse_untaken
+from catmem.writing.request import Action, Operation, placed_expected, refuse_untaken
 from catmem.writing.written import Crowded, Written, advice_on
 
 # --- the arguments, which a model wrote ------------------------------------------------------------------------------
 
-_DEEPEST = 8
 _MOST_BYTES = 256 << 10
-"""Of all texts of a call, with a little for each value: about what it has as JSON."""
+"""Of a call as JSON."""
 _MOST_VALUES = 4_000
-_MOST_NAMES = 64
-"""In one object: tags, of which an entry has a few."""
-_LONGEST_LIST = 100
-_LARGEST = 1 << 64
 _OTHER_NAMES = {"text": "content", "body": "content", "entry": "content", "id": "old_text", "old": "old_text"}
 """What models call an argument, and its name."""
 _OF_PEOPLE = ("approve", "reject", "merge")
@@ -95,7 +91,7 @@ def read_arguments(arguments: object) -> tuple[str, dict[str, Any]]:
 
 def _fitting(arguments: object) -> dict[str, Any]:
     """The arguments that are used, if they fit the schema."""
-    _Look().over(arguments)
+    arguments = _as_json(arguments)
     if not isinstance(arguments, dict):
         raise bad_arguments("the arguments must be an object", "Give action, and what it needs, by name.")
     given = _used(arguments)
@@ -148,59 +144,29 @@ def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
     return operation
 
 
-class _Look:
-    """One look over the arguments, which ends at the first thing that no call needs, however much follows."""
+def _as_json(arguments: object) -> Any:  # noqa: ANN401 - any JSON value
+    """The arguments as JSON has them, however they came. Raises ``EditError`` for what is none or huge."""
+    try:
+        text = json.dumps(arguments, ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+        given = json.loads(text)
+        count = _values_in(given)
+    except UnicodeEncodeError:
+        said = "the arguments hold a lone surrogate, half of a character"
+        raise EditError(said, code="not_text", hint="Give the text as UTF-8.") from None
+    except (TypeError, ValueError, RecursionError):
+        raise bad_arguments("the arguments are not JSON", "Give plain values.") from None
+    if size > _MOST_BYTES or count > _MOST_VALUES:
+        raise bad_arguments(
+            f"the arguments are too large: a call has at most {_MOST_BYTES >> 10} KiB and {_MOST_VALUES:,} values",
+            "Give less in one call.",
+        )
+    return given
 
-    def __init__(self) -> None:
-        self.bytes = 0
-        self.values = 0
 
-    def over(self, value: object, depth: int = 0, key: str | None = None) -> None:
-        """Refuse what no JSON text that a model writes holds, what is nested too deep to be meant, and what is huge."""
-        self._count(2)
-        if depth > _DEEPEST:
-            raise bad_arguments("the arguments are nested too deep", "Give plain values.")
-        if isinstance(value, str):
-            self._text(value)
-        elif isinstance(value, dict):
-            self._named(value, depth, key)
-        elif isinstance(value, list):
-            self._refuse_many(len(value), _LONGEST_LIST, "values", key)
-            for inner in value:
-                self.over(inner, depth + 1, key)
-        elif isinstance(value, int):
-            if abs(value) > _LARGEST:
-                raise bad_arguments("the arguments hold a number that is too large", "Give plain values.", key)
-        elif value is not None and not isinstance(value, float):
-            raise bad_arguments(f"the arguments hold a {type(value).__name__}, which is not JSON", "Give plain values.")
-
-    def _named(self, values: Mapping[object, object], depth: int, key: str | None) -> None:
-        self._refuse_many(len(values), _MOST_NAMES, "names", key)
-        for name, inner in values.items():
-            if not isinstance(name, str):
-                raise bad_arguments(
-                    f"the name of an argument is {shown(name)}, and must be text", "Give each argument by name."
-                )
-            self._text(name)
-            self.over(inner, depth + 1, key or name)
-
-    def _text(self, text: str) -> None:
-        self._count(len(text))  # first, since a text may be too long to be encoded just to be counted
-        refuse_surrogates([text])
-        self._count(len(text.encode()) - len(text), values=0)
-
-    def _count(self, size: int, values: int = 1) -> None:
-        self.bytes += size
-        self.values += values
-        if self.bytes > _MOST_BYTES or self.values > _MOST_VALUES:
-            raise bad_arguments(
-                f"the arguments are too large: a call has at most {_MOST_BYTES >> 10} KiB and {_MOST_VALUES:,} values",
-                "Give less in one call.",
-            )
-
-    def _refuse_many(self, count: int, most: int, what: str, key: str | None) -> None:
-        if count > most:
-            raise bad_arguments(f"{count:,} {what} are too many, at most {most} may be given", "Give fewer.", key)
+def _values_in(value: object) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_values_in, inner))
 
 
 def bad_arguments(message: str, hint: str | None = None, key: str | None = None) -> EditError:

@@ -444,24 +444,12 @@ def _refusal(line: str) -> str | None:
     asked, method = message.get("id"), message.get("method")
     if not isinstance(method, str) or not isinstance(asked, str | int) or isinstance(asked, bool):
         return None
-    if not isinstance(message.get("params"), dict | None):
-        return _error(asked, INVALID_PARAMS, "params must be an object")
-    if _has_half_a_character(line):
-        return _error(asked, PARSE_ERROR, "a text has half of a character (a lone surrogate)")
-    return _error(asked, INVALID_REQUEST, "this is no request of JSON-RPC 2.0")
+    return _error(asked, INVALID_REQUEST, "this is no request of the protocol")
 
 
 def _error(asked: str | int | None, code: int, said: str) -> str:
     """A refusal as a line of the output; it names no request where none could be read."""
     return json.dumps({"jsonrpc": "2.0", "id": asked, "error": {"code": code, "message": said}}) + "\n"
-
-
-def _has_half_a_character(line: str) -> bool:
-    try:
-        json.dumps(json.loads(line), ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 async def _lines(owed: _Owed, output: _Output) -> AsyncIterator[str]:

@@ -69,7 +69,6 @@ def test_a_dry_run_shows_what_was_decided_and_how(user):
         "   ours (person): [created: 2026-01-02] Invoices are due on the 20th.",
         "   theirs (boss): [created: 2026-01-02] Invoices are due on the 30th.",
         "   taken:         theirs",
-        "Several branches are merged one after the other: ours is the file, for a later one with those before it.",
         "Nothing was written. 3a, 3b would be merged.",
     ]
     assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--precedence", "ours").stderr

@@ -145,7 +145,7 @@ def test_looking_at_the_history_writes_nothing(user, arguments):
 def test_replay_writes_every_revision(user, tmp_path):
     run("add", "-p", "boss", "-t", "memory", "-c", "rules", "New.")
     result = run("log", "--verify", "history")
-    assert result.stderr == "4 revisions written\n2 heads rebuilt, byte for byte what the store recorded\n"
+    assert result.stderr == "4 revisions and 2 heads rebuilt, byte for byte what the store recorded\n"
     assert set(result.stdout.splitlines()) == {
         "history/boss/MEMORY/1.md", "history/neo/USER/1.md", "history/neo/USER/2.md", "history/neo/USER/3.md",
         "history/boss/MEMORY.md", "history/neo/USER.md",

@@ -138,7 +138,6 @@ def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
     result = run("seed", "boss", "neo", "--resolve", "source", *AS_OF)
     assert result.stdout == "neo/user: in sync, 1 kept as changed here\n"
     assert "Nothing is in conflict, so --resolve settled nothing." in result.stderr
-    assert "catmem replace -p NAME" in result.stderr
     run("replace", "-p", "neo", "Vendor is Core.", "Vendor is Bolt.")
     assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync\n"
 

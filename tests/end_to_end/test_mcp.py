@@ -170,9 +170,9 @@ def test_a_line_that_is_no_json_is_answered_as_json_rpc_has_it_and_the_next_is_s
 
 
 WRONG = {
-    "a list": (b"[]", -32602),
-    "a text": (b'"x"', -32602),
-    "half a character": (rb'{"name": "memory_add", "arguments": {"content": "\ud800"}}', -32700),
+    "a list": b"[]",
+    "a text": b'"x"',
+    "half a character": rb'{"name": "memory_add", "arguments": {"content": "\ud800"}}',
 }
 
 
@@ -180,12 +180,12 @@ WRONG = {
 def test_requests_that_are_not_as_the_protocol_has_them_are_answered_and_not_waited_for(root, first):
     bad = b"\n".join(
         b'{"jsonrpc":"2.0","id":"%s","method":"tools/call","params":%s}' % (name.encode(), params)
-        for name, (params, _) in WRONG.items()
+        for name, params in WRONG.items()
     )
     with started(root) as server:
         out, noise = server.communicate(bad + b"\n" + PING if first == "they" else PING + bad, timeout=SECONDS)
     answers = {answer["id"]: answer for answer in map(json.loads, out.splitlines())}
-    assert {name: answers[name]["error"]["code"] for name in WRONG} == {name: code for name, (_, code) in WRONG.items()}
+    assert {name: answers[name]["error"]["code"] for name in WRONG} == dict.fromkeys(WRONG, -32600)
     assert answers[1]["result"] == {}
     assert (server.returncode, noise) == (0, b"")
 

@@ -22,7 +22,7 @@ from catmem.cli.output import (
 )
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.names import UNCATEGORIZED
 from catmem.seeding.slices import conflict_id
 from catmem.text import counted, first_line, plural, printable, text_diff
 
@@ -81,8 +81,6 @@ def _table(categories: Sequence[NewCategory]) -> list[str]:
 
 
 _ENTRY_WIDTH = 48
-_MOST_LABELS = 8
-"""How many categories for undeclared labels are named."""
 
 
 def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChange], str] | None = None) -> None:
@@ -196,11 +194,9 @@ def _say_rows(proposed: Sequence[Proposed]) -> None:
             counted(each.entries, "entry"),
             f"[{'], ['.join(each.labels)}]" + (f" (did you mean {each.near}?)" if each.near else ""),
         )
-        for each in proposed[:_MOST_LABELS]
+        for each in proposed
     ]
     say_all(columns(rows).splitlines())
-    if len(proposed) > _MOST_LABELS:
-        say(f"  and {len(proposed) - _MOST_LABELS} more")
 
 
 def _snapshot(count: int, call: Call) -> None:
@@ -245,10 +241,12 @@ def _seeds(value: Seeds, call: Call) -> None:
         show_seed(plan, shown)
     files = [each for plan in value.plans for each in plan.files]
     for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
-        say(f"{source} has no entry in a category that its targets read. {_what_to_seed(source, call)}")
+        say(f"{source} has no entry in a category that its targets read.")
+        say(
+            f"Add one: catmem add -p {source} -c CATEGORY TEXT. Or sort those without a category: catmem sort -p {source}"
+        )
     if call.values["settle"] and not any(row.state == "conflict" for each in files for row in each.rows):
         say("Nothing is in conflict, so --resolve settled nothing.")
-        say("To take a source's words for an entry kept as changed here: catmem replace -p NAME WORDS NEW")
     if value.in_sync and not done:
         what = "In sync as far as it could be looked at" if value.unreadable else "In sync"
         say(f"{what}: {counted(len(files), 'file')}. Nothing was written.")
@@ -260,14 +258,6 @@ def _seeds(value: Seeds, call: Call) -> None:
     if conflicts:
         parts.append(f"{counted(conflicts, 'conflict')} left to you (--interactive asks who wins, --resolve says it)")
     say(f"{'' if done else 'Nothing was written. '}{', '.join(parts)}.")
-
-
-def _what_to_seed(source: str, call: Call) -> str:
-    """How a source gets entries that its targets read: mostly those that it has only need a category."""
-    held = [call.root.read(source, target).document.by_category for target in TARGETS]
-    if any(UNCATEGORIZED in categories for categories in held):
-        return f"See catmem sort -p {source}."
-    return f"Add one: catmem add -p {source} -c CATEGORY TEXT."
 
 
 def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:

@@ -28,14 +28,13 @@ from catmem.store.contract import DECISION, PROPOSAL
 from catmem.text import counted, first_line, printable, printable_json, text_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from catmem.audit.rebuilding import Replay
     from catmem.merging.branches import Branch
     from catmem.merging.merging import JoinedAll, LeftBranch, MergePlan
     from catmem.merging.reconciling import Difference
-    from catmem.model.version import Conflict, Version
-    from catmem.ops.branches import Reconciled
+    from catmem.ops.branches import FileMerged, Reconciled
     from catmem.ops.history import LoggedFile
     from catmem.ops.table import Call
     from catmem.staleness.lineage import Blamed
@@ -149,16 +148,11 @@ def _replayed(done: Replay, call: Call) -> None:
         if head.unrecorded:
             said = "was changed by another program, which the history does not hold yet"
             say(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}")
-    if done.revisions:
-        say(f"{counted(len(done.revisions), 'revision')} written")
-    if not done.heads:
-        say("No revision is recorded yet.")
-    elif done.mismatches:
-        say("What was rebuilt is not what the store has. 'catmem fsck' looks for the damage.")
-    elif done.damaged:
-        say("The history is damaged, so what was rebuilt may not be all that was written. 'catmem fsck' says more.")
+    rebuilt = f"{counted(len(done.revisions), 'revision')} and {counted(len(done.heads), 'head')} rebuilt"
+    if done.damaged:
+        say(f"{rebuilt}, and not all is what the store recorded. 'catmem fsck' looks for the damage.")
     else:
-        say(f"{counted(len(done.heads), 'head')} rebuilt, byte for byte what the store recorded")
+        say(f"{rebuilt}, byte for byte what the store recorded")
 
 
 def _watched(value: Iterator[tuple[News, dict[str, Any]]], call: Call) -> None:
@@ -174,14 +168,6 @@ def _line(news: News, said: dict[str, Any]) -> str:
     return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
 
 
-def _where(said: Mapping[str, Any]) -> str:
-    if "message" not in said:
-        return ""
-    parts = [shown_path(said["path"])] if "path" in said else []
-    place = ":".join([*parts, *(str(said[part]) for part in ("line", "column") if part in said)])
-    return ", " + ": ".join(part for part in (place, said.get("key"), said["message"]) if part)
-
-
 def _words(news: News, said: dict[str, Any]) -> str:
     match news.kind:
         case "revision":
@@ -195,7 +181,7 @@ def _words(news: News, said: dict[str, Any]) -> str:
             return f"changed by another program since revision {said['revision']}"
         case "trouble":
             what = "cannot be read" if news.profile is None else "this profile is not right"
-            return f"{what}: {said['code']}{_where(said)}"
+            return ": ".join([what, *(str(said[part]) for part in ("code", "path", "message") if part in said)])
         case "recovered":
             return "can be read again" if news.profile is None else "this profile is right again"
         case _:
@@ -205,7 +191,6 @@ def _words(news: News, said: dict[str, Any]) -> str:
 _HOUR = 3_600
 _DAY = 24 * _HOUR
 """In seconds."""
-_IN_TURN = "Several branches are merged one after the other: ours is the file, for a later one with those before it."
 
 
 def _branches(found: Sequence[Branch], _: Call) -> None:
@@ -291,8 +276,6 @@ def _show_tried_out(plan: MergePlan) -> None:
     if plan.settled:
         say(f"{counted(len(plan.settled), 'conflict')} decided:")
         say("\n".join(conflict_lines(said["settled"])))
-    if len(plan.merged) > 1 and (plan.conflicts or plan.settled):
-        say(_IN_TURN)
     done = "would be closed" if plan.drop else "would be merged" if not plan.conflicts else "cannot be merged yet"
     say(f"Nothing was written. {', '.join(plan.merged)} {done}.")
 
@@ -324,26 +307,10 @@ def _difference_lines(each: Difference) -> Iterator[str]:
     yield from side_lines([(name, entry.raw) for name, entry in (("copy", each.copy), ("file", each.now)) if entry])
 
 
-_SIDE_WIDTH = 100
-
-
-def _git_lines(name: str, conflicts: Sequence[Conflict]) -> Iterator[str]:
-    if not conflicts:
-        return
-    yield f"{name}: {counted(len(conflicts), 'conflict')} between entries"
-    for conflict in conflicts:
-        yield f"  {CONFLICT_REASONS[conflict.reason]}:"
-        sides = ("base", "ours", "theirs")
-        yield from side_lines([(side, _side(conflict, getattr(conflict, side))) for side in sides], "    ")
-    yield f"Keep one of each, take the marks out, then: git add {name}"
-
-
-def _side(conflict: Conflict, version: Version | None) -> str | None:
-    if version is None:
-        return None
-    if conflict.reason == "title":
-        return first_line(version.text, _SIDE_WIDTH)
-    return f"{version.category}: {first_line(version.text, _SIDE_WIDTH)}"
+def _file_merged(value: FileMerged, _: Call) -> None:
+    if value.conflicts:
+        say(f"{value.path}: {counted(len(value.conflicts), 'conflict')} between entries, each between git's marks")
+        say(f"Keep one of each, take the marks out, then: git add {value.path}")
 
 
 TEXTS = {
@@ -358,6 +325,6 @@ TEXTS = {
     "MergePlan": _merged,
     "JoinedAll": _merged_all,
     "Reconciled": _reconciled,
-    "FileMerged": lambda value, _: say_all(_git_lines(value.path, value.conflicts)),
+    "FileMerged": _file_merged,
 }
 """The renderers, by the names of the types that they know."""

@@ -83,10 +83,6 @@ def _schemas(value: list[dict[str, str]], _: Call) -> None:
     emit(columns(rows))
 
 
-_MOST = 20
-"""Files that are named at most; JSON names all."""
-
-
 def _fsck(report: FsckReport, _: Call) -> None:
     emit("".join(printable(f"mended: {line}\n") for line in report.done))
     emit("".join(fault_lines(report.faults)))
@@ -154,17 +150,14 @@ def _purged(report: PurgeReport, call: Call) -> None:
         emit(columns([("", entry.category, entry.id, first_line(body, NARROW)) for entry, body in bodies]))
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
     _show_files("removed", [shown_path(root / name) for name in report.removed])
-    _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left], most=None)
+    _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left])
     unreached = "Copies in other stores, in git, in other backups and in prompts are not reached."
     say("Nothing was erased." if report.dry_run else unreached)
 
 
-def _show_files(what: str, lines: list[str], *, most: int | None = _MOST) -> None:
-    if not lines:
-        return
-    emit(f"{what}:\n" + "".join(printable(f"  {line}\n") for line in lines[:most]))
-    if most is not None and len(lines) > most:
-        emit(f"  and {len(lines) - most:,} more\n")
+def _show_files(what: str, lines: list[str]) -> None:
+    if lines:
+        emit(f"{what}:\n" + "".join(printable(f"  {line}\n") for line in lines))
 
 
 def _info(value: Sequence[StoredEntity], call: Call) -> None:
@@ -174,18 +167,14 @@ def _info(value: Sequence[StoredEntity], call: Call) -> None:
     if not value:
         say("No entity has a revision yet.")
         return
-    has_rows = any(each.generation_actual is not None for each in value)
-    rows = [("entity", "head", "revisions", "branches", *(["generation"] if has_rows else []))]
-    rows += [_stored_row(each, has_rows=has_rows) for each in value]
+    rows = [("entity", "head", "revisions", "branches", "generation"), *map(_stored_row, value)]
     emit(printable(columns(rows)))
 
 
-def _stored_row(each: StoredEntity, *, has_rows: bool) -> tuple[str, ...]:
-    row = each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-"
-    if not has_rows:
-        return row
+def _stored_row(each: StoredEntity) -> tuple[str, ...]:
     known, found = each.generation_observed, each.generation_actual
-    return *row, f"{found}" if known == found else f"{known}, found {found}"
+    generation = "-" if found is None else f"{found}" if known == found else f"{known}, found {found}"
+    return each.entity, each.head, f"{each.revisions:,}", ", ".join(each.branches) or "-", generation
 
 
 def _copied(value: Sequence[CopiedEntity], call: Call) -> None:

@@ -27,10 +27,6 @@ from catmem.workspace.workspace import Workspace
 if TYPE_CHECKING:  # of the extra
     from catmem.server.guard import ServerSettings
 
-_SHARED = frozenset({"anyio", "starlette", "uvicorn"})
-_SERVER_LIBRARIES = _SHARED | {"h11", "jinja2", "markupsafe", "multipart", "prometheus_client", "python_multipart"}
-_MCP_LIBRARIES = _SHARED | {"mcp", "mcp_types"}
-"""What the extras ``server`` and ``mcp`` bring."""
 _STDOUT, _STDERR = 1, 2
 _OF_USER = {"profile", "root"}
 
@@ -74,7 +70,7 @@ def serve(
     Needs the extra: pip install '.[server]' in the folder of catmem. Ctrl-C and SIGTERM end it when begun writes are
     made (exit status 0). With --format json it first prints its url.
     """
-    with _with_extra("serve", "server", _SERVER_LIBRARIES):
+    with _with_extra("serve", "server"):
         from catmem.config.profile import refuse_no_root
         from catmem.server import serving
         from catmem.server.app import create_app
@@ -208,7 +204,7 @@ def mcp(
     if config:
         emit_json(_client_config(call.open("root"), profile))
         return
-    with _with_extra("mcp", "mcp", _MCP_LIBRARIES):
+    with _with_extra("mcp", "mcp"):
         _serve_stdio(call, profile, asks=call.named_root is None and usual is None)
 
 
@@ -288,12 +284,12 @@ def _take_stdout() -> int:
 
 
 @contextmanager
-def _with_extra(command: str, extra: str, libraries: "Collection[str]") -> "Iterator[None]":
+def _with_extra(command: str, extra: str) -> "Iterator[None]":
     """Say how to get the libraries of an extra where they are missing, or of an older series."""
     try:
         yield
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in libraries:
+        if (error.name or "catmem").partition(".")[0] == "catmem":  # a mistake of its own
             raise
         raise ConfigError(
             f"catmem {command} needs libraries that are not installed, or not in a version that it knows: {error}",

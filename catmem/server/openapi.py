@@ -13,20 +13,19 @@ from catmem import __version__
 from catmem.envelopes.papers import FIELDS
 from catmem.ops.shared import ENTITY
 from catmem.resources import package_text, schema
-from catmem.server.requests import JSON_TYPE, TEXT_TYPE, Field, is_known, refuse_query, tag_of, to_json
+from catmem.server.requests import JSON_TYPE, TEXT_TYPE, field, is_known, refuse_query, tag_of, to_json
 from catmem.server.routes import Endpoint, endpoints, routes_of
 
-IF_MATCH = Field(
-    "If-Match",
-    "The ETag of what the write is made on: it says the same as prev_rev.",
-    {"type": "string"},
-    place="header",
+IF_MATCH = field(
+    "If-Match", "The ETag of what the write is made on: it says the same as prev_rev.", {"type": "string"}, "header"
 )
-RETRY = Field("Idempotency-Key", "The same as op_id.", {"type": "string"}, place="header")
-IF_NONE_MATCH = Field(
-    "If-None-Match", "The ETag of what the caller has: if it is still the answer, it is not sent again (304).",
-    {"type": "string"}, place="header",
-)  # fmt: skip
+RETRY = field("Idempotency-Key", "The same as op_id.", {"type": "string"}, "header")
+IF_NONE_MATCH = field(
+    "If-None-Match",
+    "The ETag of what the caller has: if it is still the answer, it is not sent again (304).",
+    {"type": "string"},
+    "header",
+)
 
 # --- the document --------------------------------------------------------------------------------------------------
 
@@ -99,7 +98,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
         "operationId": endpoint.name,
         "summary": http.summary,
         "description": http.said,
-        "parameters": [_parameter(each) for each in [*endpoint.fields, *more]],
+        "parameters": [*endpoint.fields, *more],
         "responses": {**answers, **_refused([*_ALWAYS, *(_BODIES if endpoint.writes else ()), *http.refusals])},
     }
     if http.gives == "Seeded":
@@ -119,18 +118,8 @@ def _own() -> dict[str, Any]:
     return {
         "operationId": "openapi",
         "summary": "This document",
-        "parameters": [_parameter(IF_NONE_MATCH)],
+        "parameters": [IF_NONE_MATCH],
         "responses": answers,
-    }
-
-
-def _parameter(parameter: Field) -> dict[str, Any]:
-    return {
-        "name": parameter.name,
-        "in": parameter.place,
-        "description": parameter.said,
-        "required": parameter.required,
-        "schema": parameter.schema,
     }
 
 

@@ -15,9 +15,8 @@ import json
 import logging
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
@@ -39,7 +38,6 @@ from catmem.workspace.change_feed import keyed_digest
 
 BodySchema: TypeAlias = dict[str, Any]
 """A JSON Schema as OpenAPI 3.1 takes it."""
-ParameterPlace: TypeAlias = Literal["query", "path", "header"]
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
 OF_THE_BODY = frozenset({"content-type", "content-length"})
@@ -47,15 +45,9 @@ _MOST_PARAMETERS = 32
 _DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A value that a request gives by name. ``schema`` is a text, an integer, a boolean or a date."""
-
-    name: str
-    said: str
-    schema: BodySchema
-    required: bool = False
-    place: ParameterPlace = "query"
+def field(name: str, said: str, form: BodySchema, place: str = "query", *, required: bool = False) -> BodySchema:
+    """A value that a request gives by name, as OpenAPI says it. ``form``: a text, an integer, a boolean or a date."""
+    return {"name": name, "in": place, "description": said, "required": required, "schema": form}
 
 
 # --- parameters ------------------------------------------------------------------------------------------------------
@@ -129,7 +121,7 @@ def tag_of(body: bytes, base: str | None = None) -> str:
 
 
 def read_match(headers: Sequence[str]) -> WriteBase | None:
-    """What ``If-Match`` says, which may stand in several headers."""
+    """What ``If-Match`` says, which may stand in several headers: a revision, or else a text that has none."""
     if not headers:
         return None
     header = ", ".join(headers)
@@ -141,8 +133,8 @@ def read_match(headers: Sequence[str]) -> WriteBase | None:
             hint='Give the ETag of what you read, such as "7". A weak tag, a list and * name no one revision.',
         )
     base = found["base"]
-    if base.startswith("u"):  # a text that has no revision
-        return WriteBase(None, lambda snapshot: hmac.compare_digest(base, keyed_digest(snapshot.digest)))
+    if base.startswith("u"):
+        return WriteBase(None, lambda now: hmac.compare_digest(base, keyed_digest(now.digest)))
     return WriteBase(base)
 
 

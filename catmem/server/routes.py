@@ -38,10 +38,9 @@ from catmem.server.requests import (
     JSON_TYPE,
     OF_THE_BODY,
     TEXT_TYPE,
-    Field,
-    ParameterPlace,
     answer_of,
     bad_parameter,
+    field,
     form_of,
     is_known,
     query_of,
@@ -83,7 +82,7 @@ class Endpoint:
         return self.http.method == "POST"
 
     @cached_property
-    def fields(self) -> list[Field]:
+    def fields(self) -> list[Schema]:
         """What its address gives: of one that writes, what stands in its path, and what its own form leaves out."""
         found = []
         for each in self.row.at("http"):
@@ -91,15 +90,15 @@ class Endpoint:
             if in_path or not self.writes or self.http.conditional:
                 short = _SHORT if each.schema.get("type") == "string" else {}
                 form, needed = _LIST if each.many else short | each.schema, each.required or each.said.needed
-                place: ParameterPlace = "path" if in_path else "query"
-                found.append(Field(each.called, each.said.said, form, needed, place))
+                place = "path" if in_path else "query"
+                found.append(field(each.called, each.said.said, form, place, required=needed))
         return found
 
     @cached_property
     def query(self) -> str:
         """The form of these values."""
-        said = {each.name: {**each.schema, "description": each.said} for each in self.fields}
-        return form_of(said, [each.name for each in self.fields if each.required])
+        said = {each["name"]: {**each["schema"], "description": each["description"]} for each in self.fields}
+        return form_of(said, [each["name"] for each in self.fields if each["required"]])
 
     @cached_property
     def body(self) -> Schema | None:

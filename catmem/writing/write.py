@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import one_reading
 from catmem.errors import ApprovalError, CatmemError, EditError, wrong_type
+from catmem.names import TARGETS
 from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Revision, Snapshot, is_branch
 from catmem.text import size_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from catmem.proposals.proposing import NewProposal
     from catmem.workspace.root import Root
     from catmem.writing.planning import Plan
+    from catmem.writing.policy import WritePolicy
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 """What the history keeps of an envelope beside what every revision has; the content is the revision itself."""

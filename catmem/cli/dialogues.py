@@ -20,7 +20,6 @@ from catmem.jsonable import jsonable
 from catmem.merging.decisions import ConflictAnswer, Disagreement
 from catmem.model.version import Conflict, Version
 from catmem.names import FILE_NAMES
-from catmem.ops.files import Other
 from catmem.ops.review import decide
 from catmem.ops.seeding import open_conflicts
 from catmem.ops.table import FINDINGS, REFUSED, Outcome, Stopped
@@ -91,7 +90,7 @@ _FLAT, _HERMES = 2, 3
 """The numbers of choices."""
 
 
-def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, Other | None]:
+def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, tuple[str, Path] | None]:
     """Ask for the files to start with, specialists, whether it is Hermes Agent, and what to import."""
     others = [program for program in registry().importers if program != "hermes"]
     choices = ("nothing yet", "flat USER.md and MEMORY.md", "Hermes Agent", f"another program ({', '.join(others)})")
@@ -108,7 +107,7 @@ def _what_there_is(folder: Path) -> tuple[list[str], list[str], bool, Other | No
         files = [click.prompt(asked, default=None if flat is None else str(flat), value_proc=_memory_place, err=True)]
     elif answer == len(choices):
         program = click.prompt("Which", type=click.Choice(others), err=True)
-        other = Other(program, click.prompt("Its file or folder", value_proc=_place, err=True))
+        other = (program, click.prompt("Its file or folder", value_proc=_place, err=True))
     asked = "Specialists, such as coder, finance (Enter: none)"
     names = click.prompt(asked, default="", show_default=False, value_proc=_specialists, err=True)
     return files, names, False, other

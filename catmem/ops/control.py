@@ -1,7 +1,6 @@
 """Operations on who may write and what was written: audit, rollout, keys, tokens, envelopes."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,7 +8,7 @@ from typing import Annotated, Any, Literal
 from catmem.audit.log_queries import Filter, RolloutState
 from catmem.config.config import Config
 from catmem.envelopes.agents import Key
-from catmem.envelopes.tokens import Token, TokenScope
+from catmem.envelopes.tokens import TokenScope
 from catmem.errors import EnvelopeError, errors_at
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
@@ -190,27 +189,16 @@ def key_new(call: Call, *, agent: _AgentName) -> "Key":
     return new_key(call.root.config, agent)
 
 
-@dataclass(frozen=True, slots=True)
-class Keys:
-    """The keys of all agents, and the newest of each agent, which signs."""
-
-    folder: Path
-    keys: Sequence["Key"]
-    newest: Mapping[str, "Key"]
-
-    def __json__(self) -> dict[str, Any]:
-        listed = [{**jsonable(key), "signs": self.newest[key.agent] is key} for key in self.keys]
-        return {"folder": self.folder, "keys": listed}
-
-
 @operation("key list", examples=("catmem key list", "catmem key list --format json"), opens="root")
-def key_list(call: Call) -> Keys:
+def key_list(call: Call) -> dict[str, Any]:
     """List the keys of all agents, without their secrets. The newest of each signs."""
     from catmem.envelopes.agents import all_keys, keys_folder
 
     config = call.root.config
     keys = all_keys(config)
-    return Keys(keys_folder(config), keys, {key.agent: key for key in keys})
+    newest = {key.agent: key for key in keys}
+    listed = [{**jsonable(key), "signs": newest[key.agent] is key} for key in keys]
+    return {"folder": keys_folder(config), "keys": listed}
 
 
 @operation(
@@ -248,16 +236,6 @@ family(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class NewToken:
-    """A token and its text, which is shown this once."""
-
-    token: "Token"
-    text: str
-    path: Path
-    __json__ = "*token token=text path"
-
-
 @operation(
     "token new",
     examples=(
@@ -283,7 +261,7 @@ def token_new(
         raise UsageError("--person excludes --scope metrics.")
     config, path = _place(call, tokens_path)
     token, text = new_token(config, path, agent, person=person, scope=scope)
-    return Outcome(NewToken(token, text, path))
+    return Outcome((token, text), {**jsonable(token), "token": text, "path": path})
 
 
 NOT_SERVED = (
@@ -293,23 +271,14 @@ NOT_SERVED = (
 """What to say where a root wants tokens and has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class CredentialList:
-    """All tokens; ``wanted`` says why the root wants some, where it has none."""
-
-    path: Path
-    wanted: str | None
-    tokens: Sequence["Token"]
-
-
 @operation("token list", examples=("catmem token list", "catmem token list --format json"), opens="root")
-def token_list(call: Call, *, tokens_path: _TokensFile = None) -> CredentialList:
+def token_list(call: Call, *, tokens_path: _TokensFile = None) -> dict[str, Any]:
     """List the tokens: their ids, and what they allow."""
     from catmem.envelopes.tokens import read_tokens, why_wanted
 
     config, path = _place(call, tokens_path)
     tokens = read_tokens(path)
-    return CredentialList(path, None if tokens else why_wanted(config, path), tokens)
+    return {"path": path, "wanted": None if tokens else why_wanted(config, path), "tokens": tokens}
 
 
 @operation(

@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
@@ -42,13 +42,6 @@ class Init:
         made, git = self.made, {} if self.git is None else {"git": self.git}
         said = {"root": made.root, "written": made.written, "kept": made.kept, **git}
         return {**said, "uncategorized": self.uncategorized, "next": self.next}
-
-
-class Other(NamedTuple):
-    """Another program, and the file or folder in which it keeps its memory."""
-
-    program: str
-    place: Path
 
 
 @operation(
@@ -202,14 +195,17 @@ def _after_hermes(made: NewRoot) -> list[str]:
     ]
 
 
-def _next(made: NewRoot, profiles: Sequence[str], other: Other | None, loose: Mapping[str, int]) -> list[str]:
+def _next(
+    made: NewRoot, profiles: Sequence[str], other: tuple[str, Path] | None, loose: Mapping[str, int]
+) -> list[str]:
     """The commands to type after a new root, with what is imported, and entries without a category."""
     from catmem.resources import profile_texts
 
     first = [f'catmem add -p {made.source} -c communication-style "Prefers short answers."']
     if other is not None:
-        place = printable(shlex.quote(str(other.place)))  # whole, since a "cd" to the root comes first
-        first = [f"catmem import --from {other.program} -p orchestrator {place}", "catmem sort -p orchestrator"]
+        program, path = other
+        place = printable(shlex.quote(str(path)))  # whole, since a "cd" to the root comes first
+        first = [f"catmem import --from {program} -p orchestrator {place}", "catmem sort -p orchestrator"]
     elif loose:
         first = ["catmem sort"]
     agents = [name for name in dict.fromkeys(profiles) if name not in {made.source, "specialist"}]

@@ -11,7 +11,7 @@ from catmem.jsonable import jsonable
 from catmem.names import is_declared, is_name
 from catmem.ops.shared import REVISION, AsOf, EntityId
 from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
-from catmem.store.contract import Revision, revision_number
+from catmem.store.contract import revision_number
 
 if TYPE_CHECKING:
     from catmem.envelopes.papers import WriteBase
@@ -21,28 +21,6 @@ if TYPE_CHECKING:
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class EntityHead:
-    """Which revision an entity is at; ``recorded`` is false after an external change."""
-
-    entity: str
-    head: "Revision | None"
-    recorded: bool
-
-    def __json__(self) -> dict[str, Any]:
-        """JSON-ready: ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet)."""
-        head, number = self.head, "0" if self.head is None else self.head.revision
-        said = {
-            "entity": self.entity,
-            "revision": number,
-            "mem_rev": revision_number(number),
-            "recorded": self.recorded,
-        }
-        if head is not None:
-            said |= {"agent_id": head.agent, "op": head.op, "timestamp": head.timestamp, "digest": head.digest}
-        return said
 
 
 @operation(
@@ -57,7 +35,10 @@ class EntityHead:
     ),
 )
 def head(call: Call, *, entity_id: EntityId) -> Outcome:
-    """Say which revision an entity is at. Raises ``UnknownNameError``."""
+    """Say which revision an entity is at; ``recorded`` is false after an external change. Raises ``UnknownNameError``.
+
+    ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet).
+    """
     from catmem.workspace.history import entity_for
 
     entity, store = entity_for(call.root, entity_id, call.actor), call.root.store
@@ -65,7 +46,16 @@ def head(call: Call, *, entity_id: EntityId) -> Outcome:
     if found is not None and now.revision not in {None, found.revision}:
         # The head may be ahead of the file, and a write on it would drop what the caller has not read.
         found = next(each for each in store.log(entity) if each.revision == now.revision)
-    return Outcome(EntityHead(entity, found, now.revision is not None), revision=now.revision, unrecorded=now.digest)
+    number = "0" if found is None else found.revision
+    said = {
+        "entity": entity,
+        "revision": number,
+        "mem_rev": revision_number(number),
+        "recorded": now.revision is not None,
+    }
+    if found is not None:
+        said |= {"agent_id": found.agent, "op": found.op, "timestamp": found.timestamp, "digest": found.digest}
+    return Outcome(said, revision=now.revision, unrecorded=now.digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,21 +88,6 @@ class EntityRead:
         ]
         whole = {"digest": self.digest, "text": self.text}
         return {"entity": self.entity, "revision": self.revision, **whole, "entries": rows, "total": self.total}
-
-
-@dataclass(frozen=True, slots=True)
-class ContentRead:
-    """The content of a declared entity, which every reader is given."""
-
-    entity: str
-    revision: str | None
-    digest: str
-    content: Any
-
-    def __json__(self) -> dict[str, Any]:
-        number = {} if self.revision is None else {"mem_rev": revision_number(self.revision)}
-        said = {"entity": self.entity, "revision": self.revision, **number, "digest": self.digest}
-        return {**said, "content": self.content}
 
 
 @operation(
@@ -151,8 +126,9 @@ def read(
         refuse_bounded(root, call.actor, "read old revisions")
     now = root.store.read(entity, revision)
     if is_declared(entity):
+        number = {} if now.revision is None else {"mem_rev": revision_number(now.revision)}
         content = content_of(root.config.entities[entity], now.data)
-        value: Any = ContentRead(entity, now.revision, now.digest, content)
+        value: Any = {"entity": entity, "revision": now.revision, **number, "digest": now.digest, "content": content}
     else:
         named, _, target = entity.partition("/")
         owner = profile if profile is not None and profile.name == named else root.profile(named)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from catmem.merging.branches import Branch
     from catmem.merging.merging import MergePlan
     from catmem.ops.history import RevisionLog
-    from catmem.ops.memory import EntityHead, EntityRead
+    from catmem.ops.memory import EntityRead
     from catmem.ops.seeding import SeedSeen
     from catmem.ops.table import Call
 
@@ -39,11 +39,10 @@ def seen(value: Any, call: Call) -> Any:  # noqa: ANN401 - JSON-ready data
     return rule(value, call)
 
 
-def _head(value: EntityHead, _: Call) -> dict[str, Any]:
-    said: dict[str, Any] = jsonable(value)
-    if is_declared(value.entity):
-        return said
-    return {name: said[name] for name in ("entity", "revision", "mem_rev", "recorded")}
+def _head(value: Mapping[str, Any], _: Call) -> dict[str, Any]:
+    if is_declared(value["entity"]):
+        return dict(value)
+    return {name: value[name] for name in ("entity", "revision", "mem_rev", "recorded")}
 
 
 def _entity_read(value: EntityRead, _: Call) -> dict[str, Any]:
@@ -127,9 +126,9 @@ def _seed_seen(value: SeedSeen, _: Call) -> dict[str, Any]:
 
 
 _RULES: dict[str, Callable[[Any, Call], Any]] = {
-    "EntityHead": _head,
+    "head": _head,
     "EntityRead": _entity_read,
-    "ContentRead": _plain,
+    "read": _plain,
     "RevisionLog": _log,
     "Written": _written,
     "MergePlan": _merged,

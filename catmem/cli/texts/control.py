@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from catmem.cli.output import columns, emit, say, show_written, shown_moment
 from catmem.files import shown_path
@@ -12,12 +12,12 @@ from catmem.text import counted, printable, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
     from catmem.audit.rollout import Bypass
     from catmem.envelopes.agents import Key
     from catmem.envelopes.tokens import Token
-    from catmem.ops.control import CredentialList, Keys, NewToken
     from catmem.ops.table import Call
     from catmem.store.audit_log import AuditLine
     from catmem.store.envelope import Envelope
@@ -115,18 +115,18 @@ def _switched(bypass: Bypass, call: Call) -> None:
 
 def _new_key(key: Key, call: Call) -> None:
     emit(printable(f"{key.agent} signs with the key {key.key_id} now\n"))
-    say(f"It is in {_where(key)}. Who has this file can write as {key.agent}.")
+    say(f"It is in {_where(key.path)}. Who has this file can write as {key.agent}.")
     if call.root.config.signing.keys is None:
         say("This folder goes by the path of the root: a root that is moved or copied has another one.")
 
 
-def _keys(value: Keys, _: Call) -> None:
-    if not value.keys:
+def _keys(value: dict[str, Any], _: Call) -> None:
+    if not value["keys"]:
         say("No keys here.")
-    say(f"The keys of this root are in {shown_path(value.folder)}.")
+    say(f"The keys of this root are in {shown_path(value['folder'])}.")
     rows = [
-        (key.agent, key.key_id, "signs" if value.newest[key.agent] is key else "verifies", _where(key))
-        for key in value.keys
+        (key["agent"], key["key_id"], "signs" if key["signs"] else "verifies", _where(key["path"]))
+        for key in value["keys"]
     ]
     emit(printable(columns(rows)))
 
@@ -136,23 +136,24 @@ def _removed_keys(removed: list[Key], _: Call) -> None:
         emit(printable(f"removed the key {key.key_id} of {key.agent}\n"))
 
 
-def _where(key: Key) -> str:
-    return "the environment" if key.path is None else shown_path(key.path)
+def _where(path: str | Path | None) -> str:
+    return "the environment" if path is None else shown_path(path)
 
 
-def _new_token(value: NewToken, _: Call) -> None:
-    emit(f"{value.text}\n")
-    who = f"{value.token.label}, {_as_whom(value.token)}"
+def _new_token(value: tuple[Token, str], _: Call) -> None:
+    token, text = value
+    emit(f"{text}\n")
+    who = f"{token.label}, {_as_whom(token)}"
     say(f"This is the token of {who}. It is shown this once: keep it where only its user reads it.")
     say("Send it as: Authorization: Bearer TOKEN. A server that runs without tokens has to be started again.")
 
 
-def _tokens(value: CredentialList, _: Call) -> None:
-    if not value.tokens:
-        say(f"No tokens in {shown_path(value.path)}.")
-    if value.wanted is not None:
-        say(f"This root wants tokens: {value.wanted}. {NOT_SERVED}")
-    rows = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in value.tokens]
+def _tokens(value: dict[str, Any], _: Call) -> None:
+    if not value["tokens"]:
+        say(f"No tokens in {shown_path(value['path'])}.")
+    if value["wanted"] is not None:
+        say(f"This root wants tokens: {value['wanted']}. {NOT_SERVED}")
+    rows = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in value["tokens"]]
     emit(printable(columns(rows)))
 
 
@@ -189,10 +190,10 @@ TEXTS = {
     "RolloutReport": _report,
     "Bypass": _switched,
     "Key": _new_key,
-    "Keys": _keys,
+    "key list": _keys,
     "key remove": _removed_keys,
-    "NewToken": _new_token,
-    "CredentialList": _tokens,
+    "token new": _new_token,
+    "token list": _tokens,
     "token remove": _removed_tokens,
     "Written": _written,
     "Envelope": _envelope,

@@ -2,23 +2,14 @@
 
 import pytest
 
-from tests.browser.serving import opened, serving
-from tests.golden.case import put
-from tests.unit.server.page.test_hostile import ADDRESSES, NASTY, QUOTES, SCRIPT, TURNED
+from tests.browser.serving import serving
+from tests.unit.server.page.test_hostile import ADDRESSES, hostile_root
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hostile") / "root"
-    put(folder / "catmem.yaml", "version: 1\n")
-    put(folder / "profiles" / "neo.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
-    put(folder / "profiles" / "pupil.yaml", "user_memory_categories: ['*']\nseed_from: neo\n")
-    entries = "\n§\n".join(f'[created: 2020-01-01, source: "{SCRIPT[:30]}\u202e"] {text}' for text in NASTY)
-    put(folder / "homes" / "neo" / "USER.md", f"# {SCRIPT}\n\n## {SCRIPT}\n{entries}\n\n## {TURNED}\nx\n")
-    with opened(folder) as workspace:
-        first = workspace.add("neo", "Plain words.", category="talk").revision
-        workspace.replace("neo", "Plain words.", content=f"Plain words. {SCRIPT}")
-        workspace.replace("neo", "Plain words.", content=f"Plain words. {QUOTES}", expected=first, on_stale="branch")
+    hostile_root(folder).store.close()
     with serving(folder) as server:
         yield server
 

@@ -13,7 +13,7 @@ from tests.together import together
 
 FACT = "Uses tabs for indentation."
 MORE = " And more:" + " lorem ipsum dolor" * 480
-CHANGE = {"action": "replace", "old_text": "Uses tabs", "content": "Uses spaces."}
+CHANGE = {"action": "replace", "target": "user", "old_text": "Uses tabs", "content": "Uses spaces."}
 
 
 @pytest.fixture(scope="module")
@@ -44,39 +44,21 @@ def file(root):
     return path
 
 
-def copies(file):
-    return sorted(file.parent.glob(f"{file.name}.bak.*"))
+def test_a_copy_of_an_entry_over_the_limit_is_accepted_by_a_merge_that_writes(file):
+    """Before, the agent is refused; see tests/sources/test_drift_guard.py."""
+    ws, session = Workspace.open("."), ToolSession()
 
+    def change():
+        return memory_tool(ws, "orchestrator", CHANGE, session=session)
 
-def told(message, file):
-    """The prose of a refusal names the copy."""
-    (copy,) = copies(file)
-    assert copy.read_bytes() == file.read_bytes()
-    assert copy.name in message
-
-
-def test_while_an_entry_is_over_the_limit_no_agent_changes_the_file(file):
-    ws, session, text = Workspace.open("."), ToolSession(), file.read_bytes()
-
-    def call(**arguments):
-        return memory_tool(ws, "orchestrator", {"target": "user", **arguments}, session=session)
-
-    add = {"action": "add", "content": "Another fact.", "category": "projects"}
-    for _ in range(2):
-        for write in (CHANGE, add, {"action": "remove", "old_text": "Uses tabs"}, {"operations": [add]}):
-            refused = call(**write)
-            assert (refused["success"], refused["reason"]) == (False, "drift")
-            told(refused["error"], file)
-        assert call(action="list", offset=0)["success"]
-        assert call(action="prompt", target=None)["success"]
-    assert file.read_bytes() == text
-    (copy,) = copies(file)
+    assert change()["reason"] == "drift"
+    (copy,) = file.parent.glob(f"{file.name}.bak.*")
     assert "an entry of 8,6" in run("merge", copy, status=1).stderr
     run("merge", copy, "--all", "--dry-run")
-    assert call(**add)["reason"] == "drift"
+    assert change()["reason"] == "drift"
     assert "is accepted" in run("merge", copy, "--all").stderr
-    assert call(**CHANGE)["success"]
-    assert call(**add)["success"]
+    assert memory_tool(ws, "orchestrator", {"action": "list", "target": "user", "offset": 0}, session=session)["success"]
+    assert change()["success"]
 
 
 # --- reconcile -------------------------------------------------------------------------------------------------------
@@ -197,15 +179,3 @@ def test_a_folder_and_a_link_are_no_copies(pair):
     folder.rmdir()
     folder.symlink_to(pair[1])
     assert error_of("merge", folder, status=2)["code"] == "symlink"
-
-
-def test_a_person_is_told_what_to_type_and_may_go_on(file):
-    text, write = file.read_bytes(), ("replace", "Uses tabs", "Uses spaces.", "-p", "orchestrator")
-    for _ in range(2):
-        said = error_of(*write, status=3)
-        assert (said["code"], said["drift_backup"]) == ("drift", str(copies(file)[0].resolve()))
-        told(said["message"], file)
-        assert f"repeat the change, with --expected {said['found']}." in said["hint"]
-        assert file.read_bytes() == text
-    run(*write, "--expected", said["found"])
-    assert MORE.strip() not in file.read_text(encoding="utf-8")

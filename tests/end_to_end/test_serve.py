@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -158,18 +157,6 @@ def test_no_write_that_was_acknowledged_is_lost_when_it_is_stopped_under_load(ro
         assert workspace.store.verify() == []
     finally:
         workspace.store.close()
-
-
-def test_of_many_writers_on_one_revision_one_is_taken_and_nothing_is_lost(root):
-    taken = []
-    with serving(root) as server, ThreadPoolExecutor(6) as pool:
-        for revision in range(4):
-            texts = [f"round {revision} writer {number}" for number in range(6)]
-            statuses = list(pool.map(lambda text, on=revision: server.write("boss/user", on, text)[0], texts))
-            assert sorted(statuses) == [200] + [409] * 5
-            taken.append(texts[statuses.index(200)])
-        server.stop()
-    assert [entry.body for entry in Workspace.open(root, search=False).view("boss", "user").entries] == taken
 
 
 @pytest.fixture

@@ -320,14 +320,6 @@ def test_a_note_of_staleness_is_no_part_of_the_words(written):
     assert waiting(written) == [("Old words.", "New words."), ("Mail me @home.", "Write to me @home.")]
 
 
-def test_words_that_wait_stay_in_the_block_at_each_sync(written):
-    written.change(("- Invoices go out on Fridays.", "- Invoices go out on Sundays."))
-    for _ in range(3):
-        written.one()
-        assert "- Invoices go out on Sundays." in written.agent.read_text()
-        assert waiting(written) == [("Invoices go out on Fridays.", "Invoices go out on Sundays.")]
-
-
 def test_an_older_block_that_a_checkout_brings_back_is_no_change_of_an_agent(written):
     older, user = written.agent.read_text(), written.root / "homes" / "trinity" / "USER.md"
     user.write_text(user.read_text().replace("## Rules\n", "## Rules\nTravel is booked early.\n§\n"))

@@ -8,7 +8,6 @@ import pytest
 
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
-from tests.patches import patched
 from tests.together import together
 
 UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
@@ -82,14 +81,6 @@ def test_odd_file_names(place, name, options):
     assert "\x1b" not in result.output
     if "json" in options:
         assert json.loads(result.stdout)["files"][0]["path"] == path
-
-
-def test_a_large_difference_is_a_diff_all_the_same(place):
-    old = "".join(f"## A{number % 7}\n{number % 3}\n" for number in range(20_000))
-    file = put(place / "large.md", old)
-    result = run("--diff", file, status=1)
-    run(file)
-    assert patched(old, result.stdout) == file.read_text()
 
 
 def test_a_link_in_a_circle_is_one_bad_file(place):

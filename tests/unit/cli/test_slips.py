@@ -35,16 +35,9 @@ def test_what_is_out_of_sight_is_no_near_name(place):
 
 
 @pytest.mark.parametrize("words", [("list", "-p", "neo"), ("prompt", "neo")])
-def test_a_selector_of_the_profile_is_told(place, words):
-    put(place / "profiles" / "neo.yaml", "user_memory_categories: [finanse, talk]\n")
-    said = run(*words, "--root", place).stderr
-    assert "the selector 'finanse' matches nothing; did you mean 'finance'?" in said
-
-
-@pytest.mark.parametrize("words", [("list", "-p", "neo"), ("prompt", "neo")])
 def test_a_slip_in_the_selectors_of_both_files_is_told_once(place, words):
-    put(
-        place / "profiles" / "neo.yaml",
-        "user_memory_categories: [finanse, talk]\nmemory_categories: [finanse, talk]\n",
-    )
-    assert run(*words, "--root", place).stderr.count("the selector 'finanse'") == 1
+    slip = "user_memory_categories: [finanse, talk]\nmemory_categories: [finanse, talk]\n"
+    put(place / "profiles" / "neo.yaml", slip)
+    said = run(*words, "--root", place).stderr
+    assert said.count("the selector 'finanse'") == 1
+    assert "the selector 'finanse' matches nothing; did you mean 'finance'?" in said

@@ -20,18 +20,6 @@ def root(tmp_path):
 
 
 @together(
-    ("arguments", "code"),
-    [
-        (["files", "mysql://host/db"], "bad_store"),
-        (["files", "files"], "same_store"),
-        (["sqlite:///none.db", "files"], "missing"),
-    ],
-)
-def test_a_mistake_is_told(root, arguments, code):
-    assert f"error[{code}]" in run("store", "copy", *arguments, "--root", root, status=2).stderr
-
-
-@together(
     ("where", "shown"),
     [
         ("files", "files"),

@@ -18,7 +18,6 @@ from catmem.server import metrics
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.metrics import Meter, numbers
-from catmem.store.audit_log import AuditLine, AuditLog
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.audit.audited import make_audited
@@ -44,11 +43,6 @@ def meter(workspace):
     with closing(metering(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
         made.catch_up()
         yield made
-
-
-def line(number=0, **said):
-    stamp = f"2026-11-21T12:00:00.{number:06}Z"
-    return AuditLine(stamp, "neo/user", "put", "neo", "7", "8", "ok", None, 8, 0.002)._replace(**said)
 
 
 def values(families, name):
@@ -102,15 +96,6 @@ def test_a_branch_counts_and_stands_there_until_it_is_merged(workspace, meter):
     workspace.merge("neo/user")
     assert asked(meter, "mem_branch_total")["neo/user",] == 1
     assert asked(meter, "mem_unmerged_branches")["neo/user",] == 0
-
-
-def test_names_that_nobody_configured_are_one(workspace, meter):
-    log = AuditLog(workspace.root / ".catmem")
-    hostile = ['"} 1\nmem_write_total{agent="boss', "\u202eoen", "a" * 5000, "\ud800", "neo\n", "", "# HELP"]
-    for number, name in enumerate(hostile):
-        log.append(line(number, agent=name, entity_id=f"{name}/user", status="refused", reason=f"stale_prev,{name}"))
-    assert asked(meter, "mem_write_total") == {("other", "other", "refused"): len(hostile)}
-    assert asked(meter, "mem_conflict_total")["other", "stale_prev"] == len(hostile)
 
 
 def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, meter):

@@ -8,11 +8,9 @@ from datetime import date
 import pytest
 
 from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
-from catmem.jsonable import jsonable
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace import stores
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import snapshot
 from tests.golden.case import put
 from tests.together import together
 
@@ -87,16 +85,6 @@ def test_every_call_reads_the_disk_anew(workspace, place):
     put(file, USER)
     after = workspace.prompt("neo", as_of=DAY)
     assert (after.manifest.hidden["user"], after.digest != before.digest) == (2, True)
-
-
-def test_reads_change_no_byte_and_no_time(workspace, place):
-    before = snapshot(place)
-    workspace.profiles()
-    workspace.list("neo")
-    workspace.view("neo", "user").form()
-    jsonable(workspace.prompt("neo", source="boss"))
-    workspace.missing_files("neo")
-    assert snapshot(place) == before
 
 
 def test_choices_of_the_caller_reach_the_builder(workspace):

@@ -38,14 +38,12 @@ The safe is behind the picture.
 BOSS = "## Talk\n[created: 2026-11-01] Likes tables.\n\n## Vault\nNobody else sees this.\n"
 
 
-@pytest.fixture(scope="session")
-def built(tmp_path_factory):
+def make_root(folder, neo=NEO, config=CONFIG):
     """neo has a history with two branches, one in conflict, and an edit from outside; pupil waits for its first seed."""
-    folder = tmp_path_factory.mktemp("page") / "root"
-    put(folder / "catmem.yaml", CONFIG)
+    put(folder / "catmem.yaml", config)
     for name, text in PROFILES.items():
         put(folder / "profiles" / f"{name}.yaml", text)
-    put(folder / "homes" / "neo" / "USER.md", NEO)
+    put(folder / "homes" / "neo" / "USER.md", neo)
     put(folder / "homes" / "boss" / "USER.md", BOSS)
     workspace = Workspace.open(folder, search=False)
     seen = workspace.verify("neo", "Never schedule").revision
@@ -59,6 +57,11 @@ def built(tmp_path_factory):
     memory = folder / "homes" / "neo" / "MEMORY.md"
     memory.write_text(memory.read_text(encoding="utf-8") + "§\nTyped by hand.\n", encoding="utf-8")
     return folder
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    return make_root(tmp_path_factory.mktemp("page") / "root")
 
 
 @pytest.fixture

@@ -203,14 +203,6 @@ def test_an_edit_changes_what_the_form_changed(client, workspace, words, fields,
     assert revisions(workspace) == 2
 
 
-def test_a_form_that_changes_nothing_writes_nothing(client, workspace):
-    form = editing(client, workspace, "calls")
-    assert "verified" not in form["fields"]
-    page = told(client, sent(client, form))
-    assert "Nothing had to be written" in page.text
-    assert revisions(workspace) == 1
-
-
 @pytest.mark.parametrize("fields", [{"category": "rules"}, {"new_category": "Rules"}])
 def test_an_entry_is_moved(client, workspace, fields):
     page = told(client, sent(client, editing(client, workspace, "calls"), **fields))
@@ -228,16 +220,6 @@ def test_an_entry_is_added(client, workspace):
     made = entry(workspace, "Likes")
     assert made.body == "Likes\ntables."
     assert made.tags == {"created": TODAY, "expires": "2030-01-01", "domain": "finance"}
-    assert revisions(workspace) == 2
-
-
-def test_words_are_written_as_they_were_typed(client, workspace):
-    words = "  An indented line,\n\n    code\n\n§ not a boundary"
-    told(client, sent(client, editing(client, workspace, "short"), content=words))
-    assert entry(workspace, "An indented").body == words.strip()
-    form = editing(client, workspace, "An indented")
-    assert form["fields"]["content"] == words.strip()
-    told(client, sent(client, form))
     assert revisions(workspace) == 2
 
 

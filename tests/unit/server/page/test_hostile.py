@@ -44,9 +44,8 @@ ADDRESSES = [
 ]
 
 
-@pytest.fixture
-def client(tmp_path):
-    folder = tmp_path / "root"
+def hostile_root(folder):
+    """A root with such texts in the file of neo, its history, a branch, and proposals."""
     put(folder / "catmem.yaml", "version: 1\n")
     put(folder / "profiles" / "neo.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(folder / "profiles" / "pupil.yaml", "user_memory_categories: ['*']\nseed_from: neo\n")
@@ -59,6 +58,12 @@ def client(tmp_path):
     for words in (SCRIPT, QUOTES, MARKDOWN.partition("!")[0]):  # no agent gets the others stored
         add = Operation("add", content=f"Proposed: {words}", category="talk")
         workspace.write("neo", [add], actor="neo", proposes=True, reason=f"Because {words}"[:200])
+    return workspace
+
+
+@pytest.fixture
+def client(tmp_path):
+    workspace = hostile_root(tmp_path / "root")
     with served(workspace) as client:
         yield client
     workspace.store.close()

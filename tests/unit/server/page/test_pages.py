@@ -179,14 +179,6 @@ def test_who_asks_for_a_profile_that_is_not_right_is_told_of_it_alone(client, wo
     assert "Prefers" not in answer.text
 
 
-def test_the_queue_tells_why_each_fact_is_due(client):
-    text = page(client, "/page/queue").text
-    assert "Prefers short answers." in text
-    assert "verified 1 Jan 2020" in text
-    assert "expired Book travel to cost centre 410. talk 1 Feb 2020" in text
-    assert "half past ten" in text  # new words are not verified
-
-
 @together(
     ("query", "shown"),
     [("state=expired", ["Book travel"]), ("state=stale", ["Prefers short"]), ("profile=boss", []), ("state=&page=", ["Book travel", "Prefers short"])],

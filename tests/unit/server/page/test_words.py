@@ -97,10 +97,6 @@ def test_a_person_finds_what_no_prompt_shows(client, workspace, address):
     assert "not seen by" not in card(client, "/page/search?q=future", "future")
 
 
-def test_an_agent_finds_none_of_it(client, workspace):
-    assert workspace.search("neo", "category") == []
-
-
 # --- what could not be looked at ------------------------------------------------------------------------------------
 
 

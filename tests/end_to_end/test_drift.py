@@ -57,7 +57,9 @@ def test_a_copy_of_an_entry_over_the_limit_is_accepted_by_a_merge_that_writes(fi
     run("merge", copy, "--all", "--dry-run")
     assert change()["reason"] == "drift"
     assert "is accepted" in run("merge", copy, "--all").stderr
-    assert memory_tool(ws, "orchestrator", {"action": "list", "target": "user", "offset": 0}, session=session)["success"]
+    assert memory_tool(ws, "orchestrator", {"action": "list", "target": "user", "offset": 0}, session=session)[
+        "success"
+    ]
     assert change()["success"]
 
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 from datetime import date, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -279,63 +280,81 @@ def test_no_command_of_the_list_is_a_dead_end(busy):
     }  # fmt: skip
 
 
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    """The USER.md, which is not there yet, of a root with one profile that may read and write all; it is the working folder."""
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    rights = ("user_memory_categories", "memory_categories", "writable_categories")
+    put(tmp_path / "profiles" / "neo.yaml", "".join(f"{each}: ['*']\n" for each in rights))
+    monkeypatch.chdir(tmp_path)
+    return Path("homes", "neo", "USER.md")
+
+
 LOST = "1 entry that another program took out (neo/user)  catmem diff neo/user 1\n"
 
 
-def test_a_file_that_has_become_empty_is_no_file_without_entries(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    path = tmp_path / "homes" / "neo" / "USER.md"
+def test_a_file_that_has_become_empty_is_no_file_without_entries(alone):
     lost = (
         "another program took 1 entry out of neo/user: 'catmem diff neo/user 1' shows what was there, and 'catmem "
         "restore neo/user 1' brings that text back"
     )
-    said = f"warning: {path}: {lost}\n"
-    put(path, "")
-    assert "took" not in run("prompt", "neo", "--root", tmp_path).stderr
-    run("add", "-p", "neo", "-c", "talk", "Be brief.", "--root", tmp_path)
-    for lose in (lambda: put(path, "\n"), path.unlink):
+    said = f"warning: {alone}: {lost}\n"
+    put(alone, "")
+    assert "took" not in run("prompt", "neo").stderr
+    run("add", "-p", "neo", "-c", "talk", "Be brief.")
+    for lose in (lambda: put(alone, "\n"), alone.unlink):
         lose()
         for how in ((), ("--explain",), ("--format", "json")):
-            assert (said in run("prompt", "neo", *how, "--root", tmp_path).stderr) == (how != ("--format", "json"))
+            assert (said in run("prompt", "neo", *how).stderr) == (how != ("--format", "json"))
         for words in (
             ("list", "-p", "neo"),
             ("list", "-p", "neo", "--format", "json"),
             ("search", "brief", "-p", "neo"),
         ):
-            assert f"warning: {lost}\n" in run(*words, "--root", tmp_path).stderr
-        root = Workspace.open(tmp_path)
+            assert f"warning: {lost}\n" in run(*words).stderr
+        root = Workspace.open(".")
         assert root.prompt("neo").warnings == (lost, "the prompt is empty")
         assert [each.message for each in root.warnings("neo")] == [lost]
         assert memory_tool(root, "neo", {"action": "prompt"})["warnings"] == [lost, "the prompt is empty"]
         assert memory_tool(root, "neo", {"action": "list"})["warnings"] == [lost]
         assert memory_tool(root, "neo", {"action": "search", "query": "brief"})["warnings"] == [lost]
-        assert LOST in run("status", "--root", tmp_path).stdout
-    run("status", "--adopt", "--root", tmp_path)  # then it was shown
-    assert "took" not in run("prompt", "neo", "--root", tmp_path).stderr
+        assert LOST in run("status").stdout
+    run("status", "--adopt")  # then it was shown
+    assert "took" not in run("prompt", "neo").stderr
 
 
-def test_what_another_program_took_out_is_told_until_a_person_says_that_it_is_right(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nwritable_categories: ['*']\n")
-    path, here = tmp_path / "homes" / "neo" / "USER.md", ("--root", tmp_path)
+def test_what_another_program_took_out_is_told_until_a_person_says_that_it_is_right(alone):
     for words in ("Be brief.", "Never call before ten."):
-        run("add", "-p", "neo", "-c", "talk", words, *here)
-    put(path, path.read_text().replace("Be brief.", "Be very brief."))  # other words are no loss
-    run("status", "--adopt", *here)
-    assert run_json("status", *here)["next"] == []
-    put(path, "## Talk\nBe very brief.\n")
+        run("add", "-p", "neo", "-c", "talk", words)
+    put(alone, alone.read_text().replace("Be brief.", "Be very brief."))  # other words are no loss
+    run("status", "--adopt")
+    assert run_json("status")["next"] == []
+    put(alone, "## Talk\nBe very brief.\n")
     took = "another program took 1 entry out of neo/user: 'catmem diff neo/user 4' shows what was there"
     for number, who in enumerate(((), ("--as", "neo"))):
-        told = run("add", "-p", "neo", "-c", "talk", f"Writes on, {number}.", *who, *here).stderr
+        told = run("add", "-p", "neo", "-c", "talk", f"Writes on, {number}.", *who).stderr
         assert (took in told) == (number == 0)  # once: it has been shown
-        step = run_json("status", *here)["next"][0]
+        step = run_json("status")["next"][0]
         assert (step["kind"], step["count"]) == ("lost", 1)
-    assert "-[created: 2026-11-21] Never call before ten.\n" in run(*shlex.split(step["command"])[1:], *here).stdout
-    assert "-[created: 2026-11-21] Never call before ten.\n" in run("status", "--adopt", *here).stdout
-    assert LOST.partition(" (")[0] not in run("status", *here).stdout
+    assert "-[created: 2026-11-21] Never call before ten.\n" in run(*shlex.split(step["command"])[1:]).stdout
+    assert "-[created: 2026-11-21] Never call before ten.\n" in run("status", "--adopt").stdout
+    assert LOST.partition(" (")[0] not in run("status").stdout
 
 
+<<<<<<< HEAD
+=======
+def test_an_addition_says_that_the_other_file_is_gone(alone):
+    path = alone.with_name("MEMORY.md")
+    run("add", "-p", "neo", "-t", "memory", "-c", "ops", "The server is in Bern.")
+    path.unlink()
+    took = "another program took 1 entry out of neo/memory: 'catmem diff neo/memory 1'"
+    for who in ((), ("--as", "neo")):
+        assert took in run("add", "-p", "neo", "-c", "ops", f"Backups run at {len(who)}.", *who).stderr
+    answer = memory_tool(Workspace.open("."), "neo", {"action": "add", "category": "ops", "content": "By a tool."})
+    assert took.removeprefix("a") in answer["message"]
+
+
+>>>>>>> 5966aa16 (The tests of status share a root, and wrong roots at the command line are those that no parser refuses)
 MILK, EGGS, BREAD = "Milk comes on Monday.", "Eggs come on Tuesday.", "Bread is here."
 STORIES = {
     "an undo of something else": ([MILK, BREAD], [("add", "Zinc.", "-c", "rest", "-p", "neo"), ("undo",)], 1),
@@ -348,61 +367,50 @@ STORIES = {
 
 
 @pytest.mark.parametrize(("talk", "then", "count"), STORIES.values(), ids=STORIES)
-def test_when_an_entry_is_lost(tmp_path, talk, then, count):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    here = ("--root", tmp_path)
+def test_when_an_entry_is_lost(alone, talk, then, count):
     for category, words in (("talk", MILK), ("talk", EGGS), ("talk", BREAD), ("rest", MILK)):
-        run("add", "-p", "neo", "-c", category, words, *here)
+        run("add", "-p", "neo", "-c", category, words)
     file = "## Talk\n" + "\n§\n".join(talk) + f"\n\n## Rest\n{MILK}\n"
-    put(tmp_path / "homes" / "neo" / "USER.md", file)
+    put(alone, file)
     for command in then:
-        run(*command, *here)
-    found = {each["kind"]: each["count"] for each in run_json("status", *here)["next"]}
+        run(*command)
+    found = {each["kind"]: each["count"] for each in run_json("status")["next"]}
     assert found.get("lost", 0) == count
 
 
-def test_what_comes_back_is_not_lost(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    path, here = tmp_path / "homes" / "neo" / "USER.md", ("--root", tmp_path)
-    run("add", "-p", "neo", "-c", "talk", "Be brief.", *here)
-    path.unlink()
-    run("add", "-p", "neo", "-c", "talk", "Another.", *here)
-    assert LOST in run("status", *here).stdout
-    run("add", "-p", "neo", "-c", "talk", "Be brief.", *here)
-    assert run_json("status", *here)["next"] == []
+def test_what_comes_back_is_not_lost(alone):
+    run("add", "-p", "neo", "-c", "talk", "Be brief.")
+    alone.unlink()
+    run("add", "-p", "neo", "-c", "talk", "Another.")
+    assert LOST in run("status").stdout
+    run("add", "-p", "neo", "-c", "talk", "Be brief.")
+    assert run_json("status")["next"] == []
 
 
-def test_a_profile_hears_nothing_of_a_lost_text_of_which_it_saw_nothing(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nwritable_categories: [talk, pay]\n")
-    path = tmp_path / "homes" / "neo" / "USER.md"
-    run("add", "-p", "neo", "-c", "pay", "95,000.", "--root", tmp_path)
-    path.unlink()
-    assert Workspace.open(tmp_path).prompt("neo").warnings == ("the prompt is empty",)
-    assert "warnings" not in memory_tool(Workspace.open(tmp_path), "neo", {"action": "list"})
-    assert LOST in run("status", "--root", tmp_path).stdout
+def test_a_profile_hears_nothing_of_a_lost_text_of_which_it_saw_nothing(alone):
+    put(Path("profiles", "neo.yaml"), "user_memory_categories: [talk]\nwritable_categories: [talk, pay]\n")
+    run("add", "-p", "neo", "-c", "pay", "95,000.")
+    alone.unlink()
+    assert Workspace.open(".").prompt("neo").warnings == ("the prompt is empty",)
+    assert "warnings" not in memory_tool(Workspace.open("."), "neo", {"action": "list"})
+    assert LOST in run("status").stdout
 
 
-def test_entries_without_room_in_a_prompt_are_told(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nprompt: {budget: {total: 60}}\n")
-    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nBe brief.\n§\nNever call before ten, and write first.\n")
-    (step,) = [each for each in run_json("status", "--root", tmp_path)["next"] if each["kind"] == "cut"]
+def test_entries_without_room_in_a_prompt_are_told(alone):
+    put(Path("profiles", "neo.yaml"), "user_memory_categories: ['*']\nprompt: {budget: {total: 60}}\n")
+    put(alone, "## Talk\nBe brief.\n§\nNever call before ten, and write first.\n")
+    (step,) = [each for each in run_json("status")["next"] if each["kind"] == "cut"]
     assert (step["count"], step["what"]) == (1, "1 entry without room in a prompt (neo)")
-    assert "out: over the total budget" in run(*shlex.split(step["command"])[1:], "--root", tmp_path).stdout
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    assert "without room" not in run("status", "--root", tmp_path).stdout
+    assert "out: over the total budget" in run(*shlex.split(step["command"])[1:]).stdout
+    put(Path("profiles", "neo.yaml"), "user_memory_categories: ['*']\n")
+    assert "without room" not in run("status").stdout
 
 
-def test_a_tag_that_does_not_count_is_told(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\n[expires: 2025-13-01] Office closed.\n")
-    (step,) = [each for each in run_json("status", "--root", tmp_path)["next"] if each["kind"] == "tags"]
+def test_a_tag_that_does_not_count_is_told(alone):
+    put(alone, "## Talk\n[expires: 2025-13-01] Office closed.\n")
+    (step,) = [each for each in run_json("status")["next"] if each["kind"] == "tags"]
     assert (step["count"], step["what"]) == (1, "1 tag whose value does not count")
-    assert "CM303" in run(*shlex.split(step["command"])[1:], "--root", tmp_path, status=1).stdout
+    assert "CM303" in run(*shlex.split(step["command"])[1:], status=1).stdout
 
 
 def test_a_declared_entity_that_another_program_changed_is_told_and_adopted(tmp_path, monkeypatch):
@@ -416,18 +424,15 @@ def test_a_declared_entity_that_another_program_changed_is_told_and_adopted(tmp_
     assert run_json("status")["next"] == []
 
 
-def test_a_revision_that_was_no_text_hides_nothing_and_is_no_loss(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    path, here = tmp_path / "homes" / "neo" / "USER.md", ("--root", tmp_path)
+def test_a_revision_that_was_no_text_hides_nothing_and_is_no_loss(alone):
     for words in (MILK, EGGS):
-        run("add", "-p", "neo", "-c", "talk", words, *here)
-    path.write_bytes(path.read_bytes() + "§\nCafé.\n".encode("latin-1"))
-    run("status", "--root", tmp_path, status=2)
-    run("fsck", "neo/user", "--repair", *here)
-    assert {each["kind"] for each in run_json("status", *here)["next"]} <= {"due"}
-    put(path, f"## Talk\n{MILK}\n")
-    assert run_json("status", *here)["next"][0]["kind"] == "lost"
-    run("add", "-p", "neo", "-c", "talk", "Another.", *here)
-    run("status", "--adopt", *here)
-    assert "lost" not in {each["kind"] for each in run_json("status", *here)["next"]}
+        run("add", "-p", "neo", "-c", "talk", words)
+    alone.write_bytes(alone.read_bytes() + "§\nCafé.\n".encode("latin-1"))
+    run("status", status=2)
+    run("fsck", "neo/user", "--repair")
+    assert {each["kind"] for each in run_json("status")["next"]} <= {"due"}
+    put(alone, f"## Talk\n{MILK}\n")
+    assert run_json("status")["next"][0]["kind"] == "lost"
+    run("add", "-p", "neo", "-c", "talk", "Another.")
+    run("status", "--adopt")
+    assert "lost" not in {each["kind"] for each in run_json("status")["next"]}

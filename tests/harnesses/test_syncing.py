@@ -134,18 +134,6 @@ def test_a_file_that_was_there_keeps_its_bytes_and_gets_them_back(home, harness,
     assert (home.tree(), home.folders()) == (tree, folders)
 
 
-def test_a_block_is_replaced_in_its_place(home):
-    home.one()
-    home.agent.write_text(f"above\n\n{home.agent.read_text()}\nbelow\n")
-    (home.root / "homes" / "trinity" / "USER.md").write_text(USER.replace("Fridays", "Mondays"))
-    assert home.one().state == "written"
-    text = home.agent.read_text()
-    assert text.startswith("above\n\n<!-- catmem:begin one")
-    assert text.endswith("<!-- catmem:end one -->\n\nbelow\n")
-    assert "Mondays" in text
-    assert "Fridays" not in text
-
-
 def test_nothing_is_written_where_nothing_changed_and_a_dry_run_writes_nothing(home):
     before = home.tree()
     assert home.one(dry=True).changes
@@ -506,16 +494,6 @@ def test_what_an_agent_made_of_an_entry_without_room_stays(home):
     assert done.error is None
     assert "- An agent says so." in home.agent.read_text()
     assert home.one().error is None
-
-
-def test_markers_that_are_not_whole_leave_the_file_alone(home):
-    home.one()
-    data = home.agent.read_text().replace("<!-- catmem:end one -->\n", "mine\n")
-    home.agent.write_text(data)
-    many(home, 3)
-    assert home.one().error.code == "bad_markers"
-    assert [each.error.code for each in home.remove()] == ["bad_markers"]
-    assert home.agent.read_text() == data
 
 
 def test_an_owned_file_of_somebody_else_stays(home):

@@ -1,13 +1,8 @@
 """``catmem init``."""
 
 import json
-import os
 import re
-import shlex
-import shutil
 import signal
-import subprocess
-import sysconfig
 from functools import partial
 
 import pytest
@@ -20,15 +15,6 @@ from tests.golden.case import contents, put
 from tests.together import together
 
 run = partial(command, "init")
-
-
-def do_next(result, place, monkeypatch):
-    """Type the commands that a run proposes; the outputs of all but ``cd``."""
-    _, _, steps = result.stdout.partition("\nNext:\n")
-    first, *others = [shlex.split(step) for step in steps.partition("\n\n")[0].splitlines()]
-    assert first[0] == "cd"
-    monkeypatch.chdir(place / first[1])
-    return [command(*step[1:], *(["--yes"] if "sort" in step else [])).stdout for step in others]
 
 
 def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, monkeypatch):
@@ -101,32 +87,6 @@ def test_a_specialist_is_added_to_a_root_that_is_there(tmp_path, monkeypatch):
     assert "Likes tea." in command("prompt", "legal").stdout
     (tmp_path / "profiles" / "legal.yaml").write_text("seed_from: orchestrator\n", encoding="utf-8")
     assert "profiles/legal.yaml" in run("--profile", "legal", status=2).stderr
-
-
-def test_what_it_proposes_next_works(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run("demo", "--example")
-    assert "\nNext:\n  cd demo\n  catmem prompt trinity --explain\n" in result.stdout
-    do_next(result, tmp_path, monkeypatch)
-
-
-@pytest.fixture
-def repository(tmp_path, monkeypatch):
-    if shutil.which("git") is None:
-        pytest.skip("NOT TESTED: git is not installed on this machine")
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
-    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
-    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}")
-    return tmp_path
-
-
-def test_with_git_it_says_what_it_wrote(repository):
-    result = run(repository, "--git")
-    assert result.stderr == ""
-    lines = result.stdout.splitlines()
-    assert sum("wrote " in line and ".gitattributes: " in line for line in lines) == 3
-    assert "set merge.catmem.driver = catmem merge-driver %O %A %B %P" in lines
-    assert run(repository, "--git").stdout == "nothing to do\n"
 
 
 # --- shipped profiles by name ---

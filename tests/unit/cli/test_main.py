@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 import pytest
 
-import catmem
 from catmem.cli.main import MEANT, group, main
 from catmem.commands import COMMANDS, FIRST
 from tests.end_to_end.terminal import run
@@ -30,10 +29,6 @@ def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     run("init", "--example", folder)
     return folder
-
-
-def test_the_version():
-    assert run("--version").output == f"catmem {catmem.__version__}\n"
 
 
 def test_help_names_twenty_commands_and_where_the_others_stand():

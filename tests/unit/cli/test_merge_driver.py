@@ -26,14 +26,6 @@ def sides(folder, base, ours, theirs):
     return "o", "a", "b"
 
 
-def test_the_merge_goes_into_our_file(folder):
-    names = sides(folder, BASE, f"{BASE}§\nOurs.\n", f"{BASE}§\nTheirs.\n")
-    result = run(*names, "homes/neo/USER.md")
-    assert (result.exit_code, result.output) == (0, "")
-    assert (folder / "a").read_text().count("§") == 2
-    assert (folder / "o").read_text() == BASE
-
-
 @pytest.mark.parametrize("swapped", [False, True])
 def test_headings_without_entries_that_each_side_added_are_all_there(folder, swapped):
     texts = [f"{BASE}\n## Ours\n", f"{BASE}\n## Theirs\n\n## More\n"]
@@ -58,10 +50,12 @@ def test_entries_that_the_sides_put_under_different_headings_say_which(folder):
     assert ">>>>>>> theirs: payments" in text
 
 
-def test_a_path_that_looks_like_an_option(folder):
-    names = sides(folder, BASE, BASE, f"{BASE}§\nTheirs.\n")
-    assert run(*names, "--help/USER.md").exit_code == 0
-    assert "Theirs." in (folder / "a").read_text()
+def test_the_merge_goes_into_our_file_also_by_a_path_that_looks_like_an_option(folder):
+    names = sides(folder, BASE, f"{BASE}§\nOurs.\n", f"{BASE}§\nTheirs.\n")
+    result = run(*names, "--help/USER.md")
+    assert (result.exit_code, result.output) == (0, "")
+    assert (folder / "a").read_text().count("§") == 2
+    assert (folder / "o").read_text() == BASE
 
 
 def test_a_fault_of_its_own_leaves_both_sides(folder, monkeypatch):

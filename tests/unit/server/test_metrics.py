@@ -72,21 +72,6 @@ def test_writes_of_this_process_and_of_others_count_once(workspace, meter):
     assert asked(meter, "mem_head_rev")["neo/user",] == 2
 
 
-def test_refusals_count_by_outcome_and_conflicts_by_reason(workspace, meter):
-    workspace.add("neo", "one", category="work")
-    workspace.add("neo", "two", category="work")
-    for actor, category in ((None, "work"), ("neo", "talk")):
-        with pytest.raises(CatmemError):
-            workspace.add("neo", "three", category=category, expected=1, actor=actor)
-    assert asked(meter, "mem_write_total") == {
-        ("person", "neo/user", "ok"): 2,
-        ("person", "neo/user", "conflict"): 1,
-        ("neo", "neo/user", "refused"): 1,
-    }
-    conflicts = asked(meter, "mem_conflict_total")
-    assert {key for key, number in conflicts.items() if number} == {("neo/user", "stale_prev")}
-
-
 def test_a_branch_counts_and_stands_there_until_it_is_merged(workspace, meter):
     workspace.add("neo", "one", category="work")
     workspace.add("neo", "two", category="work")
@@ -253,7 +238,7 @@ def test_the_page_of_the_documentation_tells_every_metric_and_no_other(workspace
 # --- the words of the page on overwrites ---------------------------------------------------------------------------
 
 
-def test_every_refusal_has_its_reason(workspace, meter):
+def test_refusals_count_by_outcome_and_reason_and_conflicts_apart(workspace, meter):
     workspace.add("neo", "one", category="work")
     for call in (
         lambda: workspace.add("neo", "two", category="work", expected=0),
@@ -269,6 +254,15 @@ def test_every_refusal_has_its_reason(workspace, meter):
         ("neo/user", "no_match"): 1,
         ("other", "no_match"): 1,
     }
+    assert asked(meter, "mem_write_total") == {
+        ("person", "neo/user", "ok"): 1,
+        ("person", "neo/user", "conflict"): 1,
+        ("neo", "neo/user", "refused"): 1,
+        ("person", "neo/user", "refused"): 1,
+        ("person", "other", "refused"): 1,
+    }
+    conflicts = asked(meter, "mem_conflict_total")
+    assert {key for key, number in conflicts.items() if number} == {("neo/user", "stale_prev")}
 
 
 def test_overwrites_that_were_prevented_count_by_entity(workspace, meter):

@@ -8,7 +8,7 @@ import pytest
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
 from catmem.errors import UnknownNameError, UnreadableError
-from catmem.workspace.reports import Orphan, categories_of, explain, fleet_of, read_access, read_stats
+from catmem.workspace.reports import categories_of, explain, fleet_of, read_access, read_stats
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put
@@ -198,7 +198,6 @@ def test_the_work_grows_with_the_number_of_categories_and_not_with_its_square(tm
 
 LOOSE = "__uncategorized__"
 ANY = Taxonomy()
-TWO = Taxonomy(closed=True, categories={each: Category(each, each.title()) for each in ("talk", "pay")})
 ALIASED = Taxonomy(categories={"talk": Category("talk", "Talk", aliases=("speech",))})
 CHIEF = Profile("chief", tier=1, user_memory_categories=("*",), memory_categories=("*",))
 
@@ -211,37 +210,3 @@ def test_categories_are_the_declared_in_order_then_the_named_and_the_present_the
 def test_profiles_stand_by_tier_and_name():
     fleet = fleet_of([Profile("b"), Profile("a", tier=3), CHIEF, Profile("c")], ANY, {})
     assert [profile.name for profile in fleet.profiles] == ["chief", "b", "c", "a"]
-
-
-TALKER = Profile("talker", user_memory_categories=("talk",))
-
-
-@together(
-    ("profiles", "taxonomy", "entries", "orphans"),
-    [
-        # Declared, and only tier 1 reads it.
-        ([CHIEF, TALKER], TWO, {}, [Orphan("pay", None, 0, declared=True, readers=("chief",))]),
-        # Not declared in a closed taxonomy: not even the pattern of tier 1 reaches it.
-        (
-            [CHIEF, Profile("b", user_memory_categories=("*",))],
-            TWO,
-            {("slip", "user"): 2},
-            [Orphan("slip", None, 2, declared=False, readers=())],
-        ),
-        # Read, but not from the file in which the entries stand.
-        (
-            [TALKER],
-            ANY,
-            {("talk", "user"): 1, ("talk", "memory"): 3},
-            [Orphan("talk", "memory", 3, declared=False, readers=())],
-        ),
-        # Named by a profile that takes it away, without any entry: nothing is lost.
-        ([Profile("b", user_memory_categories=("!pay",))], ANY, {}, []),
-        # Entries without a category, which only a profile sees that names none.
-        ([TALKER], ANY, {(LOOSE, "user"): 2}, [Orphan(LOOSE, "user", 2, declared=False, readers=())]),
-        ([TALKER, Profile("b")], ANY, {(LOOSE, "user"): 2}, []),
-        ([], ANY, {("talk", "user"): 0}, []),
-    ],
-)
-def test_orphans_are_what_no_specialist_reads(profiles, taxonomy, entries, orphans):
-    assert fleet_of(profiles, taxonomy, entries).orphans() == orphans

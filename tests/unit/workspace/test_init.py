@@ -101,13 +101,6 @@ def test_a_folder_or_a_dangling_link_is_in_the_way_too(tmp_path):
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_what_was_begun_is_finished(tmp_path):
-    make_root(tmp_path, example=True)
-    (tmp_path / "catmem.yaml").unlink()
-    (tmp_path / ".gitignore").unlink()
-    assert make_root(tmp_path, example=True).written == ("catmem.yaml", ".gitignore")
-
-
 @together(
     ("before", "after"),
     [

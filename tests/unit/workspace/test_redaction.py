@@ -49,11 +49,6 @@ def test_an_entry_goes_in_every_form_and_all_other_bytes_stay(stored, body, newl
     assert redaction(body)(expected + b"\xff") == expected + b"\xff"
 
 
-def test_only_whole_bodies_go():
-    data = b"## A\nin\n\xc2\xa7\nin and out\n\xc2\xa7\nbegin\n"
-    assert redaction("in")(data) == data.replace(b"## A\nin", b"## A\n[purged]")
-
-
 def test_bytes_without_the_entry_are_not_even_parsed():
     def unread(data):
         raise AssertionError(data)

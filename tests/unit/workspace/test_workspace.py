@@ -76,17 +76,6 @@ def test_a_target_that_is_none(workspace, target):
     assert caught.value.code == "unknown_target"
 
 
-def test_every_call_reads_the_disk_anew(workspace, place):
-    before = workspace.prompt("neo", as_of=DAY)
-    file = put(place / "homes" / "neo" / "USER.md", "## Talk\nchanged\n")
-    assert "changed" in workspace.prompt("neo", as_of=DAY).text
-    assert [entry.entry.body for entry in workspace.list("neo")] == ["changed"]
-    put(place / "profiles" / "neo.yaml", "user_memory_categories: [pay]\n")
-    put(file, USER)
-    after = workspace.prompt("neo", as_of=DAY)
-    assert (after.manifest.hidden["user"], after.digest != before.digest) == (2, True)
-
-
 def test_choices_of_the_caller_reach_the_builder(workspace):
     prompt = workspace.prompt("neo", as_of=DAY, style="xml", counter=lambda _: 7)
     assert prompt.text.startswith("<memory")

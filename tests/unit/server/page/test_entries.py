@@ -108,16 +108,6 @@ def test_one_click_is_one_revision(  # noqa: PLR0917 - a table
     assert "mem_hash" in record.note["envelope"]
 
 
-def test_a_write_of_the_page_is_counted_as_any_other(client, workspace):
-    form = answering(client, workspace, "short")
-    client.get("/metrics")  # from now on writes count
-    pressed(client, form, "Verify")
-    pressed(client, form, "Remove")
-    metrics = client.get("/metrics").text
-    assert 'mem_write_total{agent="person",entity="neo/user",outcome="ok"} 1.0' in metrics
-    assert 'mem_conflict_total{entity="neo/user",reason="stale_prev"}' in metrics
-
-
 def test_what_is_so_already_writes_nothing_and_says_so(client, workspace):
     pressed(client, answering(client, workspace, "short"), "Verify")
     answer = pressed(client, answering(client, workspace, "short"), "Verify")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PAGE = ROOT / "docs" / "cli.md"
 BEGIN = "<!-- From here on made from the commands by `make docs`; what to change is their help texts. -->\n"
 END = "<!-- Made until here. -->\n"
-SHARED_BY = 4
+SHARED_BY = 3
 FAMILIES = {
     "Options of a write": ("add", "replace", "remove", "move", "verify"),
     "Options for homes of Hermes Agent": ("hermes install", "hermes status", "hermes uninstall"),
@@ -50,24 +50,27 @@ def render(group: click.Group) -> str:
     lines = {path: [line(option) for option in options(command)] for path, command in commands.items()}
     nearly_all = [each for each, count in counted(lines).items() if count >= len(lines) / 2]
     parts = ["## Options that many commands have\n"]
-    rows = ["- `--help`: Show the help. All commands have it."]
-    rows += [f"{each} Nearly all commands have it." for each in nearly_all]
+    rows = ["Nearly all commands have the first three.\n", "- `--help`: Show the help.", *nearly_all]
     also: dict[str, list[str]] = {path: [] for path in lines}
     left = {path: [each for each in said if each not in nearly_all] for path, said in lines.items()}
-    families = []
+    families: list[str] = []
+    meanings: dict[str, str] = {}
     for heading, names in FAMILIES.items():
         members = [f"catmem {name}" for name in names]
         common = [each for each in left[members[0]] if all(each in left[path] for path in members)]
         families += [f"### {heading}\n", "\n".join(common) + "\n"]
+        meanings |= {name(each): first_sentence(each) for each in common}
         for path in members:
             left[path] = [each for each in left[path] if each not in common]
             also[path].append(f"[{heading.lower().replace('hermes agent', 'Hermes Agent')}](#{slug(heading)})")
     shared = shared_options(left)
+    meanings |= {name(each): first_sentence(each) for each in shared}
     rows += [*shared, *(f"{own} `catmem` alone has it." for own in map(line, options(group)))]
     parts += ["\n".join(rows) + "\n", *families]
     for path, command in commands.items():
-        also[path] += [each.split()[1].strip(",:") for each in left[path] if each in shared]
-        own = [each for each in left[path] if each not in shared]
+        is_shared = [meanings.get(name(each)) == first_sentence(each) for each in left[path]]
+        also[path] += [name(each) for each, said in zip(left[path], is_shared, strict=True) if said]
+        own = [each for each, said in zip(left[path], is_shared, strict=True) if not said]
         parts += section(command, path, own, also[path])
     return "\n".join(parts)
 
@@ -78,8 +81,21 @@ def counted(lines: dict[str, list[str]]) -> Counter[str]:
 
 
 def shared_options(lines: dict[str, list[str]]) -> list[str]:
-    """The lines that several commands have, most of all first."""
-    return [each for each, count in counted(lines).most_common() if count >= SHARED_BY]
+    """A line for each option that several commands have and that says the same first: its longest, most common first.
+
+    An option that says two things to several commands stands here with the more common one.
+    """
+    every = sorted((each for said in lines.values() for each in said), key=len, reverse=True)
+    shared: dict[str, str] = {}
+    for first, count in Counter(map(first_sentence, every)).most_common():
+        if count >= SHARED_BY:
+            shared.setdefault(name(first), next(each for each in every if first_sentence(each) == first))
+    return list(shared.values())
+
+
+def name(line: str) -> str:
+    """The first name of the option that a line is about."""
+    return line.split()[1].strip(",:")
 
 
 def slug(heading: str) -> str:
@@ -105,11 +121,13 @@ def section(command: click.Command, path: str, own: list[str], also: list[str]) 
     Of an option it has the first sentence; the help has the rest.
     """
     first, *_ = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
+    called = [] if isinstance(command, click.Group) or usage(command, path) == path else [usage(command, path)]
     examples = command.examples if isinstance(command, Command) else ()
-    fence = [each for each in examples if each not in {path, f"{path} --format json"}][:1]
-    if not fence or usage(command, path) != path:
-        fence.insert(0, usage(command, path))
-    lines = [f"## `{path}`\n", f"{first}\n", "```text\n" + "\n".join(fence) + "\n```\n"]
+    shown = [each for each in examples if each not in {path, f"{path} --format json"}][:1]
+    if called and shown and not re.search(r" -|'", shown[0]):
+        shown = []  # It says no more than the usage.
+    block = [*called, *shown] or [path]
+    lines = [f"## `{path}`\n", f"{first}\n", "".join(f"    {each}\n" for each in block)]
     if own:
         lines.append("\n".join(map(first_sentence, own)) + "\n")
     if also:
@@ -143,7 +161,7 @@ def line(option: click.Option) -> str:
         said += f" Default: `{option.default}`."
     if option.required:
         said += " Required."
-    said = re.sub(r"^The same as [A-Z]+\.$", "The same as the first argument.", said.strip())
+    said = re.sub(r"^The same as [A-Z]+\.$", "The profile whose memory this is.", said.strip())
     return f"- {names}: {said}"
 
 

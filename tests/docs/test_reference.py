@@ -154,9 +154,9 @@ def make_hermes_home(home):
 
 def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    page = cli_reference.PAGE.read_text(encoding="utf-8").split("| command | fields |")[1]
-    lines = [line for line in page.splitlines() if line.startswith("| `")]
-    rows = {name: line for line in lines for name in re.findall("`(.+?)`", line.split("|")[1])}
+    page = cli_reference.PAGE.read_text(encoding="utf-8").split("The fields of each command:")[1]
+    lines = [line for line in page.splitlines() if line.startswith("- `")]
+    rows = {name: line for line in lines for name in re.findall("`(.+?)`", line.split(": ")[0])}
     rows["prompt"] += page.split("The manifest of a prompt")[1]
     rows["hermes sync"] += rows["seed"]
     for name, line in dict(rows).items():
@@ -178,7 +178,9 @@ def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
 
 
 def test_every_field_of_an_error_is_on_the_page():
-    (row,) = (line for line in cli_reference.PAGE.read_text(encoding="utf-8").splitlines() if "| an error |" in line)
+    (row,) = (
+        line for line in cli_reference.PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("- an error: ")
+    )
     whole = {"code": "c", "path": "p", "line": 1, "column": 1, "key": "k", "hint": "h"}
     known = [CatmemError("m", **whole), NotUtf8Error(0, "r"), TooLargeError("file", 2, 1), AmbiguousError("m", ["a"])]
     known += [OverBudgetError("m", size=2, limit=1), StaleError("m"), MergeConflictError("m", [])]

@@ -14,6 +14,10 @@ from tests.docs.pages import ROOT, made_anew
 PAGE = ROOT / "docs" / "errors.md"
 BEGIN = "<!-- From here on made from catmem/errors.json by `make docs`. -->\n"
 _STATUSES = {"http": "HTTP", "exit": "status"}
+_OWN = {"http": "", "exit": "status "}
+_THE_HINT_SAYS_IT = {
+    f"The hint {what}" for what in ("lists them", "has the nearest", "has the slug", "has the command")
+}
 
 
 def page() -> str:
@@ -54,11 +58,13 @@ def never_raised() -> str:
 
 
 def rows(listed: dict[str, Any]) -> str:
-    """A line for each code, with the statuses that are its own: when it comes, and what to do."""
+    """A line for each code, with the statuses that are its own: when it comes, and what to do, unless the hint says it."""
     found = ""
     for code, row in listed["codes"].items():
-        own = [f"{called} {row[kind]}: " for kind, called in _STATUSES.items() if kind in row]
+        own = [f" ({called}{row[kind]})" for kind, called in _OWN.items() if kind in row]
         if row["when"] != "never raised":
             remedy = row["remedy"] if row["remedy"].endswith((".", ")")) else f"{row['remedy']}."
-            found += f"- `{code}`: {''.join(own)}{row['when']}. {remedy}\n"
+            if remedy.removesuffix(".") in _THE_HINT_SAYS_IT:
+                remedy = ""
+            found += f"- `{code}`{''.join(own)}: {row['when']}. {remedy}".rstrip() + "\n"
     return found

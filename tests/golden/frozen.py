@@ -120,10 +120,12 @@ def http() -> dict[str, Any]:
 
 
 def promises() -> list[str]:
-    """The first cell of each row of docs/guarantees.md that names a test."""
+    """What each line of docs/guarantees.md promises that names a test: all before the tests, in parentheses."""
     page = (ROOT / "docs" / "guarantees.md").read_text(encoding="utf-8")
     return [
-        row.split(" | ")[0].removeprefix("| ") for row in page.splitlines() if ".py)" in row and row.startswith("| ")
+        line.rpartition(" ([")[0].removeprefix("- ")
+        for line in page.splitlines()
+        if ".py)" in line and line.startswith("- ")
     ]
 
 

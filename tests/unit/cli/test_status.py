@@ -341,20 +341,6 @@ def test_what_another_program_took_out_is_told_until_a_person_says_that_it_is_ri
     assert LOST.partition(" (")[0] not in run("status").stdout
 
 
-<<<<<<< HEAD
-=======
-def test_an_addition_says_that_the_other_file_is_gone(alone):
-    path = alone.with_name("MEMORY.md")
-    run("add", "-p", "neo", "-t", "memory", "-c", "ops", "The server is in Bern.")
-    path.unlink()
-    took = "another program took 1 entry out of neo/memory: 'catmem diff neo/memory 1'"
-    for who in ((), ("--as", "neo")):
-        assert took in run("add", "-p", "neo", "-c", "ops", f"Backups run at {len(who)}.", *who).stderr
-    answer = memory_tool(Workspace.open("."), "neo", {"action": "add", "category": "ops", "content": "By a tool."})
-    assert took.removeprefix("a") in answer["message"]
-
-
->>>>>>> 5966aa16 (The tests of status share a root, and wrong roots at the command line are those that no parser refuses)
 MILK, EGGS, BREAD = "Milk comes on Monday.", "Eggs come on Tuesday.", "Bread is here."
 STORIES = {
     "an undo of something else": ([MILK, BREAD], [("add", "Zinc.", "-c", "rest", "-p", "neo"), ("undo",)], 1),

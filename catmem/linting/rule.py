@@ -6,8 +6,8 @@
     def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         '''Find entries that say nothing.'''
 
-The docstring is the rule's summary. Its page stands in ``docs/rules.md``: the summary, then the headings Why, Example,
-Fix and, where there are some, Options.
+The docstring is the rule's summary. Its page stands in ``docs/rules.md``: the summary, why it matters, an example, the
+fix and, where there are some, the options.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ FAMILIES: Mapping[str, str] = {
 _CODE = re.compile(r"CM[1-9][0-9]{2}")
 _NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 _TITLE = re.compile(r"^###? (CM\w{3}) .*\n", re.MULTILINE)
-_HEADING = re.compile(r"^##(## (?:Why|Example|Fix|Options))$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +126,11 @@ def all_rules() -> Mapping[str, Rule]:
 
 @cache
 def _pages() -> Mapping[str, str]:
-    """The page of each rule by code, as ``docs/rules.md`` has it, its headings two levels further up."""
+    """The page of each rule by code, as ``docs/rules.md`` has it."""
     from catmem.resources import rules_text
 
     _, *titled = _TITLE.split(rules_text())
-    return {code: _HEADING.sub(r"\1", text).strip() for code, text in zip(titled[::2], titled[1::2], strict=True)}
+    return {code: text.strip() for code, text in zip(titled[::2], titled[1::2], strict=True)}
 
 
 # --- ``lint`` of ``catmem.yaml``: which rules look at which files, how bad their findings are, and their options -----

@@ -12,7 +12,7 @@ from tests.docs.test_sentences import PAGES
 from tests.together import together
 
 _INTRODUCED = re.compile(r"\b(?:an?|the)\s+\*([^*]+)\*(?!\*)", re.IGNORECASE)
-_ENTRY = re.compile(r"^- \*\*(.+?)\*\*: ", re.MULTILINE)
+_ENTRY = re.compile(r"^- \*\*\[(.+?)\]\(\S+\)\*\*: ", re.MULTILINE)
 
 
 def terms(glossary: str) -> list[str]:
@@ -78,4 +78,4 @@ def test_what_is_introduced_is_seen(text, found):
 
 
 def test_two_terms_of_one_name_are_told_apart_by_the_words_behind_them():
-    assert terms("- **target of a seed**: x\n- **`op_id`**: y\n") == ["target", "op_id"]
+    assert terms("- **[target of a seed](a.md)**: x\n- **[`op_id`](b.md#c)**: y\n") == ["target", "op_id"]

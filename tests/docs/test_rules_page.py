@@ -34,10 +34,12 @@ def test_the_rules_stand_below_their_families_in_the_order_of_their_codes():
 @together("code", RULES)
 def test_every_page_says_why_shows_an_example_and_what_to_do(code):
     rule = RULES[code]
-    headings = re.findall(r"^## (.+)$", re.sub(r"(?ms)^(`{3,})\w*$.*?^\1$", "", rule.page), re.MULTILINE)
-    assert headings == ["Why", "Example", "Fix"] + (["Options"] if rule.options else [])
+    summary, why, *_ = rule.page.split("\n\n")
+    assert not why.startswith(("Bad", "Good", "Fix"))
+    labels = re.findall(r"^(Fix|Options): *", re.sub(r"(?ms)^(`{3,})\w*$.*?^\1$", "", rule.page), re.MULTILINE)
+    assert labels == ["Fix"] + (["Options"] if rule.options else [])
     assert rule.summary.endswith(".")
-    assert rule.page.split("\n")[:2] == [rule.summary, ""]
+    assert summary == rule.summary
     for option in rule.options:
         assert f"- `{option}`: " in rule.page
 
@@ -45,7 +47,7 @@ def test_every_page_says_why_shows_an_example_and_what_to_do(code):
 @together("code", RULES)
 def test_every_example_says_what_is_bad(code):
     """And what is good, unless the fix says it."""
-    assert "Bad" in RULES[code].page.partition("## Example")[2].partition("## Fix")[0]
+    assert re.search("^Bad(:|, )", RULES[code].page.partition("\nFix: ")[0], re.MULTILINE)
 
 
 @together("code", RULES)

@@ -155,7 +155,7 @@ def test_other_words_pass(text):
 
 def test_the_glossary_is_in_order_with_a_sentence_and_a_page_for_each_term():
     lines = load(ROOT / "docs" / "glossary.md").text.splitlines()
-    found = [re.fullmatch(r"- \*\*(.+?)\*\*: (.+)\. \[.+\]\([a-z-]+\.md(#.+)?\)", line) for line in lines[4:]]
+    found = [re.fullmatch(r"- \*\*\[(.+?)\]\([a-z-]+\.md(?:#.+)?\)\*\*: (.+)\.", line) for line in lines[4:]]
     assert all(found)
     terms = [each[1].strip("`_").lower() for each in found if each]
     assert terms == sorted(terms, key=lambda term: re.sub(r"\W|_", "", term))

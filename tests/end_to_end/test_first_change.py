@@ -135,7 +135,7 @@ def test_a_new_rule_fires_and_has_its_page(change):
     assert [(each["code"], each["line"]) for each in found] == [("CM290", 4)]
     page = change.run("rule", "CM290")
     assert page.startswith(
-        "# CM290 shouting\n\nSeverity: hint.\n\nFind entries that are written in capitals.\n\n## Why\n"
+        "# CM290 shouting\n\nSeverity: hint.\n\nFind entries that are written in capitals.\n\nA model takes capitals"
     )
     assert page.endswith("unless it is a name or a short form.\n")
 

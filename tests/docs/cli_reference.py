@@ -116,18 +116,16 @@ def subcommands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comm
 
 
 def section(command: click.Command, path: str, own: list[str], also: list[str]) -> list[str]:
-    """What the page says of one command: its first paragraph, usage, an example, its own options, and which others.
+    """What the page says of one command: its first paragraph, its arguments or else an example, its options.
 
     Of an option it has the first sentence; the help has the rest.
     """
     first, *_ = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
-    called = [] if isinstance(command, click.Group) or usage(command, path) == path else [usage(command, path)]
-    examples = command.examples if isinstance(command, Command) else ()
-    shown = [each for each in examples if each not in {path, f"{path} --format json"}][:1]
-    if called and shown and not re.search(r" -|'", shown[0]):
-        shown = []  # It says no more than the usage.
-    block = [*called, *shown] or [path]
-    lines = [f"## `{path}`\n", f"{first}\n", "".join(f"    {each}\n" for each in block)]
+    shown = usage(command, path)
+    if shown == path or isinstance(command, click.Group):
+        examples = command.examples if isinstance(command, Command) else ()
+        shown = next((each for each in examples if each not in {path, f"{path} --format json"}), path)
+    lines = [f"## `{path}`\n", f"{first}\n", f"    {shown}\n"]
     if own:
         lines.append("\n".join(map(first_sentence, own)) + "\n")
     if also:

@@ -114,8 +114,7 @@ def merge(
         str | list[str] | None,
         P(
             "Who wins conflicts: ours (the file), theirs (the branch), or both (both entries stay; of two tags, "
-            "categories or titles those of the file). Or names of agents: the side wins whose last agent stands first "
-            "here, and of one agent's two changes the later.",
+            "categories or titles those of the file). Or names of agents: the side wins whose last agent stands first.",
             metavar="WHO",
             read=_winners,
             form={

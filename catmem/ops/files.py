@@ -77,8 +77,7 @@ def init(
     start: Annotated[
         Sequence[str],
         P(
-            "Start the orchestrator's memory with a copy of this USER.md or MEMORY.md, or of those in this folder; "
-            "repeatable.",
+            "Start the orchestrator's memory with a copy of this file, or of those in this folder; repeatable.",
             metavar="PATH",
             path=True,
             folder=True,
@@ -87,8 +86,7 @@ def init(
     with_git: Annotated[
         bool,
         P(
-            "Have git merge and show memory files by entry: lines in .gitattributes and in the repository's "
-            "configuration. In an existing root, do that alone.",
+            "Have git merge and show memory files by entry. In an existing root, do that alone.",
             "--git",
         ),
     ] = False,
@@ -403,8 +401,7 @@ def export(
     snapshot: Annotated[
         str | None,
         P(
-            "Write the rows of all entities, with their columns and a digest, to PATH, for 'catmem import --snapshot'. "
-            "It goes without -p, -t, --format and -o.",
+            "Write all rows of all entities to PATH, for 'catmem import --snapshot'; without -p, -t, --format and -o.",
             metavar="PATH",
         ),
     ] = None,

@@ -145,8 +145,7 @@ def log(
     folder: Annotated[
         str | None,
         Option(
-            "Build every revision of ENTITY, or of all files, from the journal alone into DIR, which is new or empty, "
-            "and compare.",
+            "Build every revision from the journal alone into DIR, which is new or empty, and compare.",
             "--verify",
             metavar="DIR",
         ),

@@ -50,8 +50,8 @@ Interactive = Annotated[bool, Option("Show each conflict, and ask.", "-i --inter
 AllowSecret = Annotated[
     bool,
     Option(
-        "Store text that holds a key, a token or a password. Without this a terminal asks you, and elsewhere it is "
-        "refused; see secrets in catmem.yaml."
+        "Store text that holds a key, a token or a password. Else a terminal asks you, and elsewhere it is refused "
+        "(secrets in catmem.yaml)."
     ),
 ]
 ReasonOption = Annotated[
@@ -87,15 +87,15 @@ class WriteOptions(TypedDict, total=False):
         Literal["adopt", "refuse", "merge"] | None,
         Option(
             "If another program changed the file: go on unless it concerns this entry (adopt), refuse once (refuse), "
-            "or make the change on the text of now even if --expected is older (merge). By default what catmem.yaml "
-            "says, else adopt."
+            "or change the text of now even if --expected is older (merge). By default what catmem.yaml says, else "
+            "adopt."
         ),
     ]
     on_stale: Annotated[
         Literal["refuse", "branch"] | None,
         Option(
-            "If --expected is older than the file: write nothing (refuse), or keep the change as a branch, for 'catmem "
-            "merge' (branch). By default what catmem.yaml says, else refuse."
+            "If --expected is older than the file: write nothing (refuse), or keep the change as a branch (branch). By "
+            "default what catmem.yaml says, else refuse."
         ),
     ]
     op_id: Annotated[str | None, P(brief="Same for a repeat.", at=NO_COMMAND)]

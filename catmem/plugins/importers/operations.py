@@ -56,8 +56,8 @@ def import_(
     snapshot: Annotated[
         str | None,
         P(
-            "Bring back a snapshot of all rows ('catmem export --snapshot', or a memory.bak.*.json): each entity that "
-            "differs from it becomes what it says, in one revision.",
+            "Bring back a snapshot ('catmem export --snapshot', or a memory.bak.*.json): each entity that differs "
+            "becomes what it says, in one revision.",
             metavar="PATH",
         ),
     ] = None,

@@ -46,8 +46,7 @@ def simulate(
     on_stale: Annotated[
         Literal["refuse", "branch"],
         P(
-            "With guards, what becomes of a write on an older view: refused, and made again on what is there; or kept "
-            "as a branch, all of which are merged in the end.",
+            "What becomes of a guarded write on an older view: made again, or kept as a branch and merged in the end.",
         ),
     ] = "refuse",
     think: Annotated[float, P("Milliseconds between reading and writing.", metavar="MS")] = 5,

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.interface import Command
 from tests.docs.pages import ROOT, made_anew
 
 if TYPE_CHECKING:
@@ -116,16 +115,13 @@ def subcommands(group: click.Group, path: str) -> Iterator[tuple[str, click.Comm
 
 
 def section(command: click.Command, path: str, own: list[str], also: list[str]) -> list[str]:
-    """What the page says of one command: its first paragraph, its arguments or else an example, its options.
+    """What the page says of one command: how to call it, its first paragraph, its own options, and which others.
 
-    Of an option it has the first sentence; the help has the rest.
+    Of an option it has the first sentence; the help has the rest, and the examples.
     """
     first, *_ = re.split(r"\n\s*\n", inspect.cleandoc((command.help or "").split("\f")[0]))
-    shown = usage(command, path)
-    if shown == path or isinstance(command, click.Group):
-        examples = command.examples if isinstance(command, Command) else ()
-        shown = next((each for each in examples if each not in {path, f"{path} --format json"}), path)
-    lines = [f"## `{path}`\n", f"{first}\n", f"    {shown}\n"]
+    called = path if isinstance(command, click.Group) else usage(command, path)
+    lines = [f"## `{called}`\n", f"{first}\n"]
     if own:
         lines.append("\n".join(map(first_sentence, own)) + "\n")
     if also:

@@ -28,7 +28,7 @@ from catmem.envelopes.agents import (
     role_hash,
     signing_key,
 )
-from catmem.envelopes.document_write import DocumentWrite
+from catmem.envelopes.document_write import AGAIN, DocumentWrite
 from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of, read_envelope
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
@@ -262,7 +262,7 @@ def _adopted(workspace: Root, base: WriteBase, made: Envelope) -> str:
     raise StaleError(
         f"{entity} is at revision {revision}; this write was made on an older text, which has none",
         found=revision,
-        hint="Nothing was written. Read it again, and repeat the change on what is there now.",
+        hint=AGAIN,
     )
 
 

@@ -171,14 +171,11 @@ def _refuse_half(text: str) -> None:
 
 
 def _check_role(fields: Mapping[str, Any]) -> None:
-    by_person = fields["agent_id"] == PERSON
-    if by_person and "role_id" in fields:
-        raise _fault(("role_id",), "a person has no role", "Leave role_id and role_hash out.")
-    if not by_person and "role_id" not in fields:
+    if (fields["agent_id"] == PERSON) == ("role_id" in fields):
         raise _fault(
             ("role_id",),
-            "the keys role_id and role_hash are missing",
-            "Add them: 'catmem role-hash NAME' prints the digest.",
+            "a person has no role, and any other agent has role_id and role_hash",
+            "'catmem role-hash NAME' prints the digest of the role NAME.",
         )
 
 
@@ -189,14 +186,14 @@ def _check_numbers(fields: Mapping[str, Any]) -> None:
         raise _fault(
             ("mem_rev",), f"mem_rev is {fields['mem_rev']}, and what follows {prev} is {number}", "Give that number."
         )
-    parents = fields.get("parents", [] if prev == 0 else [prev])
-    if prev == 0 and parents:
-        raise _fault(("parents",), "the first revision has no parents", "Give [].")
-    if len(set(parents)) < len(parents):
-        raise _fault(("parents",), "parents name a revision twice", "Name each once.")
-    if prev != 0 and parents[:1] != [prev]:
-        hint = f"Give {json.dumps([prev])}, and behind it the revisions that the write merges."
-        raise _fault(("parents",), "parents do not begin with prev_rev", hint)
+    first = [] if prev == 0 else [prev]
+    parents = fields.get("parents", first)
+    if parents[:1] != first or len(set(parents)) < len(parents):
+        raise _fault(
+            ("parents",),
+            "parents do not begin with prev_rev, or name a revision twice",
+            f"Give {json.dumps(first)}" + (", and behind it the revisions that the write merges." if first else "."),
+        )
 
 
 def _fault(key: KeyPath, message: str, hint: str | None) -> EnvelopeError:

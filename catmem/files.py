@@ -180,12 +180,12 @@ def replace_json(path: Path, value: Any, *, lasting: bool = False) -> None:  # n
     replace_file(path, json.dumps(value, separators=(",", ":")).encode(), lasting=lasting)
 
 
-def take_lock(descriptor: int, patience: float) -> None:
-    """Take the lock of an open file or folder, which ends when that is closed."""
+def take_lock(descriptor: int, patience: float, how: int = fcntl.LOCK_EX) -> None:
+    """Take the lock of an open file or folder, which ends when that is closed. Raises ``BlockingIOError``."""
     ends = time.monotonic() + patience
     while True:
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(descriptor, how | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > ends:
                 raise

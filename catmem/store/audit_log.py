@@ -13,13 +13,13 @@ import json
 import os
 import re
 import stat
-import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+from catmem.files import take_lock
 from catmem.jsonable import jsonable
 from catmem.store.contract import who
 
@@ -33,7 +33,6 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _OLDER = re.compile(r"audit\.([1-9][0-9]{0,3})\.jsonl")
 _LOCK_SECONDS = 2.0
-_FIRST_WAIT, _LONGEST_WAIT = 0.0002, 0.01
 
 
 class AuditLog:
@@ -121,37 +120,22 @@ def _write(descriptor: int, data: bytes) -> int:
 
 @contextmanager
 def _held(folder: int, flags: int, how: int) -> Iterator[int]:
-    """The newest file of the log, open and locked. Raises ``OSError``, ``TimeoutError`` if another process keeps it."""
-    ends = time.monotonic() + _LOCK_SECONDS
-    wait = _FIRST_WAIT
+    """The newest file of the log, open and locked. Raises ``OSError``, also if another process keeps its lock."""
     while True:
         descriptor = os.open(NAME, flags | _FILE, 0o600, dir_fd=folder)
         try:
             status = os.fstat(descriptor)
             _refuse_other_kinds(status, NAME)
-            if _locked(descriptor, how):
-                try:
-                    # It may have become an older one in the meantime: then the newest is another.
-                    if _is(NAME, folder, status):
-                        yield descriptor
-                        return
-                finally:
-                    fcntl.flock(descriptor, fcntl.LOCK_UN)  # by name: a forked child would keep it
-                continue
+            take_lock(descriptor, _LOCK_SECONDS, how)
+            try:
+                # It may have become an older one in the meantime: then the newest is another.
+                if _is(NAME, folder, status):
+                    yield descriptor
+                    return
+            finally:
+                fcntl.flock(descriptor, fcntl.LOCK_UN)  # by name: a forked child would keep it
         finally:
             os.close(descriptor)
-        if time.monotonic() > ends:
-            raise TimeoutError(errno.ETIMEDOUT, "another process holds its lock")
-        time.sleep(wait)
-        wait = min(2 * wait, _LONGEST_WAIT)
-
-
-def _locked(descriptor: int, how: int) -> bool:
-    try:
-        fcntl.flock(descriptor, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is(name: str, folder: int, status: os.stat_result) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -114,9 +114,7 @@ class Root:
 
         Raises ``ConfigError`` for the first bad one.
         """
-        return {
-            each.name: each for each in _agents(self, load_profiles(self.config.profiles_dir, self.config).values())
-        }
+        return _agents(self, load_profiles(self.config.profiles_dir, self.config))
 
     def profile(self, name: str) -> Profile:
         """One profile, checked against the taxonomy. Raises ``UnknownNameError`` and ``ConfigError``."""
@@ -236,20 +234,51 @@ def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     Bases of others without files are left out: they are no agents. Raises ``UnreadableError`` if the folder of profiles
     cannot be listed.
     """
-    loaded = _each(workspace).values()
-    return (
-        [each for each in loaded if not isinstance(each, CatmemError)],
-        [each for each in loaded if isinstance(each, CatmemError)],
-    )
+    right, wrong = _each(workspace)
+    return [*right.values()], [*wrong.values()]
 
 
 def agent_names(workspace: Root) -> list[str]:
     """The names of profiles that are no mere bases of others, also of those that are not right."""
-    return [file.stem for file in _each(workspace)]
+    right, wrong = _each(workspace)
+    return sorted({*right, *wrong})
 
 
-def _agents(workspace: Root, profiles: Collection[Profile]) -> list[Profile]:
-    return [each for each in profiles if not each.is_base(profiles) or _has_files(workspace, each)]
+def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
+    """What is wrong with the profiles that are not right, by name, and with those whose files are where none may be."""
+    right, broken = _each(workspace)
+    for name, profile in right.items():
+        try:
+            places(workspace.config, profile)
+        except CatmemError as error:
+            broken[name] = error
+    return broken
+
+
+@one_reading()
+def _each(workspace: Root) -> tuple[dict[str, Profile], dict[str, CatmemError]]:
+    """Each file that is meant to be a profile, also under a name that none can have; or what is wrong with it."""
+    config = workspace.config
+    profile_names(config.profiles_dir)  # raises if the folder cannot be listed
+    right: dict[str, Profile] = {}
+    wrong: dict[str, CatmemError] = {}
+    for file in sorted(config.profiles_dir.iterdir()) if config.profiles_dir.is_dir() else ():
+        if file.suffix in YAML_SUFFIXES and not file.name.startswith("."):
+            try:
+                profile = load_profile(file, config=config)
+                check_profile(profile, config)
+                right[file.stem] = profile
+            except CatmemError as error:
+                wrong[file.stem] = error
+    return _agents(workspace, right), wrong
+
+
+def _agents(workspace: Root, profiles: Mapping[str, Profile]) -> dict[str, Profile]:
+    return {
+        name: each
+        for name, each in profiles.items()
+        if not each.is_base(profiles.values()) or _has_files(workspace, each)
+    }
 
 
 def _has_files(workspace: Root, profile: Profile) -> bool:
@@ -260,37 +289,6 @@ def _has_files(workspace: Root, profile: Profile) -> bool:
         return any(workspace.store.head(f"{profile.name}/{target}") for target in TARGETS)
     except CatmemError:
         return True  # a read of it says why
-
-
-def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
-    """What is wrong with the profiles that are not right, by name, and with those whose files are where none may be."""
-    broken: dict[str, CatmemError] = {}
-    for file, loaded in _each(workspace).items():
-        try:
-            if isinstance(loaded, CatmemError):
-                raise loaded
-            workspace.path_of(loaded, "user")
-        except CatmemError as error:
-            broken[file.stem] = error
-    return broken
-
-
-@one_reading()
-def _each(workspace: Root) -> dict[Path, Profile | CatmemError]:
-    """Each file that is meant to be a profile, also under a name that none can have; or what is wrong with it."""
-    config = workspace.config
-    profile_names(config.profiles_dir)  # raises if the folder cannot be listed
-    loaded: dict[Path, Profile | CatmemError] = {}
-    for file in sorted(config.profiles_dir.iterdir()) if config.profiles_dir.is_dir() else ():
-        if file.suffix in YAML_SUFFIXES and not file.name.startswith("."):
-            try:
-                loaded[file] = profile = load_profile(file, config=config)
-                check_profile(profile, config)
-            except CatmemError as error:
-                loaded[file] = error
-    right = {file: each for file, each in loaded.items() if not isinstance(each, CatmemError)}
-    agents = {each.name for each in _agents(workspace, right.values())}
-    return {file: each for file, each in loaded.items() if file not in right or right[file].name in agents}
 
 
 class Entities(NamedTuple):
@@ -361,11 +359,6 @@ def person_name(root: Path) -> str | None:
         said = os.environ.get(VARIABLE)
     if said is None:
         said = _of_system(root)
-    return _on_one_line(said)
-
-
-@lru_cache(64)
-def _on_one_line(said: str) -> str | None:
     return "".join(filter(str.isprintable, " ".join(said.split())))[:LONGEST].strip() or None
 
 

@@ -84,7 +84,7 @@ class Review:
 
     workspace: Root
     as_of: date
-    profiles: tuple[Profile, ...]
+    profiles: Mapping[str, Profile]
     category: str | None
     states: frozenset[str]
     round: Round
@@ -113,7 +113,7 @@ class Review:
         review = cls(
             workspace,
             clock.day(as_of),
-            tuple(sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))),
+            {each.name: each for each in sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))},
             None if category is None else workspace.config.taxonomy.category(category),
             frozenset(states),
             Round.read(workspace.root),
@@ -129,7 +129,7 @@ class Review:
         """The facts that are still to be asked about."""
         # The expired come first, then those dated in the future, those without a date, and the stale; of each the most
         # used, then those of tier 1, then the oldest.
-        order = {profile.name: index for index, profile in enumerate(self.profiles)}
+        order = {name: place for place, name in enumerate(self.profiles)}
         return sorted(
             self._asked(self.round.passed),
             key=lambda due: (due.rank, order[_owner(due.entity)], due.freshness.day or self.as_of),
@@ -173,29 +173,23 @@ class Review:
         """The facts of these profiles that are asked about, where some were ``passed`` over."""
         due = [(fact.key, fact) for file in self._files.values() for fact in file.due]
         ids = {entity: file.ids for entity, file in self._files.items()}
-        names = {profile.name for profile in self.profiles}
-        return [fact for fact in asked_about(due, ids, self._copies, passed) if _owner(fact.entity) in names]
+        return [fact for fact in asked_about(due, ids, self._copies, passed) if _owner(fact.entity) in self.profiles]
 
     def _every(self) -> list[Due]:
         """All due facts of these profiles."""
-        names = {profile.name for profile in self.profiles}
-        return [due for entity, file in self._files.items() if _owner(entity) in names for due in file.due]
+        return [due for entity, file in self._files.items() if _owner(entity) in self.profiles for due in file.due]
 
     def _look_at_all(self) -> None:
         """Read the files of the profiles, and those that copies among them follow."""
         folders: set[str] = set()
-        for profile in self.profiles:
-            try:
+        for profile in self.profiles.values():
+            with noted(self.unreadable):
                 folder = os.path.realpath(self.workspace.path_of(profile, "user").parent)
-            except CatmemError as error:
-                self.unreadable.append(error)
-                continue
-            if folder not in folders:  # two profiles may keep their memory in one folder
-                self._try_to_look_at(f"{profile.name}/{target}" for target in TARGETS)
-            folders.add(folder)
-        names = {profile.name for profile in self.profiles}
-        followed = {source for (entity, _), each in self._copies.items() if _owner(entity) in names for source in each}
-        self._try_to_look_at(sorted(followed - self._files.keys()))
+                if folder not in folders:  # two profiles may keep their memory in one folder
+                    self._try_to_look_at(f"{profile.name}/{target}" for target in TARGETS)
+                folders.add(folder)
+        followed = [each for (entity, _), each in self._copies.items() if _owner(entity) in self.profiles]
+        self._try_to_look_at(sorted({source for each in followed for source in each} - self._files.keys()))
 
     def _try_to_look_at(self, entities: Iterable[str]) -> None:
         for entity in entities:
@@ -208,7 +202,7 @@ class Review:
         if entity in self._files and self._files[entity].data == data:
             return False
         name, _, target = entity.partition("/")
-        profile = next((each for each in self.profiles if each.name == name), None) or self.workspace.profile(name)
+        profile = self.profiles.get(name) or self.workspace.profile(name)
         document = parsed_at(self.workspace, data, self.workspace.path_of(profile, target))
         facts = due_facts(self.workspace, profile, entity, document, self.as_of)
         wanted = [due for due in facts if self.category in {None, due.entry.category}]
@@ -220,14 +214,13 @@ class Review:
 
     def _look_again(self, entity: str) -> bool:
         """Read a file of these profiles again; whether it has changed."""
-        return any(profile.name == _owner(entity) for profile in self.profiles) and self._look_at(entity)
+        return _owner(entity) in self.profiles and self._look_at(entity)
 
     @property
     def is_whole(self) -> bool:
         """Whether it asks about all facts of the root."""
-        names = {profile.name for profile in self.profiles}
         every = set(profile_names(self.workspace.config.profiles_dir))
-        return self.category is None and not self.states and names == every
+        return self.category is None and not self.states and self.profiles.keys() == every
 
     # --- answers ----------------------------------------------------------------------------------------------------
 

@@ -233,12 +233,11 @@ class _MergeWork:
         how = self.asked.precedence
         by_agent = how not in (None, "ours", "theirs")  # a list of names is no key
         if by_agent and (declared.content == "text" or how == "both" or callable(how)):
-            agents = "" if declared.content == "text" else "AGENT,AGENT, "
             raise EditError(
                 f"conflicts of {plan.entity} are settled for one side",
                 code="bad_operation",
-                hint=f"Nothing was written. Say --precedence {agents}ours or theirs, or write what is to be there, "
-                f"with branches as parents (catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH).",
+                hint="Nothing was written. Say --precedence ours or theirs, or write what is to be there, with the "
+                f"branches as parents (catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH).",
             )
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
@@ -350,19 +349,15 @@ def _refuse_merging(workspace: Root, entity: str, actor: str) -> None:
 
 def _undecided(plan: MergePlan) -> MergeConflictError:
     count = len(plan.conflicts)
-    if is_declared(plan.entity):
-        what = counted(count, "place")
-        how = f"or write what is to be there: catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH"
-    else:
-        what, how = counted(count, "entry", "entries"), "or decide one by one (--interactive)"
-    in_turn = " Ours is the file, for a later branch with those before it." if len(plan.merged) > 1 else ""
+    what = counted(count, "place") if is_declared(plan.entity) else counted(count, "entry", "entries")
     return MergeConflictError(
         f"{what} {plural(count, 'was', 'were')} changed on both sides: in {plan.entity}, and in "
         f"{', '.join(plan.merged)}",
         jsonable(plan.conflicts),
         found=plan.head,
         hint="Nothing was written. Say who wins (--precedence ours for the file, theirs for the branch, both, or "
-        f"AGENT,AGENT), {how}.{in_turn}",
+        "AGENT,AGENT), decide one by one (--interactive), or write a declared entity anew (catmem write ENTITY FILE "
+        f"--expected {plan.head} --merge BRANCH).",
     )
 
 

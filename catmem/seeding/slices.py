@@ -246,7 +246,7 @@ def plan_file(parts: SeedInputs, ours: Document, *, resolve: Resolve | None = No
     like, base = parts.offered.document, base_of(parts, ours)
     if not (base or ours.text):
         return _first(parts)
-    arriving, out, kept = _arriving(parts, base, ours)
+    arriving, out = _arriving(parts, base, ours)
     before = composed([Version.read(each.category, each.text) for each in base], {}, like)
     theirs = composed([Version.read(each.category, each.text) for each in arriving], parts.offered.titles, like)
     settling = _Settling(parts.target, resolve)
@@ -263,7 +263,7 @@ def plan_file(parts: SeedInputs, ours: Document, *, resolve: Resolve | None = No
         before=ours.text,
         after=merged.text,
         entries=_on_record(parts, ours, _held_back(arriving, base, conflicts, read_like(merged.text, like))),
-        rows=tuple(row for row in _rows(held, before, ours, theirs, merged.conflicts) if _counts(row, kept)),
+        rows=tuple(_rows(held, before, ours, theirs, merged.conflicts)),
         conflicts=conflicts,
         withheld=out,
         is_known=parts.base is not None,
@@ -302,10 +302,8 @@ def base_of(parts: SeedInputs, ours: Document) -> tuple[Seeded, ...]:
     return tuple(each for each in parts.base or () if each.key in offered or each.key not in parts.held)
 
 
-def _arriving(
-    parts: SeedInputs, base: Sequence[Seeded], ours: Document
-) -> tuple[list[Seeded], tuple[Offered, ...], Counter[tuple[str, str]]]:
-    """The slice as the merge is to see it, what stays out of it, and for what of that its old copies stand, how often.
+def _arriving(parts: SeedInputs, base: Sequence[Seeded], ours: Document) -> tuple[list[Seeded], tuple[Offered, ...]]:
+    """The slice as the merge is to see it, and what stays out of it.
 
     That a fact expired is a change like any other, and reaches its copies. A target that took its copy out, or let it
     expire on a day of its own, says nothing of it any more: there is nothing to tell it. What the scan withholds by
@@ -316,7 +314,6 @@ def _arriving(
     said = pair_entries(were, ours.entries) if any(each.withheld for each in parts.slice) else {}
     arriving: list[Seeded] = []
     out: list[Offered] = []
-    kept: Counter[tuple[str, str]] = Counter()
     for index, each in enumerate(parts.slice):
         number = partner.get(index)
         if each.withheld is None:
@@ -329,19 +326,8 @@ def _arriving(
         copy = Version.from_entry(ours.entries[said[number]]) if number in said else None
         is_own = copy is not None and not (copy.says(were[number]) or copy.says(each.version))
         is_silent = copy is None or (is_own and expired_on(copy.tags, parts.offered.as_of) is not None)
-        if each.is_hostile:
-            kept[base[number].key] += 1
         arriving.append(base[number] if each.is_hostile or is_silent else each.seeded())
-    return arriving, tuple(out), kept
-
-
-def _counts(row: SeedRow, kept: Counter[tuple[str, str]]) -> bool:
-    """Whether a row is not that of an entry which is among the withheld ones already."""
-    key = row.version.category, row.version.id
-    if row.state in {"removed_from_source", "conflict"} or not kept[key]:
-        return True
-    kept[key] -= 1
-    return False
+    return arriving, tuple(out)
 
 
 def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -> list[Seeded]:

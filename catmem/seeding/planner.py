@@ -33,7 +33,6 @@ from catmem.seeding.slices import (
     SeedInputs,
     cloned_entries,
     is_settled,
-    left_out,
     named_of,
     offer,
     on_cloned,
@@ -254,7 +253,7 @@ class _Planning:
         kept = all(each.text in text for each in parts.base or ())
         if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
             entries = self.lock.records[parts.target, parts.source].entries
-            return FilePlan(parts.target, parts.source, "", "", entries, withheld=left_out(parts))
+            return FilePlan(parts.target, parts.source, "", "", entries)
         document = parse_for_write(self.workspace.parse, parts.target, data)
         plan = plan_within(self.workspace, self.asked, profile, parts, document)
         return None if is_new and not (parts.slice or plan.cloned) else plan

@@ -202,12 +202,6 @@ def is_settled(parts: SeedInputs) -> bool:
     return known == Counter(each.key for each in parts.slice if each.withheld is None or each.key in known)
 
 
-def left_out(parts: SeedInputs) -> tuple[Offered, ...]:
-    """What stays out of a slice that is settled: of an entry that was seeded, only what the scan finds by now."""
-    known = {each.key for each in parts.base or ()}
-    return tuple(each for each in parts.slice if each.withheld and (each.is_hostile or each.key not in known))
-
-
 def conflict_id(target: str, conflict: Conflict) -> str:
     """The name of a conflict in the file ``target``: ten hex digits, the same while both sides say the same."""
     sides = (conflict.base, conflict.ours, conflict.theirs)

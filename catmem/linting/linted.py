@@ -19,8 +19,6 @@ from catmem.errors import CatmemError
 from catmem.linting.diagnostic import Region
 from catmem.linting.rule import all_rules
 from catmem.model.document import Document, Entry, TagValue, first_of_each, parse
-from catmem.model.edit import TextEdit
-from catmem.model.layout import delimiter_before, delimiter_behind, left_open, line_end_before
 from catmem.names import Target
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Header, closed_spans
@@ -193,7 +191,7 @@ class Context:
         return self.rule_options.get(code) or all_rules()[code].options
 
 
-# --- where in a file the things stand that rules speak of, and taking an entry out -----------------------------------
+# --- where in a file the things stand that rules speak of -------------------------------------------------------------
 
 
 def first_line(entry: LintedEntry) -> tuple[int, int]:
@@ -247,23 +245,3 @@ def lines_with(text: str, sign: str) -> Iterator[tuple[int, str]]:
         end = len(text) if end < 0 else end
         yield start, text[start:end].rstrip(" \t\r")
         position = text.find(sign, end)
-
-
-def removal(document: Document, entry: LintedEntry) -> TextEdit:
-    """Take an entry out with the delimiter behind it, or the one in front; a fence left open keeps its delimiter."""
-    text = document.text
-    behind = delimiter_behind(document, entry.end)
-    if behind and not left_open(document, entry.start):
-        newline = text.find("\n", behind[1])
-        # Blanks in front of the entry would come to stand in front of what follows, and make text of a header.
-        start = max(text.rfind("\n", 0, entry.start) + 1, document.scan.start)
-        return TextEdit(start, len(text) if newline < 0 else newline + 1, "")
-    before = None if behind else delimiter_before(document, entry.start)
-    if before and before[0] >= document.scan.start and not left_open(document, before[0]):
-        end = entry.end + (2 if text.startswith("\r\n", entry.end) else 1 if text.startswith("\n", entry.end) else 0)
-        if end > entry.end:
-            return TextEdit(before[0] + 1, end, "")
-        # Without its line end, a last line of odd blanks may read as a boundary.
-        if text[text.rfind("\n", 0, before[0]) + 1] not in "§#":
-            return TextEdit(line_end_before(document, before), entry.end, "")
-    return TextEdit(entry.start, entry.end, "")

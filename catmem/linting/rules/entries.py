@@ -17,11 +17,10 @@ from catmem.linting.linted import (
     LintedFile,
     first_line,
     key_span,
-    removal,
     value_span,
 )
 from catmem.linting.rule import rule
-from catmem.model.edit import TextEdit
+from catmem.model.edit import TextEdit, remove_entry
 from catmem.names import FILE_NAMES, slugify
 from catmem.staleness.freshness import freshness
 from catmem.syntax import tags as tag_blocks
@@ -43,7 +42,7 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
             continue
         what = _garbage(entry.body, words)
         if what:
-            fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
+            fix = _removed(file, entry, safe=False, message="Remove the entry")
             yield Finding(entry.start, entry.end, f"this entry is {what}", "Say what is meant, or remove it.", fix)
 
 
@@ -90,9 +89,17 @@ def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find entries that hold tags and no text."""
     for entry in file.entries:
         if not entry.body:
-            fix = Fix((removal(file.document, entry),), safe=False, message="Remove the entry")
+            fix = _removed(file, entry, safe=False, message="Remove the entry")
             message = "this entry has tags and no text"
             yield Finding(entry.start, entry.end, message, "Give it a text, or remove it.", fix)
+
+
+def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool, message: str) -> Fix | None:
+    try:
+        edits = remove_entry(file.document, entry.entry).edits
+    except EditError:
+        return None  # what stands beside it would be read otherwise
+    return Fix(edits, safe, message)
 
 
 @rule("CM201", "duplicate-entry", fixes="safe")
@@ -107,7 +114,7 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
         if before.category != entry.category:
             where = f", in the category {before.category}"
         elif before.body == entry.body and entry.tags in ({}, before.tags):
-            fix = Fix((removal(file.document, entry),), safe=True, message="Remove this one")
+            fix = _removed(file, entry, safe=True, message="Remove this one")
         message = f"this entry stands on line {file.line(before.start)} already{where}"
         related = Related(file.path, before.start, before.end, "the first of the two")
         yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))

@@ -74,7 +74,7 @@ def test_a_message_of_its_own_is_not_masked(tmp_path, monkeypatch, form):
 
 def test_nor_does_a_diff(root):
     said = run("--diff", "--unsafe-fixes")
-    assert "+CI uses **************************************** now." in said
+    assert "CI uses **************************************** now." in said
     assert shows_none(said)
     assert (root / "USER.md").read_text() == TEXT
 

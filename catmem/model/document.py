@@ -130,11 +130,6 @@ class Entry(NamedTuple):
         return tuple(dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index]))
 
     @property
-    def plain_text(self) -> str:
-        """The body's words without Markdown's markup."""
-        return plain_text(self.body)
-
-    @property
     def html(self) -> str:
         """The body as an HTML fragment in which nothing is executed or loaded."""
         return to_html(self.body)
@@ -392,24 +387,11 @@ def _entry_problems(entry: Entry, limits: Limits) -> Iterator[Problem]:
         yield Problem("tag-block-too-large", entry.start, entry.end, message)
 
 
-# --- an entry's body as plain text (for search and lint) or as HTML (for a page), by mistune -------------------------
+# --- an entry's body as HTML, by mistune -----------------------------------------------------------------------------
 
 
 LIMIT = 64 * 1024
-"""Characters of a body that are looked at as Markdown; a longer one is taken as plain text."""
-
-_BREAKS = frozenset({"softbreak", "linebreak", "blank_line"})
-_ENDS_LINE = frozenset(
-    {"paragraph", "block_text", "heading", "block_code", "list_item", "thematic_break", "block_html"}
-)
-
-
-def plain_text(body: str) -> str:
-    """The words of a body without its markup; each block on lines of its own, links and images as their words."""
-    if len(body) > LIMIT:
-        return body
-    text = "".join(_words(_tokens()(body)))
-    return "\n".join(line.strip() for line in text.split("\n") if line.strip())
+"""Characters of a body that are looked at as Markdown; a longer one is shown as it is."""
 
 
 def to_html(body: str) -> str:
@@ -420,32 +402,6 @@ def to_html(body: str) -> str:
         return f"<pre>{escape(body)}</pre>\n"
     html: str = _html()(body)
     return html
-
-
-def _words(tokens: list[dict[str, Any]]) -> Iterator[str]:
-    for token in tokens:
-        kind = token["type"]
-        if kind in _BREAKS:
-            yield "\n"
-        elif "children" in token:
-            yield from _words(token["children"])
-        else:
-            yield token.get("raw", "")
-        if kind in _ENDS_LINE:
-            yield "\n"
-
-
-@cache
-def _tokens() -> Callable[[str], list[dict[str, Any]]]:
-    from mistune import create_markdown
-
-    parse = create_markdown(renderer=None)
-
-    def tokens(body: str) -> list[dict[str, Any]]:
-        found = parse(body)
-        return found if isinstance(found, list) else []
-
-    return tokens
 
 
 @cache

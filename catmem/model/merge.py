@@ -202,20 +202,13 @@ class Merging:
         if left is None or left.says(base):
             return MergeOutcome([], None)
         said = self.decide("removed", base, near, far)
-        if said.instead is not None:
-            left = said.instead
-        elif said.hand is not None:
-            left = near if said.hand == "near" else far
-        return MergeOutcome([] if left is None else [left], "removed", said.is_open)
+        return MergeOutcome(said.among(near, far), "removed", said.is_open)
 
     def both_changed(self, base: Version, near: Version, far: Version) -> MergeOutcome:
         """What becomes of an entry that both sides changed, each in its way."""
         if base.body not in (near.body, far.body) and near.body != far.body:
             said = self.decide("body", base, near, far)
-            if said.instead is not None:
-                return MergeOutcome([said.instead], "body", is_open=False)
-            both = [near, far] if said.hand is None else [near if said.hand == "near" else far]
-            return MergeOutcome(both, "body", said.is_open)
+            return MergeOutcome(said.among(near, far), "body", said.is_open)
         body = far.body if near.body == base.body else near.body
         category = far.category if near.category == base.category else near.category
         tags, clash = merged_tags(base, near, far)
@@ -461,10 +454,7 @@ class _Bringing(Merging):
             return super().both_changed(base, near, far)
         if only_verified(base, far):
             return MergeOutcome([near], None)
-        said = self.decide("body", base, near, far)
-        if said.instead is not None:
-            return MergeOutcome([said.instead], "body")
-        return MergeOutcome([near, far] if said.hand is None else [near if said.hand == "near" else far], "body")
+        return MergeOutcome(self.decide("body", base, near, far).among(near, far), "body")
 
     def resolve_additions(self) -> None:
         """A text that our category has already stays as it is; everything else arrives."""

@@ -91,5 +91,12 @@ class Decision(NamedTuple):
         """Whether nothing was said."""
         return self.hand is None and self.instead is None
 
+    def among(self, near: Version | None, far: Version | None) -> list[Version]:
+        """What stays of the two sides: what was given instead, the one that wins, or both."""
+        if self.instead is not None:
+            return [self.instead]
+        sides = {"near": [near], "far": [far], None: [near, far]}[self.hand]
+        return [each for each in sides if each is not None]
+
 
 OPEN = Decision()

@@ -83,7 +83,7 @@ MEMBERS = {
         "title", "to_bytes",
     },
     "Entry": {
-        "body", "category", "count", "end", "html", "id", "index", "plain_text", "raw", "repeated_tags", "start",
+        "body", "category", "count", "end", "html", "id", "index", "raw", "repeated_tags", "start",
         "tag_limit", "tags", "text", "typed_tags",
     },
     "Section": {"category", "end", "header_end", "start", "title"},

@@ -8,12 +8,11 @@ not inherited.
 from __future__ import annotations
 
 import os
-from collections import ChainMap
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -33,7 +32,7 @@ ORCHESTRATOR_TIER = 1
 YAML_SUFFIXES = (".yaml", ".yml")
 """How the name of a profile's file may end."""
 _MAX_CHAIN = 8
-_NOT_CANONICAL = frozenset(("path", "extends", "declared", "places"))
+_NOT_CANONICAL = frozenset(("path", "extends", "declared", "files"))
 _NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
 
 
@@ -65,7 +64,7 @@ class Profile:
     ``None`` where the selectors decide (``sees_uncategorized``), ``may_verify`` where the tier does. ``may_approve``
     selects the categories in which it may approve what others propose.
     ``declared`` are the categories of the root's closed taxonomy, ``None`` for an open one and for a profile loaded
-    without a configuration. ``places`` says where each setting comes from, a parent's file included.
+    without a configuration. ``files`` are what it is made of: its own, that of its parent, and so on.
     """
 
     name: str
@@ -87,7 +86,7 @@ class Profile:
     stale_after: int | None = None
     domain: str | None = None
     declared: frozenset[str] | None = None
-    places: Mapping[KeyPath, SettingPlace] = field(default_factory=dict, compare=False, repr=False)
+    files: tuple[YamlFile, ...] = field(default=(), compare=False, repr=False)
 
     def selectors(self, target: str, taxonomy: Taxonomy | None = None) -> Selectors:
         """What the profile reads of a target, ``user`` (USER.md) or ``memory`` (MEMORY.md); ``KeyError`` for another.
@@ -110,6 +109,15 @@ class Profile:
         if taxonomy is None:
             return Selectors(patterns, self.declared)
         return taxonomy.selectors(patterns)
+
+    def place(self, key: KeyPath) -> SettingPlace | None:
+        """Where a setting stands: in the profile's own file, or in that of a parent which it has it from."""
+        for file in self.files if key[0] not in _NOT_INHERITED else self.files[:1]:
+            if key in file.positions:
+                return SettingPlace(str(file.path), *file.positions[key])
+            if key[0] in SELECTOR_KEYS and key[:1] in file.positions:
+                return None  # this list stands in the place of the parent's
+        return None
 
     @property
     def sees_uncategorized(self) -> bool:
@@ -200,7 +208,7 @@ def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str,
     """Every profile of ``folder`` by name, sorted; none if there is no such folder. Raises as ``load_profile`` does."""
     directory = Path(folder)
     read: dict[str, _Layer] = {}
-    merged: dict[str, _Settings] = {}
+    merged: dict[str, dict[str, Any]] = {}
     return {file.stem: _profile(_layers(file, directory, read), config, merged) for file in _profile_files(directory)}
 
 
@@ -302,7 +310,7 @@ def _memory_dir(profile: Profile, config: Config) -> Path:
 
 
 def _where(profile: Profile, *key: str | int) -> ErrorPlace:
-    place = profile.places.get(key)
+    place = profile.place(key)
     if place is None:
         return {"path": profile.path, "key": key_text(key)}
     return {"path": place.path, "line": place.line, "column": place.column, "key": key_text(key)}
@@ -334,22 +342,13 @@ def _file_of(folder: Path, name: str) -> Path | None:
     return next((file for file in files if os.path.lexists(file)), None)
 
 
-# The same bytes give the same layer (see `_layer`), so layers are compared by which they are.
-@dataclass(frozen=True, eq=False)
-class _Layer:
+class _Layer(NamedTuple):
+    """One of the files that a profile is made of."""
+
     name: str
     path: Path
     file: YamlFile
     data: Mapping[str, Any]
-
-    @cached_property
-    def places(self) -> dict[str, dict[KeyPath, SettingPlace]]:
-        """The place of each setting, by the key at the top that it belongs to; shared, and never changed."""
-        found: dict[str, dict[KeyPath, SettingPlace]] = {str(key): {} for key in self.data}
-        for at, (line, column) in self.file.positions.items():
-            if at:
-                found[str(at[0])][at] = SettingPlace(str(self.path), line, column)
-        return found
 
 
 def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
@@ -407,23 +406,16 @@ def _layer(file: Path, raw: bytes) -> _Layer:
 # --- merging -------------------------------------------------------------------------------------------------------
 
 
-class _Settings(NamedTuple):
-    """What a profile says with all its parents, and where, by the key at the top. Parts are shared, never changed."""
-
-    data: dict[str, Any]
-    places: dict[str, dict[KeyPath, SettingPlace]]
-
-
-def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Settings]) -> Profile:
+def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, dict[str, Any]]) -> Profile:
     """The profile of its layers; ``merged`` keeps what the parents come to, so that a large one is merged once."""
     taxonomy = config.taxonomy if config else Taxonomy()
-    settings = _Settings({"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}, {})
+    settings = {"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}
     own, *parents = layers
     for layer in reversed(parents):
         settings = merged.get(layer.name) or merged.setdefault(
             layer.name, _laid_over(settings, layer, taxonomy, left_out=_NOT_INHERITED)
         )
-    data, places = _laid_over(settings, own, taxonomy)
+    data = _laid_over(settings, own, taxonomy)
     plain = ("title", "extends", "seed_from", "memory_dir", "allow_outside", "include_uncategorized", "may_verify")
     return Profile(
         name=own.name,
@@ -434,23 +426,19 @@ def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, _Set
         prompt=PromptSettings(**data.get("prompt", {})),
         stale_after=days(data["stale_after"]) if "stale_after" in data else None,
         declared=taxonomy.closed_slugs,
-        places=ChainMap(*places.values()),
+        files=tuple(layer.file for layer in layers),
         **{key: data[key] for key in (*plain, *SELECTOR_KEYS) if key in data},
     )
 
 
-def _laid_over(below: _Settings, layer: _Layer, taxonomy: Taxonomy, left_out: Collection[str] = ()) -> _Settings:
-    data, places = dict(below.data), dict(below.places)
-    for key, said in layer.places.items():
-        if key in left_out:
-            continue
-        value = layer.data[key]
-        if key in SELECTOR_KEYS:
-            value = taxonomy.resolved(value)
-        data[key] = _merged(data.get(key), value)
-        # The child's list stands in for the parent's, so no place of the parent's items may be left.
-        places[key] = {**places.get(key, {}), **said} if isinstance(value, dict) else said
-    return _Settings(data, places)
+def _laid_over(
+    below: Mapping[str, Any], layer: _Layer, taxonomy: Taxonomy, left_out: Collection[str] = ()
+) -> dict[str, Any]:
+    data = dict(below)
+    for key, value in layer.data.items():
+        if key not in left_out:
+            data[key] = _merged(data.get(key), taxonomy.resolved(value) if key in SELECTOR_KEYS else value)
+    return data
 
 
 def _merged(below: Any, above: Any) -> Any:  # noqa: ANN401 - any YAML value

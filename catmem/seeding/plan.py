@@ -221,7 +221,7 @@ def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
     own = profile.name
     chain = [own]
     while profile.seed_from is not None:
-        place = profile.places.get(("seed_from",))
+        place = profile.place(("seed_from",))
         at = {"path": place.path, "line": place.line, "column": place.column} if place else {"path": profile.path}
         if profile.seed_from == own:
             first = chain.index(min(chain))

@@ -580,7 +580,7 @@ def _reason(profile: Profile, asked: AskedRight, rule: AccessRule, at: KeyPath, 
     """The reason that stands ``at`` a key of the profile, or of one that it extends."""
     selector = getattr(profile, str(at[0]))[at[1]] if len(at) > 1 else None
     because = _BECAUSE[rule].format(selector=selector, key=at[0])
-    place = profile.places.get(at)
+    place = profile.place(at)
     inherited = place is not None and profile.path is not None and place.path != str(profile.path)
     parent = Path(place.path).stem if place is not None and inherited else None
     return AccessReason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)

@@ -145,13 +145,13 @@ def test_places_name_the_file_that_says_it(write):
             "base.yaml": "user_memory_categories: [a, b]\nmemory_categories:\n  - m\nprompt: {style: xml}\n",
         }
     )
-    places = load_profile(root / "neo.yaml").places
+    place = load_profile(root / "neo.yaml").place
     own, parent = str(root / "neo.yaml"), str(root / "base.yaml")
-    assert places[("user_memory_categories", 0)] == SettingPlace(own, 3, 5)
-    assert ("user_memory_categories", 1) not in places
-    assert places[("memory_categories", 0)] == SettingPlace(parent, 3, 5)
-    assert places[("prompt", "style")] == SettingPlace(parent, 4, 10)
-    assert places[("prompt", "order")] == SettingPlace(own, 5, 3)
+    assert place(("user_memory_categories", 0)) == SettingPlace(own, 3, 5)
+    assert place(("user_memory_categories", 1)) is None
+    assert place(("memory_categories", 0)) == SettingPlace(parent, 3, 5)
+    assert place(("prompt", "style")) == SettingPlace(parent, 4, 10)
+    assert place(("prompt", "order")) == SettingPlace(own, 5, 3)
 
 
 # --- finding ---
@@ -293,14 +293,11 @@ def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, mo
     root = write(
         {"base.yaml": f"memory_categories: [{selectors}]\n", **{f"n{i}.yaml": "extends: base\n" for i in range(50)}}
     )
-    made, resolved = [], []
-    real_place, real_resolved = profile_module.SettingPlace, Taxonomy.resolved
-    monkeypatch.setattr(profile_module, "SettingPlace", lambda *a: made.append(a) or real_place(*a))
+    resolved, real_resolved = [], Taxonomy.resolved
     monkeypatch.setattr(Taxonomy, "resolved", lambda self, names: resolved.extend(names) or real_resolved(self, names))
     profiles = load_profiles(root, Config(root))
     assert {len(profile.memory_categories) for profile in profiles.values()} == {200}
-    assert profiles["n7"].places[("memory_categories", 199)].path == str(root / "base.yaml")
-    assert len(made) < 1000
+    assert profiles["n7"].place(("memory_categories", 199)).path == str(root / "base.yaml")
     assert len(resolved) < 1000
 
 

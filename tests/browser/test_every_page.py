@@ -6,7 +6,6 @@ import pytest
 
 from catmem.server.app import POLICY
 from tests.browser.serving import opened
-from tests.browser.window import NARROW, WIDE
 from tests.unit.server.page import test_pages
 
 PAGES = [
@@ -33,12 +32,7 @@ def test_a_page_is_open_to_everybody_and_asks_nobody_else(calm, ids, address):
     calm.run("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     assert calm.header("content-security-policy") == POLICY
     assert [each for each in calm.loaded() if not each.startswith(calm.url)] == []
-    for width, colours in [(WIDE, "light"), (NARROW, "dark")]:
-        calm.look(width, colours)
-        assert calm.barriers() == []
-        assert calm.run("return document.documentElement.scrollWidth") <= width
-        name = re.sub(r"\W+", "-", address).strip("-") or "overview"
-        calm.shot(f"{name}-{width}-{colours}")
+    calm.look_over(re.sub(r"\W+", "-", address).strip("-") or "overview")
 
 
 def test_a_page_that_is_not_there_says_so(calm):

@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.browser.window import NARROW, WIDE
-
 CONFLICT, PLAIN = "/page/branches/neo/user/3a", "/page/branches/neo/user/3b"
 HEAD, BRANCH = "Never schedule calls before half past ten.", "Never schedule calls before nine o'clock."
 
@@ -31,16 +29,6 @@ def told(window):
 def choose(window, label):
     (choice,) = [each for each in window.all("label.choice") if each.text == label]
     window.click(choice)
-
-
-def look_over(window, name):
-    """Open to everybody, wide and narrow, in light and in dark."""
-    for width, colours in [(WIDE, "light"), (NARROW, "dark")]:
-        window.look(width, colours)
-        assert window.barriers() == []
-        assert window.run("return document.documentElement.scrollWidth") <= width
-        window.shot(f"{name}-{width}-{colours}")
-    window.look()
 
 
 # --- branches --------------------------------------------------------------------------------------------------------
@@ -73,7 +61,7 @@ def test_a_conflict_is_decided_with_words_of_ones_own(window, server):
     window.write(window.find(".own-words textarea"), "Never schedule calls before noon.")
     send(window, "Show the result")
     assert "before noon" in added(window)
-    look_over(window, "merge-preview")
+    window.look_over("merge-preview")
     assert HEAD in server.text()
     merge(window)
     assert "Never schedule calls before noon." in server.text()

@@ -196,6 +196,15 @@ class Window:
         self.driver.save_screenshot(str(self._shots / f"{name}.png"))
         self._command("Emulation.setDeviceMetricsOverride", width=wide, height=900, deviceScaleFactor=1, mobile=False)
 
+    def look_over(self, name: str, *looks: tuple[int, str]) -> None:
+        """Open to everybody and within the window, wide and narrow, in light and in dark; each is kept as a picture."""
+        for width, colours in looks or ((WIDE, "light"), (NARROW, "dark")):
+            self.look(width, colours)
+            assert self.barriers() == []
+            assert self.run("return document.documentElement.scrollWidth") <= width
+            self.shot(f"{name}-{width}-{colours}")
+        self.look()
+
     def barriers(self) -> list[str]:
         """What keeps people out of the page, by what axe-core can check of WCAG 2.2 AA and good practice."""
         if not self.run("return 'axe' in window"):

@@ -27,14 +27,6 @@ def user(branched, tmp_path, monkeypatch):
     return copied(branched, tmp_path, monkeypatch)
 
 
-def test_a_stale_write_says_that_it_is_a_branch(user):
-    result = run(*ADD, "More.", "--expected", "2")
-    assert result.stdout == "added to rules in neo/user (branch 3c)\n"
-    assert "kept as branch 3c" in result.stderr
-    assert "More." not in user.read_text()
-    assert run_json(*ADD, "Less.", "--expected", "2")["branch"] is True
-
-
 def test_a_branch_that_merges_by_itself(user):
     assert run("merge", "neo", "3a").stdout == "merged 3a in neo/user (revision 4)\n"
     assert "Vendor for print is Ink." in user.read_text()

@@ -108,14 +108,6 @@ def test_diff_of_bytes_that_are_no_text(user):
 # --- restore -------------------------------------------------------------------------------------------------------
 
 
-def test_restore_is_a_revision_of_its_own(user):
-    assert run("restore", "neo", "1").stdout == "restored revision 1 in neo/user (revision 4)\n"
-    assert user.read_text() == USER
-    assert [row[3] for row in rows("neo")] == ["restore", "put", "put", "adopt"]
-    run("restore", "neo", "3")
-    assert "Vendor is Beta." in user.read_text()
-
-
 def test_restore_of_what_is_there_writes_nothing(user):
     before = user.stat().st_mtime_ns
     assert run("restore", "neo", "3").stdout.endswith("nothing written\n")

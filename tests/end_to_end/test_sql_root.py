@@ -58,18 +58,6 @@ def test_what_is_written_is_rows_and_no_file(root):
     assert "Tea at four." not in (root.folder / "homes/orchestrator/USER.md").read_text()
 
 
-def test_history_verbs(root):
-    root.sql(INSERT)
-    assert "+From a shell." in root.run("diff", "orchestrator")
-    assert "revision 3 of its history" in root.run("add", "More.", "-p", "orchestrator", "-c", "projects")
-    log = json.loads(root.run("log", "orchestrator/user", "--format", "json"))
-    assert [each["agent"] for each in log["revisions"]] == ["person", "external", "person", "person"]
-    root.run("restore", "orchestrator", "2")
-    assert "From a shell." not in root.run("list", "-p", "orchestrator")
-    root.run("log", "--verify", "out")
-    assert "From a shell." in (root.folder / "out/orchestrator/USER/3.md").read_text()
-
-
 def test_formatting_is_for_files_and_says_so(root):
     assert "keeps its memory in a database" in root.run("fmt", status=2)
 

@@ -65,14 +65,6 @@ def test_a_whole_review(place):
     assert "Two spaces" not in user_text(place)
 
 
-def test_answers_that_end_early(place):
-    result = review(place, "k\n", status=1)
-    assert "2 of 3 are left. What was answered is written; run it again to go on." in result.stderr
-    assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in user_text(place)
-    assert "Likes tea" in review(place, "", status=1).stdout
-    assert "All done." in review(place, "s\ns\n").stderr
-
-
 @pytest.mark.parametrize("answer", ["k now", "e  ", "\x1b[2J", "x" * 5000])
 def test_an_unknown_answer_stops_and_names_its_line(place, answer):
     result = review(place, f"s\n\n{answer}\nr\n", status=2)
@@ -131,14 +123,6 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
     assert "Likes tea, others say." in result.stdout
     assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in user_text(place)
     assert "All done." in result.stderr
-
-
-def test_what_is_skipped_is_not_asked_again_in_this_round(place):
-    review(place, "s\n", status=1)
-    result = review(place, "s\ns\n")
-    assert "1 more was answered or skipped in this round; --restart asks again." in result.stderr
-    assert "Two spaces" not in result.stdout
-    assert "1 of 3" in review(place, "", status=1).stdout  # the next round
 
 
 def test_copies_of_a_seed_are_not_told_as_answered(place):

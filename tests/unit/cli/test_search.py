@@ -1,11 +1,9 @@
 """``catmem search``."""
 
-import json
 from functools import partial
 
 import pytest
 
-from catmem.staleness.freshness import VERIFY_FIRST
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 from tests.together import together
@@ -43,14 +41,6 @@ def test_a_limit_says_what_it_leaves_out(look):
     result = look("tea", "--limit", "1")
     assert len(result.stdout.splitlines()) == 2
     assert result.stderr == "1 of 3 entries; --limit 3 shows all.\n"
-
-
-def test_what_is_fresh_needs_no_advice(look, place):
-    assert json.loads(look("tea", "--format", "json").stdout)["advice"] == VERIFY_FIRST
-    assert look("tea").stderr.endswith("If it holds: catmem verify -p neo 'words of it'\n")
-    put(place / "homes" / "neo" / "USER.md", "## Talk\n[verified_date: 2026-11-20] black tea\n")
-    assert look("black").stderr == ""
-    assert "advice" not in json.loads(look("black", "--format", "json").stdout)
 
 
 @together(

@@ -39,18 +39,7 @@ def migrated(text, config=CONFIG):
         ("[FIN] ```\n§\nb", "b\n\n## Finance\n```\n§\n"),
         ("# About\n\n[FIN] a\n§\nb", "# About\n\nb\n\n## Finance\na\n"),
         ("[FIN] a\n§\n# b\nc", "\\# b\nc\n\n## Finance\na\n"),
-    ],
-)
-def test_a_flat_file(before, after):
-    migration = migrated(before)
-    assert migration.new == after
-    assert not migrated(after).changes
-
-
-@together(
-    ("before", "after"),
-    [
-        # Entries go to the end of their section; what has a category stays, and so do odd blanks.
+        # With sections: entries go to the end of their section; what has a category stays, and so do odd blanks.
         ("[FIN] c\n§\nb\n\n\n## Fin\n\na [COMM]\n", "b\n\n\n## Fin\n\na [COMM]\n§\nc\n"),
         ("[COMM] c\n\n## Finance\n[FIN] a\n", "## Finance\n[FIN] a\n\n## Communication Style\nc\n"),
         # The layout that Hermes Agent needs stays, and what it added is sorted in.
@@ -61,7 +50,7 @@ def test_a_flat_file(before, after):
         ("# T\n\n## Finance\n\n[COMM] a\n", "# T\n\n## Finance\n\n[COMM] a\n"),
     ],
 )
-def test_a_file_with_sections(before, after):
+def test_what_a_file_becomes(before, after):
     assert migrated(before).new == after
     assert not migrated(after).changes
 

@@ -7,7 +7,7 @@ place whole.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from catmem.config.access import all_problems, visible_categories
@@ -28,7 +28,7 @@ from catmem.text import equal_ends
 from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.planning import Plan, ended
 from catmem.writing.policy import WritePolicy, body_of
-from catmem.writing.written import on_tags, on_title, refuse_over_budget
+from catmem.writing.written import on_title, refuse_over_budget
 
 _PASSED_OVER = frozenset({"bad-tag"})
 """Problems that were looked at with the tags, entry by entry."""
@@ -80,7 +80,7 @@ def plan_document(
     warning = policy.check_threats(_new_texts(document, new, changes))
     made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
     refuse_over_budget(document, new, policy, lambda entry: (entry.category, entry.body) in made)
-    return _plan(document, new, changes, policy, [warning] if warning else [])
+    return _plan(document, new, changes, [warning] if warning else [])
 
 
 def words_replaced(content: str | dict[str, Any], document: Document, policy: WritePolicy) -> tuple[str, str]:
@@ -287,38 +287,21 @@ def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> 
     return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
 
 
-def _plan(
-    old: Document, new: Document, changes: Sequence[EntryChange], policy: WritePolicy, warnings: Sequence[str]
-) -> Plan:
+def _plan(old: Document, new: Document, changes: Sequence[EntryChange], warnings: Sequence[str]) -> Plan:
     if new.text == old.text:
         return Plan(old, (), (), ("it says that already",), ())
-    added = [change.new for change in changes if change.new is not None and change.old is None]
-    replaced = [change.new for change in changes if change.new is not None and change.old is not None]
-    gone = [change.old for change in changes if change.new is None and change.old is not None]
-    touched = (
-        ("add", _found(new.entries, added)),
-        ("replace", _found(new.entries, replaced)),
-        ("remove", _found(old.entries, gone)),
-    )
-    entries = tuple(entry for _, found in touched for entry in found)
-    actions = [{"action": name, "category": each.category, "id": each.id} for name, found in touched for each in found]
-    given = dict.fromkeys(
-        key
-        for change in changes
-        if change.new is not None
-        for key in change.new.tags
-        if change.old is None or key not in change.old.tags
-    )
-    notes = (on_title(old, new), *on_tags(given, policy))
-    return Plan(new, entries, tuple(actions), tuple(note for note in notes if note), tuple(warnings))
+    entries: list[Entry] = []
+    actions: list[dict[str, Any]] = []
+    was, now = ({_said(entry): entry for entry in document.entries} for document in (old, new))
+    for before, after in changes:
+        name = "add" if before is None else "remove" if after is None else "replace"
+        found = now.get(_said(after)) if after is not None else was.get(_said(before)) if before is not None else None
+        if found is not None:
+            entries.append(found)
+            actions.append({"action": name, "category": found.category, "id": found.id})
+    title = on_title(old, new)
+    return Plan(new, tuple(entries), tuple(actions), () if title is None else (title,), tuple(warnings))
 
 
-def _found(entries: Sequence[Entry], said: Collection[Version]) -> list[Entry]:
-    wanted = Counter((each.category, each.body, str(each.tags)) for each in said)
-    found: list[Entry] = []
-    for entry in entries if wanted else ():
-        key = entry.category, entry.body, str(entry.tags)
-        if wanted[key] > 0:
-            wanted[key] -= 1
-            found.append(entry)
-    return found
+def _said(entry: Entry | Version) -> tuple[str, str, str]:
+    return entry.category, entry.body, str(entry.tags)

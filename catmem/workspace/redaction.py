@@ -13,7 +13,7 @@ from typing import Any
 
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
-from catmem.model.edit import apply_edits, remove_entry
+from catmem.model.edit import TextEdit, apply_edits, remove_entry
 from catmem.store.contract import DECISION, Revision
 from catmem.text import unify_newlines
 
@@ -198,9 +198,4 @@ class Redaction:
 
 
 def _marked(text: str, entries: Iterable[Entry]) -> bytes:
-    parts: list[str] = []
-    done = 0
-    for entry in entries:
-        parts += (text[done : entry.start], PURGED)
-        done = entry.end
-    return "".join([*parts, text[done:]]).encode()
+    return apply_edits(text, [TextEdit(each.start, each.end, PURGED) for each in entries]).encode()

@@ -6,6 +6,8 @@ revision.
 
 from __future__ import annotations
 
+import codecs
+
 from catmem.config.config import DeclaredEntity
 from catmem.entities.contents import content_of
 from catmem.errors import EditError, NotUtf8Error, UnreadableError
@@ -28,7 +30,7 @@ def plan_repair(workspace: Root, entity: str) -> ChangePlan:
         document = workspace.parse(data)
     except NotUtf8Error as error:
         message = f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"
-        return _plan(name, data, _as_utf8(data), message, "not_utf8")
+        return _plan(name, data, data.decode(errors=_AS_WINDOWS).encode(), message, "not_utf8")
     limit = limit_of_entity(workspace, name)
     most = min(document.limits.entry_chars, limit) if limit else document.limits.entry_chars
     large = [entry for entry in document.entries if len(entry.raw) > most]
@@ -63,19 +65,16 @@ def write_repaired(workspace: Root, planned: FileChange) -> FileChange:
     return write_file(workspace, planned, Change(op="repair"))
 
 
-def _as_utf8(data: bytes) -> bytes:
-    """The same text in UTF-8: each byte that is none is read as Windows-1252, or as Latin-1 where that has nothing."""
-    parts: list[str] = []
-    while data:
-        try:
-            parts.append(data.decode())
-            break
-        except UnicodeDecodeError as error:
-            bad = data[error.start : error.start + 1]
-            good = data[: error.start].decode()
-            parts += [good, bad.decode("cp1252", errors="ignore") or bad.decode("latin-1")]
-            data = data[error.start + 1 :]
-    return "".join(parts).encode()
+def _as_windows(error: UnicodeError) -> tuple[str, int]:
+    """A byte that is no UTF-8, read as Windows-1252, or as Latin-1 where that has nothing; and where to go on."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    bad = error.object[error.start : error.start + 1]
+    return bad.decode("cp1252", errors="ignore") or bad.decode("latin-1"), error.start + 1
+
+
+_AS_WINDOWS = "catmem.windows-1252"
+codecs.register_error(_AS_WINDOWS, _as_windows)
 
 
 def _split(most: int, document: Document, entry: Entry) -> Document:

@@ -19,7 +19,7 @@ from catmem import clock
 from catmem.config.access import Rights, visible_categories
 from catmem.config.config import Taxonomy
 from catmem.config.json_schema import nearest, shown, suggestion
-from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace, named_entities
+from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, UnknownNameError
@@ -156,10 +156,8 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     unreadable: list[str] = []
     with workspace.anew() as now:
         profiles = {profile.name: profile for profile in load_each(now)[0]}
-        agents = {*agent_names(now), *now.config.entities}
-        for entity in named_entities(now.config):
-            if entity.partition("/")[0] not in agents:
-                continue  # a mere base of other profiles
+        files = [f"{name}/{target}" for name in agent_names(now) for target in TARGETS]
+        for entity in (*files, *now.config.entities):
             try:
                 standings.append(_standing(now, profiles, entity, day))
             except (CatmemError, OSError, KeyError):

@@ -102,10 +102,7 @@ class RowCodec:
 
 def _titles(document: Document) -> dict[str, str]:
     """The title of the first section of each category."""
-    titles: dict[str, str] = {}
-    for header in document.scan.headers:
-        titles.setdefault(header.category, header.title)
-    return titles
+    return {header.category: header.title for header in reversed(document.scan.headers)}
 
 
 def _row(entry: Entry, titles: Mapping[str, str], tier: int | None) -> TableRow:

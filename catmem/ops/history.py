@@ -169,7 +169,8 @@ def log(
         from catmem.audit.rebuilding import replay
 
         done: Replay = replay(call.root, Path(folder), entity)
-        return Outcome(done, STREAMED, problems=done.unreadable, status=DAMAGE if done.damaged else 0)
+        said = {"to": folder, **jsonable(done)}
+        return Outcome(done, said, problems=done.unreadable, status=DAMAGE if done.damaged else 0)
     if entity is None:
         raise UsageError("Name the ENTITY, or --verify DIR for all files.")
     if call.interface == "http":

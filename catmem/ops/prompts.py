@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from catmem.names import slugify
 from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
-from catmem.ops.table import NO_TOOL, ONLY_TOOL, STREAMED, Call, Http, Option, Outcome, P, Tool, UsageError, operation
+from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
 from catmem.workspace.profile_memory import ProfileMemory
 
@@ -126,7 +126,7 @@ def prompt(
     memory = memory.narrowed(categories or (), budget)
     made = memory.prompt(as_of=as_of, style=style)
     if call.interface == "command":
-        return Outcome(Built(made, memory), STREAMED)
+        return Outcome(Built(made, memory))
     return Outcome(PromptRead(_role_and_text(call, made, memory)))
 
 

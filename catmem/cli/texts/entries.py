@@ -10,7 +10,6 @@ from catmem.cli.output import (
     WIDE,
     columns,
     emit,
-    emit_json,
     print_error,
     say,
     say_all,
@@ -19,7 +18,6 @@ from catmem.cli.output import (
 )
 from catmem.config.json_schema import shown
 from catmem.files import shown_path
-from catmem.jsonable import jsonable
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import advice
 from catmem.text import first_line, plural, printable
@@ -140,9 +138,6 @@ def _built(value: Built, call: Call) -> None:
     prompt, memory = value.prompt, value.memory
     if not prompt.text:
         say(f"The prompt is empty. 'catmem prompt {memory.profile.name} --explain' shows why.")
-    if call.for_program:
-        emit_json(jsonable(prompt))
-        return
     for warning in memory.warnings():
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")

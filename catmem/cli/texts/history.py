@@ -14,7 +14,6 @@ from catmem.cli.output import (
     columns,
     conflict_lines,
     emit,
-    emit_json,
     fault_lines,
     say,
     say_all,
@@ -133,17 +132,12 @@ def _written(written: Written, call: Call) -> None:
     show_written(written, done, {"dry_run": call.values["dry_run"]})
 
 
-def _replayed(done: Replay, call: Call) -> None:
-    if call.for_program:
-        emit_json({"to": call.values["folder"], **jsonable(done)})
-    else:
-        paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
-        emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
+def _replayed(done: Replay, _: Call) -> None:
+    paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
+    emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
     for each in done.mismatches:
         say(f"mismatch: {each.entity}: {each.what}: rebuilt {each.rebuilt}, in the store {each.found}")
     say_all(line.rstrip("\n") for line in fault_lines(done.faults))
-    if call.for_program:
-        return
     for head in done.heads:
         if head.unrecorded:
             said = "was changed by another program, which the history does not hold yet"

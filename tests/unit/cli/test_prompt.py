@@ -66,12 +66,12 @@ def test_the_budget_names_the_categories_of_which_it_leaves_nothing(place):
     assert "one" in ask(place, "neo", "--budget", "100").stdout
 
 
-@pytest.mark.parametrize("output_format", ["text", "json"])
-def test_an_empty_prompt_is_fine_and_says_why(place, output_format):
+def test_an_empty_prompt_is_fine_and_says_why(place):
     put(place / "profiles" / "none.yaml", "{}")
     put(place / "homes" / "none" / "USER.md", "## Pay\nsecret\n")
-    hidden = ask(place, "none", "--format", output_format)
-    assert (json.loads(hidden.stdout)["text"] if output_format == "json" else hidden.stdout) == ""
+    assert json.loads(ask(place, "none", "--format", "json").stdout)["text"] == ""
+    hidden = ask(place, "none")
+    assert hidden.stdout == ""
     assert "The prompt is empty. 'catmem prompt none --explain' shows why." in hidden.stderr
     assert "1 entry of other categories left out: pay 1" in ask(place, "none", "--explain").stdout
 

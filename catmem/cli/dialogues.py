@@ -175,24 +175,28 @@ class SeedDialogue(ConflictDialogue):
     def plan(self, planned: Callable[..., SeedPlan]) -> SeedPlan:
         """The plan by the answers. Own words are written to the source, and the target takes them from there."""
         plan = planned()
-        chosen: dict[str, Choice] = {}
-        left: set[str] = set()
-        while waiting := [each for each in open_conflicts(plan) if each[0] not in left]:
-            name, file, found = waiting[0]
+        answers: dict[str, Choice | Version | None] = {}
+        own: dict[str, Version] = {}
+        operations: dict[str, list[Operation]] = {}
+        for _, file, found in open_conflicts(plan):
             answer = self._answer_to(file, found)
             if isinstance(answer, Version):
-                written = self._write(file.source, _in_source(found, answer), plan.read[file.source].digest)
-                plan = planned(resolve=chosen)
-                # The conflict has another name now, by the words that the source has.
-                side = _side(file.target, found)
-                name = next((each for each, now, then in open_conflicts(plan) if _side(now.target, then) == side), name)
-                answer = "source" if written else None
-            if answer is None:
-                left.add(name)
-            else:
-                chosen[name] = answer
-                plan = planned(resolve=chosen)
-        return plan
+                entry = _side(file.source, found, ours=None)
+                if entry not in own:
+                    operations.setdefault(file.source, []).extend(_in_source(found, answer))
+                # The source holds one wording: where other words were given for another target, that is asked again.
+                answer = answer if own.setdefault(entry, answer).body == answer.body else None
+            answers[_side(file.target, found, theirs=None)] = answer
+        for source, each in operations.items():
+            if not self._write(source, each, plan.read[source].digest):
+                return plan
+        plan = planned() if operations else plan
+        chosen: dict[str, Choice] = {}
+        for name, file, found in open_conflicts(plan):
+            answer = answers.get(_side(file.target, found, theirs=None))
+            if answer is not None:
+                chosen[name] = "source" if isinstance(answer, Version) else answer
+        return planned(resolve=chosen) if chosen else plan
 
     def _write(self, source: str, operations: Sequence[Operation], digest: str) -> bool:
         """Write own words to a file of the source; false if they wait for a person."""
@@ -213,9 +217,9 @@ class SeedDialogue(ConflictDialogue):
         return None if answer == "leave" else cast("Choice | Version | None", answer)
 
 
-def _side(target: str, conflict: Conflict) -> str:
-    """An id of a conflict that names the side of the target alone."""
-    return conflict_id(target, replace(conflict, reason="body", theirs=None))
+def _side(entity: str, conflict: Conflict, **other: None) -> str:
+    """An id of a conflict that names one of its sides alone."""
+    return conflict_id(entity, replace(conflict, reason="body", **other))
 
 
 def _in_source(conflict: Conflict, own: Version) -> list[Operation]:

@@ -218,6 +218,12 @@ def test_each_conflict_is_shown_and_asked_for(twice, neo):
     assert "In sync" in run("seed", "boss", "neo", "--check", *AS_OF).stderr
 
 
+def test_a_bad_answer_leaves_the_source_too_as_it_was(twice, place):
+    before = everything(place)
+    run("seed", "boss", "neo", "-i", *AS_OF, input="e Tea is Elm.\nx\n", status=2)
+    assert everything(place) == before
+
+
 OTHERWISE = "We pay whoever is cheapest this month."
 
 

@@ -332,6 +332,7 @@ class MergeConflictError(RefusedError):
     """
 
     code = "merge_conflict"
+    also = ("conflicts",)
 
     def __init__(
         self, message: str, conflicts: Sequence[Mapping[str, Any]], *, found: str | None = None, hint: str | None = None
@@ -339,10 +340,6 @@ class MergeConflictError(RefusedError):
         """``conflicts`` are shown to the user, so the caller filters them by access first."""
         super().__init__(message, found=found, hint=hint)
         self.conflicts = tuple(conflicts)
-
-    def __json__(self) -> dict[str, Any]:
-        """Adds ``conflicts``."""
-        return {**super().__json__(), "conflicts": self.conflicts}
 
 
 class OperationCollisionError(RefusedError):

@@ -110,39 +110,26 @@ def _not_a_file(path: str | Path, mode: int) -> UnreadableError:
     )
 
 
+_READ_ERRORS = {
+    errno.ENOENT: ("missing", "no such file", "Check the path."),
+    # Not "missing": a file in the place of a folder hides whatever should be there.
+    errno.ENOTDIR: ("not_a_file", "a part of the path is not a folder", "Check the path."),
+    errno.ENXIO: ("not_a_file", "is not a regular file, where a file should be", "Name the file itself."),
+    errno.ELOOP: (
+        "symlink",
+        "is a symbolic link that is not followed here, or links lead in a circle",
+        "Mend the link, put the file itself there, or set allow_outside: true in the profile.",
+    ),
+    **dict.fromkeys(
+        (errno.EACCES, errno.EPERM),
+        ("permission", "no permission to read it", "Give this user the right to read the file."),
+    ),
+}
+
+
 def _unreadable(path: str | Path, error: OSError) -> UnreadableError:
-    if error.errno == errno.ENOENT:
-        return UnreadableError("no such file", code="missing", path=path, hint="Check the path.")
-    if error.errno == errno.ENOTDIR:
-        # Not "missing": a file in the place of a folder hides whatever should be there.
-        return UnreadableError(
-            "a part of the path is not a folder", code="not_a_file", path=path, hint="Check the path."
-        )
-    if error.errno in {errno.EACCES, errno.EPERM}:
-        return UnreadableError(
-            "no permission to read it", code="permission", path=path, hint="Give this user the right to read the file."
-        )
-    if error.errno == errno.ELOOP:
-        return _link(path)
-    if error.errno == errno.ENXIO:
-        return _not_a_file(path, 0)
-    return UnreadableError(error.strerror or str(error), code="io", path=path)
-
-
-def _link(path: str | Path) -> UnreadableError:
-    """What to say of a link that was not followed, or not to its end."""
-    try:
-        # This follows links: it fails just if they lead in a circle or there are too many.
-        os.stat(path)  # noqa: PTH116 - the path may be a text
-        in_circle = False
-    except OSError as error:
-        in_circle = error.errno == errno.ELOOP
-    if in_circle:
-        message, hint = "the symbolic links on the way lead in a circle", "Remove or mend the link."
-    else:
-        message = "is a symbolic link, and links are not followed here"
-        hint = "Put the file itself there, or set allow_outside: true in the profile."
-    return UnreadableError(message, code="symlink", path=path, hint=hint)
+    code, message, hint = _READ_ERRORS.get(error.errno or 0, ("io", error.strerror or str(error), None))
+    return UnreadableError(message, code=code, path=path, hint=hint)
 
 
 def replace_file(

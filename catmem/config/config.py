@@ -390,19 +390,12 @@ def _check_tilde(source: YamlFile, key: KeyPath, path: str) -> None:
 
 def _categories(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
     """The categories, after a look at every name: one name may mean one category only."""
-    # Of a title that opens another category it is taken that it was meant for this one, if no other has that name.
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
     if UNCATEGORIZED in declared:
         message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
         raise source.fault(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
     taken |= {slug: slug for slug in declared}
-    categories = {slug: _category(source, slug, said, taken) for slug, said in declared.items()}
-    for slug, category in categories.items():
-        meant = slugify(category.title)
-        if meant and meant not in taken:
-            taken[meant] = slug
-            categories[slug] = category._replace(aliases=(*category.aliases, meant))
-    return categories
+    return {slug: _category(source, slug, said, taken) for slug, said in declared.items()}
 
 
 def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:

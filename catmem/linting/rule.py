@@ -34,18 +34,6 @@ RuleScope = Literal["file", "profile", "config", "root"]
 """What a rule is called with: ``file`` a ``LintedFile``, ``profile`` and ``config`` a ``LintedYaml``, ``root`` the
 ``LintedFile`` of each path, in order of the paths. ``config`` rules get schema files of the root too."""
 
-FAMILIES: Mapping[str, str] = {
-    "CM1": "structure",
-    "CM2": "entries",
-    "CM3": "tags",
-    "CM4": "profiles and configuration",
-    "CM5": "budget",
-    "CM6": "safety",
-}
-"""What the rules of each hundred are about."""
-
-_CODE = re.compile(r"CM[1-9][0-9]{2}")
-_NAME = re.compile(r"[a-z]+(?:-[a-z0-9]+)*")
 _TITLE = re.compile(r"^###? (CM\w{3}) .*\n", re.MULTILINE)
 
 
@@ -94,14 +82,12 @@ def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
 ) -> Callable[[_Check], _Check]:
     """Register a function as the rule of this code; the function itself stays as it is.
 
-    An option's default is text, a number, true or false, or a tuple of texts. Raises ``ValueError`` for a code or
-    name of the wrong form or one that is taken, and for a rule without a summary: each is a mistake in this package.
+    An option's default is text, a number, true or false, or a tuple of texts. Raises ``ValueError`` for a code or name
+    that is taken.
     """
 
     def register(check: _Check) -> _Check:
         summary = (check.__doc__ or "").strip().partition("\n")[0]
-        if not _CODE.fullmatch(code) or code[:3] not in FAMILIES or not _NAME.fullmatch(name) or not summary:
-            raise ValueError(f"{code} {name}: not a rule's code, name and summary")
         if code in _REGISTERED or any(name == other.name for other in _REGISTERED.values()):
             raise ValueError(f"{code} {name} is taken")
         said = dict(options or {})

@@ -6,11 +6,19 @@ import re
 
 import pytest
 
-from catmem.linting.rule import FAMILIES, all_rules
+from catmem.linting.rule import all_rules
 from tests.docs import rules_page
 from tests.together import together
 
 RULES = all_rules()
+FAMILIES = {
+    "CM1": "structure",
+    "CM2": "entries",
+    "CM3": "tags",
+    "CM4": "profiles and configuration",
+    "CM5": "budget",
+    "CM6": "safety",
+}
 
 
 @pytest.fixture(scope="module")

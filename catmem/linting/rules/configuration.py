@@ -15,7 +15,7 @@ from catmem.errors import CatmemError, ConfigError
 from catmem.linting.diagnostic import Finding
 from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, first_line
 from catmem.linting.rule import rule
-from catmem.names import UNCATEGORIZED
+from catmem.syntax.scan import Header
 
 if TYPE_CHECKING:
     _CategorySchema: TypeAlias = Mapping[str, Any]
@@ -86,17 +86,16 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
     """Find sections of a profile's file whose category no profile reads."""
     if not context.profiles:
         return
-    known = {*context.taxonomy.declared(), UNCATEGORIZED}
-    reading, profiles = _reading(context.profiles.values(), context), context.profiles.values()
+    known, reading = context.taxonomy.declared(), _reading(context.profiles.values(), context)
     is_read = cache(lambda category: any(each.matches(category) for each in reading))
-    said = {split(each)[1] for profile in profiles for key in SELECTOR_KEYS for each in getattr(profile, key)}
-    named = {*context.taxonomy.categories, *(name for name in said if not is_pattern(name))}
     for path, file in files.items():
-        first = {header.category: header for header in reversed(file.headers)} if file.owner is not None else {}
-        for category, header in reversed(first.items()):
+        first: dict[str, Header] = {}
+        for header in file.headers if file.owner is not None else ():
+            first.setdefault(header.category, header)
+        for category, header in first.items():
             if category not in known and not is_read(category):
-                message = f"no profile reads the category {category}"
-                yield Finding(header.start, header.end, message, suggestion(category, named, "categories"), path=path)
+                hint = "Name it in a profile, or give the section the name of a category that is read."
+                yield Finding(header.start, header.end, f"no profile reads the category {category}", hint, path=path)
 
 
 @rule("CM411", "broken-seed-from", severity="error", scope="profile")

@@ -187,8 +187,7 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
     if profiles is None:
         loaded, unreadable = load_each(workspace)
         profiles = {profile.name: profile for profile in loaded}
-    known = known_profiles(workspace, profiles)
-    wrong = {*profile_names(workspace.config.profiles_dir)} - profiles.keys()
+    at_hand, wrong = profiles, {*profile_names(workspace.config.profiles_dir)} - profiles.keys()
     # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
     asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
     records = SeedFile(workspace).read()[1].records if asked else {}
@@ -197,7 +196,7 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
     depth: dict[str, int] = {}
     for profile in profiles.values():
         try:
-            chain = seed_chain(known, profile)
+            chain = seed_chain(lambda name: at_hand.get(name) or workspace.profile(name), profile)
         except CatmemError as error:
             is_known = error.code == "seed_cycle" and any(each.message == error.message for each in unreadable)
             if profile.seed_from not in wrong and not is_known:
@@ -208,12 +207,6 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
             depth[profile.seed_from] = max(depth.get(profile.seed_from, 0), len(chain) - 2)
     order = sorted(sources.items(), key=lambda each: (depth[each[0]], each[0]))
     return SeedOrder(order, tuple(unreadable))
-
-
-def known_profiles(workspace: Root, profiles: Mapping[str, Profile] | None) -> Callable[[str], Profile]:
-    """The profiles of a root by name; ``profiles`` are at hand."""
-    at_hand = profiles or {}
-    return lambda name: at_hand.get(name) or workspace.profile(name)
 
 
 def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 
@@ -23,7 +23,7 @@ from catmem.model.splice import composed
 from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.plan import SeedPlan, SeedRequest, known_profiles, refused_profiles, seed_chain, seed_order
+from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedRecord
 from catmem.seeding.slices import (
     CLONED_HINT,
@@ -48,7 +48,7 @@ from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.history import refuse_bounded
 from catmem.workspace.profile_memory import lost_entries, lost_text
-from catmem.workspace.root import Root, load_each
+from catmem.workspace.root import Root
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import parse_for_write
 from catmem.writing.written import could_go, over_budget
@@ -57,19 +57,19 @@ _LISTED = 20
 """Categories that a refusal names at most."""
 
 
-def plan_seed(workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> SeedPlan:
-    """What a seed would do; see ``Workspace.plan_seed``. ``profiles`` are those that the caller has read just now."""
+def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
+    """What a seed would do; see ``Workspace.plan_seed``."""
     with one_reading():
         unreadable: tuple[CatmemError, ...] = ()
         if asked.targets is None:
-            loaded, broken = load_each(workspace)
-            profiles = {profile.name: profile for profile in loaded}
-            order = seed_order(workspace, profiles)
-            asked = replace(asked, targets=order.targets(workspace.profile(asked.source).name))
-            unreadable = (*broken, *order.unreadable)
+            order = seed_order(workspace)
+            asked, unreadable = (
+                replace(asked, targets=order.targets(workspace.profile(asked.source).name)),
+                order.unreadable,
+            )
             if unreadable and not asked.targets:
                 raise unreadable[0]
-        plan = _Planning(workspace, asked.checked(workspace.config.taxonomy), profiles).plan()
+        plan = _Planning(workspace, asked.checked(workspace.config.taxonomy)).plan()
         return replace(plan, refused=(*plan.refused, *refused_profiles(unreadable)))
 
 
@@ -94,16 +94,15 @@ def joined(workspace: Root, texts: Iterable[str]) -> str:
 class _Planning:
     """One plan in the making."""
 
-    def __init__(self, workspace: Root, asked: SeedRequest, profiles: Mapping[str, Profile] | None = None) -> None:
+    def __init__(self, workspace: Root, asked: SeedRequest) -> None:
         self.workspace = workspace
         self.asked = asked
         self.files = TARGETS if asked.target is None else (asked.target,)
-        known = known_profiles(workspace, profiles)
         if asked.actor is not None:  # before it learns of any other profile
             refuse_bounded(workspace, asked.actor, "seed the memory of other profiles")
-        self.source = known(asked.source)
-        self.profiles = {name: known(name) for name in asked.targets or ()}
-        self._refuse(known)
+        self.source = workspace.profile(asked.source)
+        self.profiles = {name: workspace.profile(name) for name in asked.targets or ()}
+        self._refuse()
         self.lock_data, self.lock = SeedFile(workspace).read()
         self.given: dict[str, list[SeedRecord]] = {}
         self.handed_on: dict[str, list[SeedRecord]] = {}
@@ -114,7 +113,7 @@ class _Planning:
         self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, SeedInputs] = {}
 
-    def _refuse(self, known: Callable[[str], Profile]) -> None:
+    def _refuse(self) -> None:
         """Raise for what makes the whole seed wrong."""
         if not self.profiles:
             raise ConfigError("no target is named", code="seed_target", hint="Name one or more profiles.")
@@ -127,7 +126,7 @@ class _Planning:
         config = self.workspace.config
         homes = {memory_dir(self.source, config): self.source.name}
         for profile in self.profiles.values():
-            seed_chain(known, profile)
+            seed_chain(self.workspace.profile, profile)
             other = homes.setdefault(memory_dir(profile, config), profile.name)
             if other != profile.name:
                 raise ConfigError(

@@ -289,7 +289,7 @@ def _planned_seed(workspace: Root, profiles: Mapping[str, Profile], lock: SeedLo
     """How the one target that is asked for stands to its source."""
     source, (name,) = asked.source, asked.targets or ()
     try:
-        plan = plan_seed(workspace, asked, profiles)
+        plan = plan_seed(workspace, asked)
     except CatmemError as error:
         return SeedState(source, problems=(error,))
     return SeedState(

@@ -296,9 +296,6 @@ def _text(data: bytes) -> str:
 MOST_READ = 1_000_000
 """Bytes of old texts that are read for the words of a list of revisions."""
 
-_STEPS = 2
-"""Operations that a form makes on one entry: it is moved, and reworded."""
-
 _NOTED = {
     "snapshot": "Snapshot of {} restored",
     "merged": "Merged {}",
@@ -363,9 +360,10 @@ def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict
     documents: dict[str, Document] = {}
     most = MOST_READ
     for record in records:
-        action = only_action(record)
-        if action is None:
+        actions: Sequence[Mapping[str, Any]] = record.note.get("actions", ())
+        if len(actions) != 1:
             continue
+        action = actions[0]
         # What was removed stands in the text before it.
         text = parent_of(record) if action.get("action") == "remove" else record.revision
         if text not in documents:
@@ -379,11 +377,3 @@ def words_of(workspace: Root, store: Store, records: Sequence[Revision]) -> dict
         if (entry := found_by(documents[text], action)) is not None:
             found[record.revision] = entry.body
     return found
-
-
-def only_action(record: Revision) -> Mapping[str, Any] | None:
-    """The last operation of a revision that was on one entry."""
-    actions: Sequence[Mapping[str, Any]] = record.note.get("actions", ())
-    if not 0 < len(actions) <= _STEPS or (len(actions) > 1 and actions[0].get("action") != "move"):
-        return None
-    return actions[-1]

@@ -235,8 +235,22 @@ class _ApprovedText:
 def _decide(
     workspace: Root, found: Proposal, said: dict[str, Any], actor: str | None, update: _ApprovedText | None = None
 ) -> Decided:
-    """Record a verdict, and what is ``said`` of it, with what it writes."""
+    """Record a verdict, and what is ``said`` of it: a merge of the branch for a yes, a drop for a no."""
     verdict: ProposalState = said["verdict"]
+    done = "dropped" if update is None else "merged"
+    note: dict[str, Any] = {"target": found.entity.partition("/")[2], "actor": actor, done: [found.revision]}
+    note[DECISION] = {"proposal": found.id, "proposed_by": found.who, **said}
+    if update is not None and update.actions:
+        note["actions"] = update.actions
+    change = Change(
+        op="merge",
+        agent=actor or PERSON,
+        op_id=f"{gate.DECIDES}{found.id}",
+        request=content_digest([said, actor, None if update is None else update.words]),
+        note=note,
+        on_drift=workspace.config.on_drift_of_texts,
+        merges=(found.revision,),
+    )
 
     def decide(current: Current) -> bytes:
         tips = [each.revision for each in workspace.store.branches(found.entity) if each.is_proposal]
@@ -246,7 +260,6 @@ def _decide(
 
     with gate.Attempt(workspace, found.entity, verdict, actor or PERSON) as trying:
         try:
-            change = _decision(workspace, found, said, actor, update)
             written = trying.commit(None, decide, change, approved=True)
         except OperationCollisionError:
             raise ProposalError(
@@ -254,23 +267,3 @@ def _decide(
                 hint="Nothing was written. 'catmem proposals' shows what became of it.",
             ) from None
     return Decided(found, verdict, written.revision, update is not None and update.changed)
-
-
-def _decision(
-    workspace: Root, found: Proposal, said: dict[str, Any], actor: str | None, update: _ApprovedText | None
-) -> Change:
-    """How the history says it: a merge of the branch for a yes, a drop for a no."""
-    done = "dropped" if update is None else "merged"
-    note: dict[str, Any] = {"target": found.entity.partition("/")[2], "actor": actor, done: [found.revision]}
-    note[DECISION] = {"proposal": found.id, "proposed_by": found.who, **said}
-    if update is not None and update.actions:
-        note["actions"] = update.actions
-    return Change(
-        op="merge",
-        agent=actor or PERSON,
-        op_id=f"{gate.DECIDES}{found.id}",
-        request=content_digest([said, actor, None if update is None else update.words]),
-        note=note,
-        on_drift=workspace.config.on_drift_of_texts,
-        merges=(found.revision,),
-    )

@@ -66,7 +66,9 @@ def propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> 
 
 def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
     reader, agent = ProposalReader(attempt.workspace, attempt.entity), str(change.note.get("actor") or PERSON)
-    would = _changes_made(attempt, current, data, change)
+    old, new = (parse_for_write(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
+    _refuse_titles(old, new, attempt.entity)
+    would = changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
     own = [each for each in reader.open() if each.agent == agent]
     again = next((each for each in own if each.is_open and is_same(each.changes, would)), None)
     if again is not None:
@@ -75,13 +77,20 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     replaced = [each for each in own if not each.is_open or _overlap(each.changes, would)]
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
     policy = attempt.workspace.config.approval or Approval()
-    _refuse_too_many(attempt.entity, agent, len(own) - len(replaced), policy.most)
+    waiting = len(own) - len(replaced)
+    if agent != PERSON and waiting >= policy.most:
+        raise ProposalError(
+            f"{agent} has {waiting:,} proposals waiting for {attempt.entity}, and {policy.most:,} may wait "
+            "(approval.most)",
+            code="too_many_proposals",
+            hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
+        )
     until = (clock.today() + timedelta(days=policy.days)).isoformat()
     said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision, "until": until}
 
     def update(_: Current) -> bytes:
-        waiting = (each for each in attempt.workspace.store.branches(attempt.entity) if each.is_proposal)
-        if {each.revision for each in waiting if writer_of(each) == agent} != {each.revision for each in own}:
+        tips = (each for each in attempt.workspace.store.branches(attempt.entity) if each.is_proposal)
+        if {each.revision for each in tips if writer_of(each) == agent} != {each.revision for each in own}:
             raise _DecidedMeanwhileError
         return data
 
@@ -89,22 +98,6 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(current.revision, update, waits)
     return NewProposal(said["id"], tuple(each.id for each in replaced if each.is_open))
-
-
-def _changes_made(attempt: Attempt, current: Current, data: bytes, change: Change) -> Sequence[ProposedChange]:
-    """What a write changes, entry by entry."""
-    old, new = (parse_for_write(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
-    _refuse_titles(old, new, attempt.entity)
-    return changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
-
-
-def _refuse_too_many(entity: str, agent: str, waiting: int, most: int) -> None:
-    if agent != PERSON and waiting >= most:
-        raise ProposalError(
-            f"{agent} has {waiting:,} proposals waiting for {entity}, and {most:,} may wait (approval.most)",
-            code="too_many_proposals",
-            hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
-        )
 
 
 def _refuse_titles(old: Document, new: Document, entity: str) -> None:

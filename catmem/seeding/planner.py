@@ -248,8 +248,9 @@ class _Planning:
         if is_new and not (parts.slice or replaces):
             return None
         data = self.workspace.bytes_of(profile, target)
-        text = self._text_of(parts.target, data)
-        kept = all(each.text in text for each in parts.base or ())
+        text = data.decode(errors="replace")  # what is no text is refused where it is parsed
+        refuse_unmerged(self.workspace, parts.target, text)
+        kept = "\ufffd" not in text and all(each.text in text for each in parts.base or ())
         if data and kept and not (self.asked.every_entry or replaces) and is_settled(parts):
             entries = self.lock.records[parts.target, parts.source].entries
             return FilePlan(parts.target, parts.source, "", "", entries)
@@ -272,15 +273,6 @@ class _Planning:
             held=frozenset(each.key for other in others for each in other.entries),
             beside=tuple(each for each in entries if not self._is_asked(each)),
         )
-
-    def _text_of(self, entity: str, data: bytes) -> str:
-        """The text of a file. Raises for what is none, or holds markers of git."""
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            text = parse_for_write(self.workspace.parse, entity, data).text  # raises: it says what is wrong, and where
-        refuse_unmerged(self.workspace, entity, text)
-        return text
 
     def _is_asked(self, each: Offered | Seeded) -> bool:
         return self.asked.categories is None or each.key[0] in self.asked.categories

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import date
 
 from catmem.config.access import Rights
-from catmem.config.json_schema import nearest, shown
+from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
 from catmem.errors import (
     CatmemError,
@@ -52,9 +52,6 @@ from catmem.workspace.root import Root
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import parse_for_write
 from catmem.writing.written import could_go, over_budget
-
-_LISTED = 20
-"""Categories that a refusal names at most."""
 
 
 def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
@@ -139,20 +136,22 @@ class _Planning:
     def plan(self) -> SeedPlan:
         files: list[FilePlan] = []
         refused: list[RefusedChange] = []
-        for target, offered in self.offers().items():
+        offers = self.offers()
+        for target, offered in offers.items():
             self._refuse_emptied(target, offered)
-            for name, profile in self.profiles.items():
+        for name, profile in self.profiles.items():
+            for target, offered in offers.items():
                 try:
                     found = self._file(profile, target, offered)
                 except CatmemError as error:
                     refused.append(RefusedChange(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        warnings, order = self._about_files(files), {name: index for index, name in enumerate(self.profiles)}
+        warnings = self._about_files(files)
         return SeedPlan(
             asked=self.asked,
             profiles=self.profiles,
-            files=tuple(sorted(files, key=lambda each: order[each.target.partition("/")[0]])),
+            files=tuple(files),
             refused=tuple(refused),
             notes=(*self._about_lock(files), *self._about_losses(files), *warnings),
             warnings=tuple(warnings),
@@ -182,12 +181,10 @@ class _Planning:
         known = self._known_categories(offers)
         unknown = next((each for each in self.asked.categories or () if each not in known), None)
         if unknown is not None:
-            near = nearest(unknown, known)
-            meant = f"Did you mean {near!r}? " if near else ""
             raise UnknownNameError(
                 f"there is no category {shown(unknown)} to seed from {self.source.name}",
                 code="unknown_category",
-                hint=f"Nothing was seeded. {meant}The categories are {few(sorted(known), _LISTED)}.",
+                hint=f"Nothing was seeded. {suggestion(unknown, known, 'categories')}",
             )
         return offers
 

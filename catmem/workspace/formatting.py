@@ -20,7 +20,7 @@ from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
 from catmem.store.contract import Change
-from catmem.text import DEFAULT_LIMITS, counted, first_line, plural, size_of, unmerged_warnings
+from catmem.text import DEFAULT_LIMITS, counted, first_line, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.migration import Migration, Proposed, plan_migration
 from catmem.workspace.profile_memory import parsed_at
@@ -230,8 +230,7 @@ def _undeclared(migration: Migration, config: Config) -> Iterator[str]:
     made = {tag for each in migration.entries if each.label for tag in each.tags}
     unknown = sorted(made.difference(known_tags(config.tag_schemas)))
     if unknown:
-        tags = f"{plural(len(unknown), 'tag')} without effect: {', '.join(unknown)}"
-        yield f"{tags}; 'tags' in catmem.yaml does not declare {'it' if len(unknown) == 1 else 'them'}"
+        yield f"without effect, since 'tags' in catmem.yaml does not declare it: {', '.join(unknown)}"
 
 
 def warnings_of(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:
@@ -244,9 +243,7 @@ def warnings_of(workspace: Root, entity: str, migration: Migration) -> Iterator[
     if UNCATEGORIZED in read_before:
         now = Counter(each.category for each in migration.entries if each.category not in read_after)
         for category, number in now.items():
-            where = "without a category" if category == UNCATEGORIZED else f"in {category}"
-            entries = counted(number, "entry")
-            yield f"the prompt of {name} has {entries} and will not have {'it' if number == 1 else 'them'} {where}"
+            yield f"the prompt of {name} loses {counted(number, 'entry')} that will be in {category}"
     size, limit = size_of(migration.new), limit_of(owner, target, config)
     if limit is not None and size > limit:
         yield f"{entity} has {size:,} characters with its headers, over its limit of {limit:,}"

@@ -178,11 +178,8 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             why = f"{newest.entity} holds nothing any more: 'catmem restore {at}' brings back what it held"
         if newest is None or record is None or why is not None:
             hint = "'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
-            if record is not None and record.op == "seed":
-                hint = (
-                    f"'catmem restore {record.entity} {parent_of(record)}' brings the text before it back all the "
-                    "same. The next seed then leaves out what this one brought, as if it had been removed there."
-                )
+            if record is not None:
+                hint += f" 'catmem restore {record.entity} {parent_of(record)}' brings back the text before this one."
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
     entity, before, last = record.entity, parent_of(record), newest.revision
     try:

@@ -19,7 +19,7 @@ from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, Un
 from catmem.files import read_bounded, shown_path
 from catmem.names import FILE_NAMES
 from catmem.store.contract import SIDECAR, Anchor, Fault, FolderReport, LastingStore, Store
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import DEFAULT_LIMITS, counted, few
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
 
@@ -220,9 +220,8 @@ def unread_note(workspace: Root) -> str | None:
         return None  # the work itself meets it, and tells it better
     if not unread:
         return None
-    first, more = os.path.relpath(unread[0][1], config.root), len(unread) - 1
-    files = f"{first} holds" if not more else f"{first} and {more} other file{'s' if more > 1 else ''} hold"
-    said = f"{files} entries that no profile reads: the store is {shown_store(config.store)}"
+    files = few([os.path.relpath(path, config.root) for _, path in unread])
+    said = f"no profile reads the entries of {files}: the store is {shown_store(config.store)}"
     return f"{said}. {_remedy(config, *unread[0])}"
 
 
@@ -244,8 +243,7 @@ def row_notes(workspace: Root, name: str, target: str | None = None) -> list[str
         bad = store.bad_rows(entity)
         if bad:
             said = "; ".join(f"row {id_}: {what}" for id_, what in bad[:3])
-            which = "1 row of it is no entry" if len(bad) == 1 else f"{len(bad)} rows of it are no entries"
-            notes.append(f"{store.place(entity)}: {which}, and not shown: {said}")
+            notes.append(f"{store.place(entity)}: {counted(len(bad), 'row')} without an entry, not shown: {said}")
     return notes
 
 
@@ -271,9 +269,8 @@ def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> 
 
 
 def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
-    rows = "1 row is" if count == 1 else f"{count:,} rows are"
     hint = f"{suggestion(entity, known, 'entities')} Change `entity` of these rows, or delete them."
-    message = f"{rows} of {entity!r}, which no profile has: {'it is' if count == 1 else 'they are'} never read"
+    message = f"{counted(count, 'row')} of {entity!r}, which no profile has, so nothing reads them"
     return Fault(_STRAY, message, place, hint, damage=False)
 
 

@@ -145,7 +145,7 @@ def test_a_file_that_is_no_text_is_left(workspace, notes):
     assert caught.value.path == str(notes)
 
 
-UNDECLARED = "tag without effect: project; 'tags' in catmem.yaml does not declare it"
+UNDECLARED = "without effect, since 'tags' in catmem.yaml does not declare it: project"
 
 
 def test_the_owner_is_told_what_the_prompt_loses(workspace, user, place, notes):
@@ -153,7 +153,7 @@ def test_the_owner_is_told_what_the_prompt_loses(workspace, user, place, notes):
     put(user, FLAT + "\n§\n[FIN] Pays.")
     assert plan_migrated(workspace, user).warnings == (
         UNDECLARED,
-        "the prompt of neo has 1 entry and will not have it in finance",
+        "the prompt of neo loses 1 entry that will be in finance",
     )
     assert plan_migrated(workspace, notes).warnings == (UNDECLARED,)
     put(place / "profiles" / "neo.yaml", "{user_memory_categories: ['*'], include_uncategorized: true}")

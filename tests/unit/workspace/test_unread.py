@@ -46,7 +46,7 @@ def codes(workspace):
 
 
 def test_files_beside_a_new_database_are_told_with_the_way_out(root):
-    assert "homes/neo/USER.md holds entries that no profile reads" in unread_note(root)
+    assert "no profile reads the entries of homes/neo/USER.md" in unread_note(root)
     assert REMEDY in unread_note(root)
     assert codes(root) == ["unread_file"]
     assert not (root.root / ".catmem" / "memory.db").exists()
@@ -126,7 +126,7 @@ def test_each_command_that_reads_or_writes_says_so_on_stderr(root, monkeypatch):
         ("add", "To the database.", "-p", "neo", "-c", "rules"),
     ):
         result = run(*command)
-        assert f"warning: homes/neo/USER.md holds entries that no profile reads: the store is {URL}" in result.stderr
+        assert f"warning: no profile reads the entries of homes/neo/USER.md: the store is {URL}" in result.stderr
         assert "nobody reads" not in result.stdout
 
 
@@ -152,7 +152,7 @@ def test_rows_of_no_profile_are_told_in_true_words(root):
     client(root.root, f"{INSERT} ('nea/user', 'rules', 'Lost.', '{{}}'), ('nea/user', 'rules', 'Bad.', '{{oops')")
     (fault,) = [each for each in fsck(root).faults if each.path == "sqlite:nea/user"]
     assert (fault.code, fault.damage) == ("unknown_entity", False)
-    assert fault.message == "2 rows are of 'nea/user', which no profile has: they are never read"
+    assert fault.message == "2 rows of 'nea/user', which no profile has, so nothing reads them"
     assert fault.hint.startswith("Did you mean 'neo/user'?")
 
 
@@ -161,7 +161,7 @@ def test_rows_that_are_no_entries_are_told_to_whoever_lists_them(root, monkeypat
     assert row_notes(root, "neo") == []
     client(root.root, f"{INSERT} ('neo/user', 'rules', 'Bad.', '{{oops')")
     (note,) = row_notes(root, "neo")
-    assert note == "sqlite:neo/user: 1 row of it is no entry, and not shown: row 2: its tags are no JSON"
+    assert note == "sqlite:neo/user: 1 row without an entry, not shown: row 2: its tags are no JSON"
     assert row_notes(root, "neo", "memory") == []
     monkeypatch.chdir(root.root)
     for command in (("list", "-p", "neo"), ("prompt", "neo"), ("show", "-p", "neo"), ("search", "-p", "neo", "into")):

@@ -399,17 +399,9 @@ class _PlanDraft:
         if len(self.touched) == 1 and not self.touched[0][1] and not self.policy.hermes_edits:
             start = self.touched[0][0].start  # nothing came after it, so it stands where it was put
             return [entry for entry in document.entries_between(start, start + 1) if entry.start == start]
-        left: dict[tuple[str, str], list[Entry]] = {}
-        for entry in document.entries:
-            left.setdefault((entry.category, entry.raw), []).append(entry)
-        found: list[Entry] = []
-        for entry, gone in self.touched:
-            same = left.get((entry.category, entry.raw), [])
-            if gone:
-                found.append(entry)
-            elif same:
-                found.append(same.pop())
-        return found
+        left = {(entry.category, entry.raw): entry for entry in document.entries}
+        found = (entry if gone else left.pop((entry.category, entry.raw), None) for entry, gone in self.touched)
+        return [entry for entry in found if entry is not None]
 
     def _refuse_too_long(self, document: Document) -> None:
         refuse_over_budget(self.original, document, self.policy, lambda entry: bool(self.made[says(entry)]))

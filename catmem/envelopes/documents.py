@@ -22,7 +22,6 @@ from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
 from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import unverified
 from catmem.syntax import tags as tag_blocks
 from catmem.text import equal_ends
 from catmem.workspace.seen_entry import tag_texts
@@ -128,17 +127,16 @@ def _part(content: Mapping[str, Any], policy: WritePolicy) -> Part:
 
 def _dated(part: Part, old: Sequence[Version], pairs: Mapping[int, int], policy: WritePolicy, *, dated: bool) -> Part:
     """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
-    # New words lose the `verified_date` of the old ones.
+    day = policy.today.isoformat() if dated else None
     before = {there: old[here] for here, there in pairs.items()}
     entries: list[Version] = []
     for index, entry in enumerate(part.entries):
         tags, was = entry.tags, before.get(index)
-        if was is None and dated and "created" not in tags:
-            tags = {"created": policy.today.isoformat(), **tags}
-        known = policy.day_before(tags, entry.body) if was is None or was.body != entry.body else None
-        if was is not None and was.body != entry.body and tags.get("verified_date") == was.tags.get("verified_date"):
-            tags = unverified(tags)
-        entries.append(entry._replace(tags=tags if known is None else {**tags, "created": known}))
+        if was is None:
+            tags = policy.dated(tags, entry.body, day)
+        elif was.body != entry.body:
+            tags = policy.reworded(tags, was.tags, entry.body)
+        entries.append(entry._replace(tags=tags))
     return part._replace(entries=tuple(entries))
 
 

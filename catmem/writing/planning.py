@@ -19,7 +19,7 @@ from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import expired_on, unverified
+from catmem.staleness.freshness import expired_on
 from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan, scan
 from catmem.syntax.tags import block_size
@@ -118,10 +118,7 @@ class _PlanDraft:
             self._leave("replace", entry, "already says that")
             return
         if body != entry.body:
-            known = self.policy.day_before(tags, body)
-            tags = tags if known is None else {**tags, "created": known}
-            if tags.get("verified_date") == old_tags.get("verified_date"):
-                tags = unverified(tags)
+            tags = self.policy.reworded(tags, old_tags, body)
         self._check_threats([*([body] if body != entry.body else []), *tag_texts(given)])
         self._remark_tags(key for key, value in given.items() if value is not None)
         if operation.content is None or body == entry.body:
@@ -271,15 +268,10 @@ class _PlanDraft:
         raise policy.no_category(read or names)
 
     def _dated(self, tags: dict[str, TagValue], body: str, operation: Operation) -> dict[str, TagValue]:
-        """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags.
-
-        Words that come back are as old as they were, unless they come from a writer who may verify them.
-        """
+        """The tags of an addition, with its day as ``created``; not in a shared file, where Hermes Agent shows tags."""
         undated = "created" in (operation.tags or {}) and self.policy.may_verify  # null takes it away
-        if "created" not in tags and not undated and not is_shared(self.document):
-            tags = {"created": self._day(operation), **tags}
-        known = self.policy.day_before(tags, body)
-        return tags if known is None else {**tags, "created": known}
+        day = None if undated or is_shared(self.document) else self._day(operation)
+        return self.policy.dated(tags, body, day)
 
     def _day(self, operation: Operation) -> str:
         return (operation.as_of or self.policy.today).isoformat()

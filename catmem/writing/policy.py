@@ -20,7 +20,7 @@ from catmem.config.profile import Profile, limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import stale_after_days
+from catmem.staleness.freshness import stale_after_days, unverified
 from catmem.text import unify_newlines
 from catmem.threats import RULES, SECRETS
 from catmem.workspace.seen_entry import findings_in
@@ -73,6 +73,18 @@ class WritePolicy(Rights):
 
         known = known_since(self.root, self.owner.name, self.actor, body)
         return known.isoformat() if known is not None and known < created else None
+
+    def dated(self, tags: Mapping[str, TagValue], body: str, day: str | None) -> dict[str, TagValue]:
+        """The tags of new words, ``created`` on a ``day`` if they say none; what comes back is as old as it was."""
+        if day is not None and "created" not in tags:
+            tags = {"created": day, **tags}
+        known = self.day_before(tags, body)
+        return {**tags, "created": known} if known is not None else {**tags}
+
+    def reworded(self, tags: Mapping[str, TagValue], old: Mapping[str, TagValue], body: str) -> dict[str, TagValue]:
+        """The tags of an entry with new words: the verification of the old ones is gone."""
+        is_old = tags.get("verified_date") == old.get("verified_date")
+        return self.dated(unverified(tags) if is_old else tags, body, None)
 
     def wrote(self, body: str) -> bool:
         """Whether the actor, a profile, alone wrote these words in the file."""

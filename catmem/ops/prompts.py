@@ -12,15 +12,6 @@ from catmem.workspace.profile_memory import ProfileMemory
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
-    """A prompt, and the memory that it is made of."""
-
-    prompt: "Prompt"
-    memory: "ProfileMemory"
-    __json__ = "*prompt"
-
-
-@dataclass(frozen=True, slots=True)
 class PromptRead:
     """The prompt of a profile and the role that its envelopes name; what an agent sees of it counts as shown."""
 
@@ -126,7 +117,7 @@ def prompt(
     memory = memory.narrowed(categories or (), budget)
     made = memory.prompt(as_of=as_of, style=style)
     if call.interface == "command":
-        return Outcome(Built(made, memory))
+        return Outcome((made, memory), made)
     return Outcome(PromptRead(_role_and_text(call, made, memory)))
 
 

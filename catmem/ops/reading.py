@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -23,16 +22,6 @@ if TYPE_CHECKING:  # what they load takes long, and a list needs neither
 _LIMIT = 20
 
 
-@dataclass(frozen=True, slots=True)
-class ShownFile:
-    """What a memory file says, as data, with its document and its problems."""
-
-    said: dict[str, Any]
-    document: "Document"
-    problems: Sequence["Problem"]
-    __json__ = "*said"
-
-
 @operation(
     "show",
     examples=(
@@ -49,7 +38,7 @@ def show(
     file: Annotated[str | None, P(argument=True)] = None,
     profile: Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")] = None,
     target: OneFile = None,
-) -> ShownFile | Outcome:
+) -> Outcome:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
 
     PROFILE/user or PROFILE/memory in place of FILE shows that file of a profile, whole. The name of an entity that
@@ -73,7 +62,12 @@ def show(
         return _seen(call, profile, target or "user")
     workspace, document = _read(call, str(file))
     problems = workspace.problems(document)
-    return ShownFile(document.form(document.title, document.by_category, problems), document, problems)
+    return _file(document.form(document.title, document.by_category, problems), document, problems)
+
+
+def _file(said: dict[str, Any], document: Document, problems: Sequence[Problem]) -> Outcome:
+    """What a memory file says, as data, with its document and its problems."""
+    return Outcome((said, document, problems), said)
 
 
 def _content(call: Call, entity: str) -> Outcome:
@@ -87,7 +81,7 @@ def _content(call: Call, entity: str) -> Outcome:
     return Outcome(content if declared.content == "text" else f"{printable_json(content)}\n", said)
 
 
-def _seen(call: Call, profile: str, target: str) -> ShownFile:
+def _seen(call: Call, profile: str, target: str) -> Outcome:
     """What a profile may see of its file, with what names the text that was read."""
     from catmem.config.access import visible
     from catmem.workspace.profile_memory import seen_file
@@ -97,7 +91,7 @@ def _seen(call: Call, profile: str, target: str) -> ShownFile:
     tell_of_file(call, file)
     view = visible(file.document, target, root.profile(profile), root.config.taxonomy)
     problems = view.problems(root.problems(file.document))
-    return ShownFile({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
+    return _file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
 
 
 def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
@@ -120,19 +114,6 @@ def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
         return workspace, workspace.parse(data)
 
 
-@dataclass(frozen=True, slots=True)
-class EntryList:
-    """The entries that a profile sees; of several files, entries with their copies (``profile`` is ``None``)."""
-
-    profile: str | None
-    entries: Sequence[Any]
-    files: dict[str, Any] | None = None
-
-    def __json__(self) -> dict[str, Any]:
-        files = {} if self.files is None else {"files": self.files}
-        return {"profile": self.profile, **files, "entries": self.entries}
-
-
 @operation(
     "list", examples=("catmem list", "catmem list -p trinity", "catmem list -p trinity -t user -c communication-style")
 )
@@ -151,7 +132,8 @@ def list_(
 
         _tell_of_all(call, target)
         found, unreadable, _ = list_everywhere(call.root, **narrowed)
-        return Outcome(EntryList(None, folded(found)), problems=unreadable)
+        shared = folded(found)
+        return Outcome((None, shared), {"profile": None, "entries": shared}, unreadable)
     tell_of_rows(call, profile, target)
     from catmem.workspace.profile_memory import list_documents, seen_file
 
@@ -163,7 +145,7 @@ def list_(
             tell_of_file(call, file)
     else:
         _tell_of_slips(call, profile, None if entries else category)
-    return Outcome(EntryList(profile, entries, {each: jsonable(file) for each, file in files.items()}))
+    return Outcome((profile, entries), {"profile": profile, "files": files, "entries": entries})
 
 
 def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
@@ -189,25 +171,13 @@ def _tell_of_all(call: Call, target: str | None) -> None:
         tell_of_rows(call, each.name, target)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What a search found: the best of ``total`` hits, or of several files hits with their copies.
-
-    ``used`` says how often each hit was, for programs.
-    """
-
-    profile: str | None
-    query: str
-    total: int
-    hits: Sequence[Any]
-    used: Sequence[Any] | None = None
-
-    def __json__(self) -> dict[str, Any]:
-        entries = jsonable(self.hits)
-        if self.used is not None:
-            entries = [{**each, "used": use} for each, use in zip(entries, self.used, strict=True)]
-        said = {"profile": self.profile, "query": self.query, "total": self.total, "entries": entries}
-        return said | advice(each["state"] for each in entries)
+def _found(profile: str | None, query: str, total: int, hits: Sequence[Any], used: Sequence[Any] = ()) -> Outcome:
+    """The best of ``total`` hits, or of several files hits with their copies; for programs how ``used`` each is."""
+    entries = jsonable(hits)
+    if used:
+        entries = [{**each, "used": use} for each, use in zip(entries, used, strict=True)]
+    said = {"profile": profile, "query": query, "total": total, "entries": entries}
+    return Outcome((profile, query, total, hits), said | advice(each["state"] for each in entries))
 
 
 @operation(
@@ -258,14 +228,16 @@ def search(
         searched = search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
         hits = folded(searched.found)
         _tell_notes(call, notes_of(call.root))
-        return Outcome(Found(None, query, len(hits), hits[:limit]), problems=searched.unreadable)
+        found_all = _found(None, query, len(hits), hits[:limit])
+        found_all.problems = searched.unreadable
+        return found_all
     tell_of_rows(call, profile, target)
     found = search(call.root, profile, query, limit=limit, as_of=as_of, **filters)
     _tell_notes(call, notes_of(call.root))
     if call.for_program:
-        return Outcome(Found(profile, query, found.total, found.found, _used(call, profile, found.found)))
+        return _found(profile, query, found.total, found.found, _used(call, profile, found.found))
     _tell_of_slips(call, profile, None if found.total else category)
-    return Outcome(Found(profile, query, found.total, found.found))
+    return _found(profile, query, found.total, found.found)
 
 
 def _tell_notes(call: Call, notes: Sequence[str]) -> None:

@@ -129,7 +129,7 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
         entity = which[0] if which and actor is None else None
         found, wrong = proposals_in(call.root, entity, actor=actor, ended=ended)
         found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
-    said = [data_for(call.root, each, actor) for each in found]
+    said = tuple(data_for(call.root, each, actor) for each in found)
     more = () if has_ids or call.for_program else _next(found, actor)
     return Outcome(said, {"proposals": said}, wrong, notes=more)
 

@@ -25,14 +25,14 @@ from catmem.text import first_line, plural, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from catmem.ops.prompts import Built
-    from catmem.ops.reading import EntryList, Found, ShownFile
+    from catmem.model.document import Document, Problem
     from catmem.ops.review import Decisions
     from catmem.ops.table import Call
     from catmem.prompt.prompt import Prompt, Row
     from catmem.proposals.deciding import Decided
     from catmem.search.search import SearchHit
     from catmem.staleness.review import Answered, Review
+    from catmem.workspace.profile_memory import ProfileMemory
     from catmem.workspace.reports import SharedEntry
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.request import How
@@ -47,11 +47,12 @@ def _entry_written(written: Written, call: Call) -> None:
     show_written(written, _DONE[call.operation.name], cast("How", call.values))
 
 
-def _shown(value: ShownFile, _: Call) -> None:
-    emit("".join(_shown_lines(value.said)))
-    emit("\nproblems\n" if value.problems else "")
-    for each in value.problems:
-        emit(printable(f"  line {value.document.line(each.start)}: {each.rule}: {each.message}\n"))
+def _shown(value: tuple[dict[str, Any], Document, Sequence[Problem]], _: Call) -> None:
+    said, document, problems = value
+    emit("".join(_shown_lines(said)))
+    emit("\nproblems\n" if problems else "")
+    for each in problems:
+        emit(printable(f"  line {document.line(each.start)}: {each.rule}: {each.message}\n"))
 
 
 def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
@@ -74,10 +75,11 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
                 yield f"  {'':{width}}  [{printable(', '.join(tags))}]\n"
 
 
-def _listed(value: EntryList, _: Call) -> None:
-    if not value.entries:
-        say("No entries in any file." if value.profile is None else "No entries that this profile can see.")
-    emit(columns([_folded_row(each) if value.profile is None else _list_row(each) for each in value.entries]))
+def _listed(value: tuple[str | None, Sequence[Any]], _: Call) -> None:
+    profile, entries = value
+    if not entries:
+        say("No entries in any file." if profile is None else "No entries that this profile can see.")
+    emit(columns([_folded_row(each) if profile is None else _list_row(each) for each in entries]))
 
 
 def _list_row(listed: SeenEntry) -> tuple[str, ...]:
@@ -100,19 +102,21 @@ def _others(found: SharedEntry[Any]) -> str:
     return printable(f"  (also in {', '.join(others)})") if others else ""
 
 
-def _found(value: Found, _: Call) -> None:
-    if not value.hits:
-        say(f"Nothing in sight fits {shown(value.query)}. Try other words, without quotes, or with fewer filters.")
-    hits, places = value.hits, [_place(each) for each in value.hits] if value.profile else []
-    if value.profile is None:
+def _found(value: tuple[str | None, str, int, Sequence[Any]], _: Call) -> None:
+    profile, query, total, hits = value
+    if not hits:
+        say(f"Nothing in sight fits {shown(query)}. Try other words, without quotes, or with fewer filters.")
+    places = [_place(each) for each in hits] if profile else []
+    if profile is None:
         places = [f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in hits]
         hits = [each.entry for each in hits]
-    emit("\n".join(f"{place}\n    {printable(each.snippet.text)}\n" for place, each in zip(places, hits, strict=True)))
+    shown_hits = zip(places, hits, strict=True)
+    emit("\n".join(f"{place}\n    {printable(each.snippet.text)}\n" for place, each in shown_hits))
     if advice(each.freshness.state for each in hits):
-        owner = value.profile or "NAME"
+        owner = profile or "NAME"
         say(f"Check what is not fresh before you rely on it. If it holds: catmem verify -p {owner} 'words of it'")
-    if value.total > len(hits):
-        say(f"{len(hits)} of {value.total:,} entries; --limit {value.total} shows all.")
+    if total > len(hits):
+        say(f"{len(hits)} of {total:,} entries; --limit {total} shows all.")
 
 
 def _place(found: SearchHit) -> str:
@@ -132,10 +136,10 @@ LEFT_OUT = {
 }
 
 
-def _built(value: Built, call: Call) -> None:
+def _built(value: tuple[Prompt, ProfileMemory], call: Call) -> None:
     from catmem.prompt.prompt import without_room
 
-    prompt, memory = value.prompt, value.memory
+    prompt, memory = value
     if not prompt.text:
         say(f"The prompt is empty. 'catmem prompt {memory.profile.name} --explain' shows why.")
     for warning in memory.warnings():
@@ -280,11 +284,11 @@ def after(each: Decided) -> list[str]:
 
 TEXTS = {
     "Written": _entry_written,
-    "ShownFile": _shown,
+    "show": _shown,
     "str": lambda content, _: emit(printable(content)),
-    "EntryList": _listed,
-    "Found": _found,
-    "Built": _built,
+    "list": _listed,
+    "search": _found,
+    "prompt": _built,
     "Review": _due,
     "proposals": _proposals,
     "Decisions": _decisions,

@@ -405,16 +405,22 @@ def test_the_editor_opens_with_the_list(place):
     assert kept(place) == []
 
 
-def test_an_emptied_list_and_an_editor_that_fails_write_nothing(place):
-    with on_terminal(place, editor="import sys; open(sys.argv[1], 'w').close()") as terminal:
-        terminal.wait_for("The list is empty: nothing was written.\n")
-        assert terminal.status() == 0
-    with on_terminal(place, editor="import os, sys; os.unlink(sys.argv[1])") as terminal:
-        terminal.wait_for("The list is empty: nothing was written.\n")
-        assert terminal.status() == 0
-    with on_terminal(place, editor="raise SystemExit(1)") as terminal:
-        terminal.wait_for("Nothing was written. Say in EDITOR what opens a file, or see --read.")
-        assert terminal.status() == 2
+EMPTIED = "The list is empty: nothing was written.\n"
+
+
+@pytest.mark.parametrize(
+    ("editor", "said", "status"),
+    [
+        ("import sys; open(sys.argv[1], 'w').close()", EMPTIED, 0),
+        ("import os, sys; os.unlink(sys.argv[1])", EMPTIED, 0),
+        ("raise SystemExit(1)", "Nothing was written. Say in EDITOR what opens a file, or see --read.", 2),
+    ],
+    ids=["emptied", "removed", "an editor that fails"],
+)
+def test_a_list_that_is_none_writes_nothing(place, editor, said, status):
+    with on_terminal(place, editor=editor) as terminal:
+        terminal.wait_for(said)
+        assert terminal.status() == status
     assert user_text(place) == FLAT
     assert kept(place) == []
 

@@ -229,7 +229,7 @@ def test_a_person_and_a_token_for_metrics_may_read_them(workspace, tmp_path, lab
 
 def test_the_page_of_the_documentation_tells_every_metric_and_no_other(workspace, meter, root):
     page = (root / "docs" / "metrics.md").read_text(encoding="utf-8")
-    documented = {row.split("`")[1].partition("{")[0] for row in page.splitlines() if row.startswith("| `mem_")}
+    documented = {line.split("`")[1].partition("{")[0] for line in page.splitlines() if line.startswith("- `mem_")}
     families = parse_text(numbers(meter)[0].decode())
     names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
     assert documented == names

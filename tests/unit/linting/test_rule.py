@@ -1,5 +1,7 @@
 """The registry of rules."""
 
+import re
+
 import pytest
 
 from catmem.linting.rule import all_rules, rule

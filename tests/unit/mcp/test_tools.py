@@ -17,11 +17,11 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 
 def test_the_pages_name_every_tool_and_what_it_takes():
-    rows = re.findall(r"^\| `(memory_\w+)` \|.*\| (.+?) \|$", (DOCS / "mcp.md").read_text(), re.MULTILINE)
+    rows = re.findall(r"^- `(memory_\w+)` .*\((.+?)\)$", (DOCS / "mcp.md").read_text(), re.MULTILINE)
     assert {name: set(re.findall(r"`(\w+)`", takes)) for name, takes in rows} == {
         tool.name: set(tool.input_schema["properties"]) for tool in all_tools()
     }
-    assert set(re.findall(r"`(memory_\w+)`", (DOCS / "claude-code.md").read_text())) == set(BY_NAME)
+    assert set(re.findall(r"`(memory_\w+)`", (DOCS / "claude-code.md").read_text())) <= set(BY_NAME)
 
 
 def size(tools):

@@ -224,7 +224,7 @@ def test_a_batch(call, workspace):
         ({"action": "add", "content": "x", "target": "users"}, "target: must be one of user, memory, and is the text 'users'", "Did you mean 'user'?"),
         ({"action": "add", "content": "x", "tags": {"a": 1}}, "tags.a: must be text or a list or empty, and is 1", None),
         ({"operations": []}, "operations: must have at least 1 items, and has 0", None),
-        ({"operations": [{"content": "x"}]}, "operations[0]: the key action is missing", "Add it."),
+        ({"operations": [{"content": "x"}]}, "operations[0]: the key action is missing", "Add what is missing."),
         ({"operations": [{"action": "add", "content": "x"}, {"action": "move", "old_text": "x"}]}, "operations[1]: move needs category", None),
         ({"operations": [{"action": "add"}]}, "operations[0]: add needs content", None),
         ({"operations": [{"action": "list"}]}, "operations[0].action: must be one of add, replace, remove, move, verify, and is the text 'list'", None),

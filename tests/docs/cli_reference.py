@@ -52,12 +52,12 @@ def render(group: click.Group) -> str:
     rows = ["Nearly all commands have the first three.\n", "- `--help`: Show the help.", *nearly_all]
     also: dict[str, list[str]] = {path: [] for path in lines}
     left = {path: [each for each in said if each not in nearly_all] for path, said in lines.items()}
-    families: list[str] = []
+    families: dict[str, list[str]] = {}
     meanings: dict[str, str] = {}
     for heading, names in FAMILIES.items():
         members = [f"catmem {name}" for name in names]
         common = [each for each in left[members[0]] if all(each in left[path] for path in members)]
-        families += [f"### {heading}\n", "\n".join(common) + "\n"]
+        families[heading] = common
         meanings |= {name(each): first_sentence(each) for each in common}
         for path in members:
             left[path] = [each for each in left[path] if each not in common]
@@ -65,7 +65,11 @@ def render(group: click.Group) -> str:
     shared = shared_options(left)
     meanings |= {name(each): first_sentence(each) for each in shared}
     rows += [*shared, *(f"{own} `catmem` alone has it." for own in map(line, options(group)))]
-    parts += ["\n".join(rows) + "\n", *families]
+    parts.append("\n".join(rows) + "\n")
+    for heading, common in families.items():
+        said = [each for each in common if each in shared]
+        parts += [f"### {heading}\n", "\n".join(each for each in common if each not in said) + "\n"]
+        parts += [f"Also {', '.join(map(name, said))}.\n"] if said else []
     for path, command in commands.items():
         is_shared = [meanings.get(name(each)) == first_sentence(each) for each in left[path]]
         also[path] += [name(each) for each, said in zip(left[path], is_shared, strict=True) if said]

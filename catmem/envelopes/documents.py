@@ -176,10 +176,8 @@ def _first_fault(changes: Iterable[EntryChange], policy: WritePolicy, *, is_text
             if "verified_date" not in change.new.tags:
                 changed.pop("verified_date", None)
             elif is_text:
-                changed["verified_date"] = change.new.tags["verified_date"]
+                policy.refuse_unverified("verified_date")
         try:
-            # What is forbidden comes first, whatever else is wrong with the tags.
-            policy.check_dates(changed, old)
             if change.old is not None:
                 policy.check_domain(change.old.category, change.old.tags, change.new.tags)
             policy.check_tags(changed, old)

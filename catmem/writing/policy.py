@@ -168,17 +168,13 @@ class WritePolicy(Rights):
         if after > before:
             self.refuse_unverified("domain")
 
-    def check_dates(self, changed: Iterable[str], old: Mapping[str, TagValue] | None) -> None:
-        """Raise ``ForbiddenError`` where an actor who may not verify changes a tag that says how old a fact is.
-
-        That is ``verified_date`` of any entry, ``created`` of one that is there, and an ``expires`` that it has.
-        """
-        for key in changed:
-            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
-                self.refuse_unverified(key)
-
     def check_tags(self, tags: Mapping[str, str | list[str] | None], old: Mapping[str, TagValue] | None) -> None:
         """Look at tags that are given over the ``old`` ones of an entry, ``None`` for a new entry."""
+        changed = [key for key, value in tags.items() if value != (old or {}).get(key)]
+        for key in changed:
+            # An actor who may not verify sets no day of verification, and changes no other date that an entry has.
+            if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
+                self.refuse_unverified(key)
         given = {key: value for key, value in tags.items() if value is not None}
         for key, message in tag_faults(given, self.config.tag_schemas):
             raise EditError(
@@ -187,8 +183,6 @@ class WritePolicy(Rights):
                 key=f"tags.{key[:_NAME_SHOWN]}",
                 hint="Give a value that fits its schema, or leave the tag out.",
             )
-        changed = [key for key, value in tags.items() if value != (old or {}).get(key)]
-        self.check_dates(changed, old)
         for key, done in (("verified_date", "verified"), ("created", "written")):
             if key in changed:
                 self.refuse_future(read_date(tags[key]), done)

@@ -15,7 +15,7 @@ import re
 import stat
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -46,16 +46,11 @@ class AuditLog:
 
     def append(self, line: AuditLine) -> None:
         """Add a line; makes the folder (0700) and the file (0600) where they are missing."""
-        data = line.to_json()
-        try:
-            folder = os.open(self.folder, _FOLDER)
-        except FileNotFoundError:
-            with suppress(FileExistsError):
-                os.mkdir(self.folder, 0o700)  # noqa: PTH102 - as the calls on the open folder below
-            folder = os.open(self.folder, _FOLDER)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        folder = os.open(self.folder, _FOLDER)
         try:
             with _held(folder, os.O_RDWR | os.O_APPEND | os.O_CREAT, fcntl.LOCK_EX) as descriptor:
-                size = _write(descriptor, data)
+                size = _write(descriptor, line.to_json())
                 if size >= self._most_bytes:
                     self._rotate(folder)
         finally:

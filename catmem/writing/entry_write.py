@@ -401,7 +401,8 @@ def _in_both(wanted: str, holding: Sequence[tuple[WritePolicy, Document, list[En
         line = {} if to_agent else {"line": document.line(entry.start)}
         places.append({"target": policy.target, **line, "category": entry.category, "id": entry.id})
     return AmbiguousError(
-        f"entries of both files hold {shown(wanted)}",
+        f"entries of both files hold {shown(wanted)}: "
+        + " and ".join(f"{policy.entity} ({found[0].category})" for policy, _, found in holding),
         [preview(found[0], to_agent=to_agent) for _, _, found in holding],
         places=places,
         hint="Nothing was written. Name the file: "

@@ -101,12 +101,9 @@ def write_export(workspace: Root, files: Mapping[str, str], folder: Path, *, ove
     """Write the texts of an export below ``folder``, and give the names of those that were written."""
     changed = {name: text.encode() for name, text in files.items() if not has_bytes(folder / name, text.encode())}
     own = set(_memory_files(workspace))
-    of_root = [name for name in changed if os.path.realpath(folder / name) in own]
-    there = [name for name in changed if not overwrite and os.path.lexists(folder / name)]
-    if in_the_way := [name for name in changed if name in {*of_root, *there}]:
-        hint = "Choose another folder, or replace them with --overwrite."
-        if of_root:
-            hint = "No export replaces a memory file of the root: choose another folder."
+    there = {name for name in changed if not overwrite and os.path.lexists(folder / name)}
+    if in_the_way := [name for name in changed if name in there or os.path.realpath(folder / name) in own]:
+        hint = "Choose another folder, or replace them with --overwrite; no export replaces a memory file of the root."
         raise WouldOverwriteError(folder, in_the_way, hint)
     for name, data in changed.items():
         hint = "Choose a folder that this user may write. Files that were written before stay."

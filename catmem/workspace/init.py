@@ -196,9 +196,8 @@ def _refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -
             )
     in_the_way = [name for name in files if os.path.lexists(root / name)]
     if in_the_way:
-        hint = "Choose another folder, or move them away first. 'catmem init --profile NAME' alone adds a specialist."
-        other = "Change what is there, or choose another name."
-        raise WouldOverwriteError(root, in_the_way, other if is_there else hint)
+        hint = "Choose another folder or name, or move them away first. 'catmem init --profile NAME' adds a specialist."
+        raise WouldOverwriteError(root, in_the_way, hint)
 
 
 def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:

@@ -130,12 +130,8 @@ def call_tool(
     unknown = [argument for argument in arguments if argument not in takes]
     if unknown:
         near = nearest(unknown[0], takes)
-        return {
-            "success": False,
-            "error": f"{name} takes no argument {shown(unknown[0])}",
-            "reason": "bad_arguments",
-            "remediation": f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(takes)}.",
-        }
+        way = f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(takes)}."
+        return refusal(bad_arguments(f"{name} takes no argument {shown(unknown[0])}", way))
     if offer.action in ACTIONS:
         action = "proposals" if offer.action == "list" and arguments.get("proposal") is not None else offer.action
         return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)

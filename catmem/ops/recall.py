@@ -18,7 +18,7 @@ from catmem.ops.shared import EITHER
 from catmem.ops.table import Call, P, Tool, operation
 from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import size_of
-from catmem.workspace.profile_memory import Reading, emptied_text
+from catmem.workspace.profile_memory import emptied_text
 from catmem.workspace.seen_entry import SeenEntry, entry_dict
 from catmem.writing.written import FileUsage
 
@@ -165,18 +165,13 @@ def withdrawn(
 # --- what is on file -------------------------------------------------------------------------------------------------
 
 
-def view_of(call: Call, target: str) -> tuple["Reading", View]:
-    """A file as it is now, and what the profile sees of it."""
-    reading, profile = call.root.read(str(call.actor), target), call.root.profile(str(call.actor))
-    return reading, visible(reading.document, target, profile, call.root.config.taxonomy)
-
-
 def sight(
     call: Call, target: str, category: str | None = None, offset: int = 0, *, whole: bool = False
 ) -> tuple[dict[str, Any], View]:
     """What the profile sees of its file now, perhaps of one category; ``whole`` is as in ``shown_entries``."""
     root, profile = call.root, call.root.profile(str(call.actor))
-    reading, view = view_of(call, target)
+    reading = root.read(profile.name, target)
+    view = visible(reading.document, target, profile, root.config.taxonomy)
     entries = view.entries
     if category is not None:
         wanted = root.config.taxonomy.category(category)

@@ -14,10 +14,8 @@ from catmem.linting.diagnostic import LintResult, Severity
 from catmem.linting.root_lint import Linter
 from catmem.ops.shared import AsOf, DryRun, EntityArgument
 from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
-from catmem.registry import Plugin
 from catmem.text import counted
 from catmem.workspace.change_plan import ChangePlan
-from catmem.workspace.upkeep import DoctorReport
 
 
 def _codes(values: Sequence[str]) -> list[str]:
@@ -251,16 +249,6 @@ def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
     return Outcome(done, problems=done.errors)
 
 
-@dataclass(frozen=True, slots=True)
-class Doctored:
-    """What this machine gives a root: its stores, the tokens of callers, and plugins."""
-
-    report: "DoctorReport"
-    tokens: dict[str, Any]
-    plugins: Sequence["Plugin"]
-    __json__ = "*report tokens plugins"
-
-
 @operation("doctor", examples=("catmem doctor", "catmem doctor --format json"), opens="look")
 def doctor(call: Call) -> Outcome:
     """Try in each profile's folder what the store relies on, and say what is weaker where something is missing.
@@ -271,7 +259,9 @@ def doctor(call: Call) -> Outcome:
     from catmem.workspace import upkeep
 
     report = upkeep.doctor(call.root)
-    return Outcome(Doctored(report, _tokens(call.root.config), registry().plugins), problems=report.unreadable)
+    tokens, plugins = _tokens(call.root.config), registry().plugins
+    said = {**jsonable(report), "tokens": tokens, "plugins": plugins}
+    return Outcome((report, tokens), said, problems=report.unreadable)
 
 
 def _tokens(config: "Config") -> dict[str, Any]:

@@ -31,7 +31,7 @@ from catmem.errors import (
 from catmem.jsonable import jsonable
 from catmem.model.document import Entry
 from catmem.names import TARGETS
-from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict, view_of
+from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict
 from catmem.ops.table import OPERATIONS, Call, OperationRow, UsageError, call
 from catmem.resources import schema
 from catmem.workspace.root import hide_names
@@ -331,20 +331,17 @@ class _Turn:
         if not isinstance(error, _SHOWS_ENTRIES):
             return answer
         try:
-            target = self._target()
             if isinstance(error, DriftError) and error.entry is not None:
-                shown, how = self._unseen(error.entry, target)
+                shown, how = self._unseen(error.entry)
                 return answer | shown | {"remediation": f"{answer['remediation']} {how}"}
             if isinstance(error, DriftError) and error.is_of_file:
                 return answer  # there is no other entry to choose
-            answer |= sight(self._look(), target)[0]
+            look = Call(row_of("list"), lambda _: self.workspace, "tool", self.profile)
+            answer |= sight(look, self._target())[0]
         except CatmemError as unreadable:
             # Unreadable is never empty: the answer is without entries, and says why.
             answer["entries_error"] = unreadable.message
         return answer
-
-    def _look(self) -> Call:
-        return Call(row_of("list"), lambda _: self.workspace, "tool", self.profile)
 
     def _target(self) -> str:
         """The file that is shown: the one that the call is of, else the first that has something to show."""
@@ -356,17 +353,15 @@ class _Turn:
             return next((each.target for each in views if each.entries), TARGETS[0])
         return str(named or "user")
 
-    def _unseen(self, entry: Entry, target: str) -> tuple[dict[str, Any], str]:
+    @staticmethod
+    def _unseen(entry: Entry) -> tuple[dict[str, Any], str]:
         """The entry that a refusal is about, whole if it fits in the answer, and how to go on."""
         if rules_in(texts_of(entry)):
             return {"found": None}, "Its text is withheld, so a person has to look at it."
         if len(entry.text) <= MOST_CHARACTERS:
             shown = {"found": text_digest(entry), "entry": {"category": entry.category, "text": entry.text}}
             return shown, "Its text is here under entry: to go on, give expected the digest that is in found."
-        entries = view_of(self._look(), target)[1].entries
-        same = [index for index, each in enumerate(entries) if each.text == entry.text]
-        where = f" with target {target} and offset {same[0]}" if same else ""
-        return {"found": None}, f"It has {len(entry.text):,} characters: list{where} shows it whole."
+        return {"found": None}, f"It has {len(entry.text):,} characters: list with its offset shows it whole."
 
 
 def stop_after(session: ToolSession) -> str | None:

@@ -10,7 +10,7 @@ from catmem import __version__
 from catmem.cli.output import NARROW, columns, emit, emit_text, fault_lines, print_unreadable, say
 from catmem.cli.texts.files import show_plan
 from catmem.files import shown_path
-from catmem.registry import unloaded
+from catmem.registry import registry, unloaded
 from catmem.text import counted, first_line, plural, printable, printable_json, text_diff
 
 if TYPE_CHECKING:
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from catmem.linting.rule import Rule
     from catmem.ops.table import Call
-    from catmem.ops.upkeep import Doctored, FixesMade, Linted
+    from catmem.ops.upkeep import FixesMade, Linted
     from catmem.store.contract import FolderReport
     from catmem.workspace.change_plan import ChangePlan
     from catmem.workspace.copying import CopiedEntity, StoredEntity
     from catmem.workspace.purging import PurgeReport
-    from catmem.workspace.upkeep import Anchors, CheckedAnchors, FsckReport
+    from catmem.workspace.upkeep import Anchors, CheckedAnchors, DoctorReport, FsckReport
 
 
 def _fixed(value: FixesMade, call: Call) -> None:
@@ -92,10 +92,11 @@ def _fsck(report: FsckReport, _: Call) -> None:
     emit(f"{said}{' in what could be looked at' if report.unreadable else ''}\n")
 
 
-def _doctor(value: Doctored, _: Call) -> None:
-    report, plugins = value.report, [each.name for each in value.plugins if each.error is None]
+def _doctor(value: tuple[DoctorReport, dict[str, Any]], _: Call) -> None:
+    report, tokens = value
+    plugins = [each.name for each in registry().plugins if each.error is None]
     emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
-    emit(printable(f"tokens: {_of_tokens(value.tokens)}\n"))
+    emit(printable(f"tokens: {_of_tokens(tokens)}\n"))
     emit(printable(f"plugins: {', '.join(plugins) or 'none'}\n"))
     emit("".join(printable(f"{error.message}. {error.hint}\n") for error in unloaded()))
     for folder in report.folders:
@@ -209,7 +210,7 @@ TEXTS = {
     "schema": _schemas,
     "str": lambda value, _: emit_text(value),
     "FsckReport": _fsck,
-    "Doctored": _doctor,
+    "doctor": _doctor,
     "Anchors": _anchors,
     "CheckedAnchors": _checked,
     "ChangePlan": _repair,

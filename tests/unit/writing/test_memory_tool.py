@@ -503,7 +503,7 @@ def test_a_long_entry_is_known_once_it_was_listed_whole(workspace):
     for look in ({"action": "list"}, {"action": "search", "query": "long"}):
         refused = call(**write)
         assert (refused["reason"], refused["found"], "entry" in refused) == ("drift", None, False)
-        assert "10,021 characters: list with target user and offset 1 shows it whole" in refused["remediation"]
+        assert "10,021 characters: list with its offset shows it whole" in refused["remediation"]
         assert call(**look)["success"]
     (shown,) = call(action="list", offset=1)["entries"]
     assert "cut" not in shown

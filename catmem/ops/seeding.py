@@ -6,7 +6,7 @@ from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
 
-from catmem.config.profile import Profile
+from catmem.config.profile import Profile, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError, UnknownNameError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
@@ -44,8 +44,8 @@ from catmem.writing.request import How
 if TYPE_CHECKING:  # what it loads takes long, and a seed needs none of it
     from catmem.proposals.promoting import Promoted
 
-_Settlements: TypeAlias = tuple[Choice | None, Mapping[str, Choice]]
-"""What is said of all conflicts, and of some by the beginning of their ids."""
+_Settlements: TypeAlias = Mapping[str, Choice]
+"""What is said of conflicts, by the beginning of their ids; of all the others by an empty one."""
 _STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
 ReplaceCloned = Annotated[
     bool,
@@ -276,7 +276,7 @@ def _refuse_slips(call: Call, settling: _Settlements) -> None:
         raise UsageError("Name the source and the targets, or give --all.")
     if call.values["ephemeral"] and len(targets) != 1:
         raise UsageError("--ephemeral prints the slice of one target.")
-    if settling[1] and source is None:
+    if any(settling) and source is None:
         raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
 
 
@@ -293,10 +293,8 @@ def _seeds(
         order = [each for each in order if each[0] == root.profile(source).name]
     if unreadable and not order:
         raise unreadable[0]
-    if not order and root.config.path is None:
-        where = shown_path(root.root)
-        raise UsageError(f"No catmem.yaml was found in {where} or above. Go to the root, or name it with --root.")
     if not order:
+        refuse_no_root(root.config)
         said = "no profile has a seed_from" if source is None else f"no profile has seed_from: {source}"
         raise UsageError(f"There is no profile to seed: {said} (tier 3 does not count). Name the targets instead.")
     return order, unreadable
@@ -307,31 +305,25 @@ def _seeds(
 
 def settlements(values: Sequence[str]) -> _Settlements:
     """Read the values of --resolve. Raises ``UsageError``."""
-    for_all: Choice | None = None
-    by_id: dict[str, Choice] = {}
+    settling: dict[str, Choice] = {}
     for value in values:
         beginning, found, word = value.rpartition("=")
         side = next((each for each in get_args(Choice) if each == word), None)
         if side is None or (found and not beginning):
             said = f"{value!r} is none of target, source, both, ID=target, ID=source and ID=both"
             raise UsageError(f"Invalid value for '--resolve': {said}")
-        if beginning in by_id or (not found and for_all not in {None, side}):
+        if settling.setdefault(beginning, side) != side:
             raise UsageError("Invalid value for '--resolve': says two things of one conflict")
-        if found:
-            by_id[beginning] = side
-        else:
-            for_all = side
-    return for_all, by_id
+    return settling
 
 
 def settled(settling: _Settlements, planned: Callable[..., "SeedPlan"]) -> "SeedPlan":
     """The plan with the conflicts settled of which it is said what becomes of them; the others are open in it."""
-    for_all, by_id = settling
-    if not by_id:
-        return planned(resolve=for_all)
+    if not any(settling):
+        return planned(resolve=settling.get(""))
     found = [name for name, _, _ in open_conflicts(planned())]
-    chosen: dict[str, Choice] = {} if for_all is None else dict.fromkeys(found, for_all)
-    for beginning, side in by_id.items():
+    chosen: dict[str, Choice] = dict.fromkeys(found, settling[""]) if "" in settling else {}
+    for beginning, side in ((each, settling[each]) for each in settling if each):
         named = [name for name in found if name.startswith(beginning)]
         if len(named) != 1:
             there = ", ".join(named or found)

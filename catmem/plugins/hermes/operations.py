@@ -186,7 +186,7 @@ def sync(
     settling = settlements(resolve)
     if everybody == bool(names) or (source is None and not everybody):
         raise UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
-    if settling[1] and source is None:
+    if any(settling) and source is None:
         raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
     found = find_home(home)
     workspace = _workspace(call, found)

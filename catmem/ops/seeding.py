@@ -288,9 +288,8 @@ def _seeds(
 
     if not everybody:
         return [(str(source), targets)], ()
-    order, unreadable = seed_order(root)
-    if source is not None:
-        order = [each for each in order if each[0] == root.profile(source).name]
+    sources, unreadable = seed_order(root)
+    order = [each for each in sources.items() if source is None or each[0] == root.profile(source).name]
     if unreadable and not order:
         raise unreadable[0]
     if not order:

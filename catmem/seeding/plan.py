@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, TypedDict
 
 from catmem import clock
 from catmem.config.config import Taxonomy
@@ -170,19 +170,13 @@ def refused_profiles(errors: Iterable[CatmemError]) -> list[RefusedChange]:
     return [RefusedChange(shown_path(error.path or "profiles"), error) for error in errors]
 
 
-class SeedOrder(NamedTuple):
-    """Every source with the profiles that it seeds, each after what seeds it; and what is wrong with the others."""
+def seed_order(
+    workspace: Root, profiles: Mapping[str, Profile] | None = None
+) -> tuple[dict[str, list[str]], list[CatmemError]]:
+    """Every source with the profiles that it seeds, each after what seeds it; and what is wrong with the others.
 
-    sources: list[tuple[str, list[str]]]
-    unreadable: tuple[CatmemError, ...]
-
-    def targets(self, source: str) -> list[str]:
-        """The profiles that a source seeds."""
-        return dict(self.sources).get(source, [])
-
-
-def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -> SeedOrder:
-    """Who seeds whom in a root, without profiles that live for one task and were never seeded."""
+    Profiles that live for one task and were never seeded are left out.
+    """
     unreadable: list[CatmemError] = []
     if profiles is None:
         loaded, unreadable = load_each(workspace)
@@ -205,8 +199,7 @@ def seed_order(workspace: Root, profiles: Mapping[str, Profile] | None = None) -
         if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):
             sources.setdefault(profile.seed_from, []).append(profile.name)
             depth[profile.seed_from] = max(depth.get(profile.seed_from, 0), len(chain) - 2)
-    order = sorted(sources.items(), key=lambda each: (depth[each[0]], each[0]))
-    return SeedOrder(order, tuple(unreadable))
+    return {each: sources[each] for each in sorted(sources, key=lambda each: (depth[each], each))}, unreadable
 
 
 def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:

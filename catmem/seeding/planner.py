@@ -57,13 +57,10 @@ from catmem.writing.written import could_go, over_budget
 def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
     """What a seed would do; see ``Workspace.plan_seed``."""
     with one_reading():
-        unreadable: tuple[CatmemError, ...] = ()
+        unreadable: list[CatmemError] = []
         if asked.targets is None:
-            order = seed_order(workspace)
-            asked, unreadable = (
-                replace(asked, targets=order.targets(workspace.profile(asked.source).name)),
-                order.unreadable,
-            )
+            sources, unreadable = seed_order(workspace)
+            asked = replace(asked, targets=sources.get(workspace.profile(asked.source).name, []))
             if unreadable and not asked.targets:
                 raise unreadable[0]
         plan = _Planning(workspace, asked.checked(workspace.config.taxonomy)).plan()

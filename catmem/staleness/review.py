@@ -329,21 +329,18 @@ class Round:
     @classmethod
     def read(cls, root: Path) -> Round:
         """The round that is going on in a root, or a new one."""
-        path = root / SIDECAR / _ROUND
+        path, passed = root / SIDECAR / _ROUND, set[FactKey]()
         try:
-            data = read_bounded(path, _LARGEST, follow_symlink=False)
-        except CatmemError as error:
-            note = None if error.code == "missing" else f"the round of this review cannot be read: {error.message}"
-            return cls(root / SIDECAR, note=note and f"{note}; it begins anew")
-        try:
-            said = json.loads(data)
+            said = json.loads(read_bounded(path, _LARGEST, follow_symlink=False))
             passed = {(str(entity), str(entry_id)) for entity, entry_id, _ in said["passed"]}
             is_known = said["format"] == _FORMAT
+        except CatmemError as error:
+            is_known = error.code == "missing"
         except (ValueError, TypeError, KeyError, RecursionError):
             is_known = False
-        if not is_known:
-            return cls(root / SIDECAR, note=f"{SIDECAR}/{_ROUND} is damaged, so the round begins anew")
-        return cls(root / SIDECAR, passed)
+        if is_known:
+            return cls(root / SIDECAR, passed)
+        return cls(root / SIDECAR, note=f"{SIDECAR}/{_ROUND} cannot be read, so the round begins anew")
 
     def write(self) -> None:
         """Keep the round. A root that cannot be written to gives a ``note``: answers are written all the same."""

@@ -214,13 +214,13 @@ class Overviews:
         """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
         profiles, file = {name: each.files.profile for name, each in now.items()}, SeedFile(self.workspace)
         try:
-            order, wrong = seed_order(self.workspace, profiles)
+            sources, wrong = seed_order(self.workspace, profiles)
             digest = bytes_digest(file.data())
             lock = self._once("lock", "", digest, lambda: file.read()[1])
         except CatmemError as error:
             return SeedLock({}), {}, [error]
         found: dict[str, SeedState] = {}
-        for source, name in ((source, name) for source, targets in order for name in targets):
+        for source, name in ((source, name) for source, targets in sources.items() for name in targets):
             if source in now and name in now:
                 plan = partial(_planned_seed, self.workspace, profiles, lock, SeedRequest(source, [name], as_of=day))
                 found[name] = self._once("seed", name, (digest, day, now[source].stamp, now[name].stamp), plan)

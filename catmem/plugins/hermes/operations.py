@@ -251,10 +251,10 @@ def _settings(workspace: Workspace, home: Home, name: str) -> HermesSettings:
 
 def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
     found = hermes_profiles(workspace, homes)
-    order = seed_order(workspace)
-    sources = [source for source, names in order.sources if any(name in found for name in names)]
-    if order.unreadable and not sources:
-        raise order.unreadable[0]
+    order, unreadable = seed_order(workspace)
+    sources = [source for source, names in order.items() if any(name in found for name in names)]
+    if unreadable and not sources:
+        raise unreadable[0]
     if not sources:
         raise UsageError(
             "There is no profile to write to: none that keeps its files in a home of Hermes Agent has a seed_from."

@@ -38,12 +38,11 @@ def plan_sync(
     ``homes``. Raises ``ConfigError`` (``hermes_homes``) for a target that does not, and as ``plan_seed`` does.
     """
     found = hermes_profiles(workspace, homes)
-    unreadable: tuple[CatmemError, ...] = ()
+    unreadable: list[CatmemError] = []
     source, names = asked.source, asked.targets
     if names is None:
-        order = seed_order(workspace)
-        unreadable = order.unreadable
-        names = [name for name in order.targets(workspace.profile(source).name) if name in found]
+        sources, unreadable = seed_order(workspace)
+        names = [name for name in sources.get(workspace.profile(source).name, ()) if name in found]
         if unreadable and not names:
             raise unreadable[0]
         if not names:

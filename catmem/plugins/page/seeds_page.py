@@ -60,7 +60,7 @@ def seeds(asked: PageRequest) -> Page:
 def one_seed(asked: PageRequest) -> Page:
     """What seeding one profile would change, file by file. Raises ``UnknownNameError`` for one that nothing seeds."""
     name = asked.workspace.profile(asked.path["name"]).name
-    source = next((source for source, targets in seed_order(asked.workspace).sources if name in targets), None)
+    source = next((source for source, targets in seed_order(asked.workspace)[0].items() if name in targets), None)
     if source is None:
         raise UnknownNameError(f"nothing seeds {name}", hint="Its profile names no source in seed_from.")
     return _page(asked.workspace, source, name, asked.query.get("resolve", ""))
@@ -111,7 +111,7 @@ def _resolved(said: str) -> Resolve | None:
 
 def _targets(workspace: Workspace, source: str, name: str | None) -> Sequence[str]:
     """The profiles that are seeded. Raises ``UnknownNameError`` for a source that seeds no profile."""
-    targets = [name] if name else seed_order(workspace).targets(source)
+    targets = [name] if name else seed_order(workspace)[0].get(source, [])
     if not targets:
         raise UnknownNameError(f"{source} seeds no profile", hint="A profile names its source with seed_from.")
     return targets

@@ -400,7 +400,7 @@ def test_what_is_wrong_is_said_and_nothing_is_half_done(tmp_path, source, target
 
 def test_a_circle_names_the_file_and_the_way_round(tmp_path):
     profiles = {"one": "tier: 2\nseed_from: two\n", "two": "seed_from: one\n"}
-    (error,) = seed_order(seed_root(tmp_path, profiles=profiles)).unreadable
+    (error,) = seed_order(seed_root(tmp_path, profiles=profiles))[1]
     assert (error.code, error.key, error.message) == (
         "seed_cycle",
         "seed_from",

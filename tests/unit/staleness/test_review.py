@@ -390,7 +390,7 @@ def test_a_round_holds_no_text(place):
 def test_a_damaged_round_begins_anew_with_a_note(place, kept):
     put(place / ".catmem" / "review.json", kept)
     review = opened(place)
-    assert review.round.note == ".catmem/review.json is damaged, so the round begins anew"
+    assert review.round.note == ".catmem/review.json cannot be read, so the round begins anew"
     assert len(review.due()) == 7
 
 

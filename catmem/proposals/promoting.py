@@ -122,8 +122,15 @@ def promote_learned(
 def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:
     """Each profile that learns, or the one called ``name``, with the one that its facts go up to, by default ``to``."""
     if name is not None:
-        profile = workspace.profile(name)
-        return [(profile, workspace.profile(to or source_of(workspace, profile)))]
+        profile, every = workspace.profile(name), workspace.profiles()
+        # By default up to what it is seeded from, else to the one profile of tier 1.
+        first = [each for each, other in every.items() if other.tier == ORCHESTRATOR_TIER]
+        up = to or profile.seed_from or (first[0] if len(first) == 1 and first[0] != name else None)
+        if up is None:
+            raise EditError(
+                f"{name} is seeded from no profile", code="no_source", hint="Name where it goes: --to PROFILE."
+            )
+        return [(profile, workspace.profile(up))]
     found = [(each, workspace.profile(each.seed_from)) for each in workspace.profiles().values() if each.seed_from]
     if not found:
         raise EditError(
@@ -154,17 +161,6 @@ def proposed(some: Iterable[Proposal], state: str) -> set[str]:
     """The words of those proposals that are in a state."""
     changes = (change for each in some if each.state == state for change in each.changes)
     return {change.after.body for change in changes if change.after is not None}
-
-
-def source_of(workspace: Root, profile: Profile) -> str:
-    """Where a profile's facts go up to: what it is seeded from, else the one profile of tier 1."""
-    first = [each for each, other in workspace.profiles().items() if other.tier == ORCHESTRATOR_TIER]
-    up = profile.seed_from or (first[0] if len(first) == 1 and first[0] != profile.name else None)
-    if up is None:
-        raise EditError(
-            f"{profile.name} is seeded from no profile", code="no_source", hint="Name where it goes: --to PROFILE."
-        )
-    return up
 
 
 def _named(

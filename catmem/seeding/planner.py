@@ -47,7 +47,7 @@ from catmem.store.contract import Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.history import refuse_bounded
-from catmem.workspace.profile_memory import lost_entries, lost_text
+from catmem.workspace.profile_memory import lost_entries, lost_text, parsed_at
 from catmem.workspace.root import Root
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import parse_for_write
@@ -201,12 +201,7 @@ class _Planning:
     def _offer(self, target: str) -> OfferedFile:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
         reading = self.read[entity] = workspace.store.read(entity)
-        try:
-            document = workspace.parse(reading.data)
-        except CatmemError as error:
-            error.path = str(workspace.path_of(self.source, target))
-            error.hint = f"Nothing was seeded. {error.hint}"
-            raise
+        document = parsed_at(workspace, reading.data, workspace.path_of(self.source, target))
         refuse_unmerged(workspace, entity, document.text)
         return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.day)
 

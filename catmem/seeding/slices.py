@@ -346,7 +346,10 @@ def _held_back(
     """What counts as seeded: of an open conflict what was seeded before, so that the next seed finds it again."""
     standing = {(entry.category, Version.from_entry(entry).id) for entry in merged.entries}
     seeded: list[Seeded | None] = list(arriving)
-    places, before = _places(arriving), {each.key: each for each in reversed(base)}
+    before = {each.key: each for each in reversed(base)}
+    places: dict[tuple[str, str], list[int]] = {}  # where each arrives, the first of equal ones last
+    for index in reversed(range(len(arriving))):
+        places.setdefault(arriving[index].key, []).append(index)
     stays: list[tuple[Version | None, Seeded]] = []
     for conflict in conflicts:
         was = conflict.base and before.get(conflict.base.key)
@@ -359,14 +362,6 @@ def _held_back(
     for ours, was in stays:
         held.insert(_place(ours, held, merged), was)
     return held
-
-
-def _places(seeded: Sequence[Seeded]) -> dict[tuple[str, str], list[int]]:
-    """Where entries stand, by what they say, the first of each last."""
-    places: dict[tuple[str, str], list[int]] = {}
-    for index in reversed(range(len(seeded))):
-        places.setdefault(seeded[index].key, []).append(index)
-    return places
 
 
 def _place(ours: Version | None, seeded: Sequence[Seeded], merged: Document) -> int:

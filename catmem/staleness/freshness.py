@@ -21,9 +21,7 @@ State = Literal["fresh", "stale", "expired", "unverified"]
 
 Basis = Literal["verified_date", "created", "expires", "first_seen", "file_time"]
 
-OwnClock = Literal["verified_date", "created"]
-
-DATED_BY: tuple[OwnClock, ...] = ("verified_date", "created")
+DATED_BY: tuple[Literal["verified_date", "created"], ...] = ("verified_date", "created")
 """The tags that are a fact's own clock, the first that it has."""
 
 VERIFY_FIRST = "Verify every fact that is not fresh against its source before relying on it."

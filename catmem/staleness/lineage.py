@@ -183,7 +183,7 @@ class EntryHistory:
         come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
         for start, key in fresh.items():
             older = self.known.get(body_key(come_from[start].body)) if start in come_from else None
-            noted = _noted_moment(revision.note.get(CLOCKS), key, revision.timestamp)
+            noted = _noted_moment(revision, key)
             self.known.setdefault(key, Known(older.moment if older else noted or _moment(revision)))
 
     def _credit_writers(self, revision: Revision, changed: Differing, after: Document) -> None:
@@ -197,7 +197,7 @@ class EntryHistory:
         if revision.is_branch:  # what it is based on was written before, and may differ from the head
             credited = {key for key in credited if not self.known[key].writers}
         elif revision.op == "verify" and not credited:  # on a day that the entry had: the record alone tells of it
-            said = {each.get("id") for each in _noted_actions(revision)}
+            said = {each.get("id") for each in revision.note.get("actions", ())}
             credited = self.known.keys() & {body_key(entry.body) for entry in after.entries if entry.id in said}
         is_another = revision.agent == EXTERNAL and bool(revision.parents)
         for key in credited:
@@ -322,12 +322,9 @@ def _days(entry: Entry) -> tuple[date, ...]:
 
 def reworded(revision: Revision) -> frozenset[str]:
     """The ids of entries that a revision says to have replaced others."""
-    return frozenset(str(each.get("id")) for each in _noted_actions(revision) if each.get("action") == "replace")
-
-
-def _noted_actions(revision: Revision) -> Iterable[Mapping[str, Any]]:
-    said = revision.note.get("actions")
-    return [each for each in said if isinstance(each, dict)] if isinstance(said, list) else []
+    return frozenset(
+        str(each.get("id")) for each in revision.note.get("actions", ()) if each.get("action") == "replace"
+    )
 
 
 def _moment(revision: Revision) -> Moment:
@@ -338,13 +335,10 @@ def _moment(revision: Revision) -> Moment:
     return Moment("first_seen", revision.timestamp)
 
 
-def _noted_moment(clocks: object, key: str, before: str) -> Moment | None:
-    """The moment that a note tells of an entry, if it does and it is not later than the note."""
-    said = clocks.get(key) if isinstance(clocks, dict) else None
-    basis, time = said if isinstance(said, list) and len(said) == len(Moment._fields) else (None, None)
-    if basis not in {"first_seen", "file_time"} or not isinstance(time, str) or time > before:
-        return None
-    return Moment(basis, time)
+def _noted_moment(revision: Revision, key: str) -> Moment | None:
+    """The moment that the note of a revision tells of an entry, if it does and it is not later than that."""
+    said = revision.note.get(CLOCKS, {}).get(key)
+    return None if said is None or said[1] > revision.timestamp else Moment(*said)
 
 
 _MOST_PAIRS = 100_000
@@ -500,7 +494,7 @@ class _Lines:
 
     def _verify(self, revision: Revision, document: Document) -> None:
         """A verification on a day that the entry had already changes no text; the record alone tells of it."""
-        for action in _noted_actions(revision):
+        for action in revision.note.get("actions", ()):
             entry = found_by(document, action) if action.get("action") == "verify" else None
             lines = [] if entry is None else self._live[entry.category, entry.raw]
             if lines and lines[0].verified is not revision:

@@ -17,15 +17,6 @@ from tests.together import together
 run = partial(command, "init")
 
 
-def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run("un s")
-    assert "  cd 'un s'\n" in result.stdout
-    assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")] == [
-        "catmem.yaml", "USER.md", "orchestrator.yaml", ".gitignore",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("start", "status"), [(["-m", "catmem"], 2), (["-c", KILLED_BY_THE_LIMIT], -signal.SIGXFSZ)], ids=["full", "killed"]
 )
@@ -182,31 +173,6 @@ def test_files_that_cannot_start_it_are_refused_and_nothing_is_written(flat, tmp
 def test_a_slip_of_a_shipped_name_and_a_name_that_none_can_have(tmp_path, names, said):
     assert said in run(tmp_path / "new", *(word for name in names for word in ("--profile", name)), status=2).stderr
     assert not (tmp_path / "new").exists()
-
-
-def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind_knows(flat, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    result = run("new", "--start", flat, "--profile", "coder", "--profile", "tax-advisor")
-    *_, fill_in, seed, prompt = result.stdout.splitlines()
-    assert (seed, prompt) == ("  catmem seed --all", "  catmem prompt coder")
-    assert fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # change what each may see"
-    root = tmp_path / "new"
-    assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout.startswith(
-        "nothing to do: "
-    )
-    monkeypatch.chdir(root)
-    own = root / "profiles" / "tax-advisor.yaml"
-    assert command("prompt", "tax-advisor", "--from", "orchestrator").stdout == ""
-    assert 'title: "Tax advisor"\n' in own.read_text()
-    assert "writable_categories: [invoices, budget, taxes, banking]\n" in own.read_text()
-    table = result.stdout.partition("\ncategory ")[2].splitlines()
-    assert any(line.split() == ["invoices", "tax-advisor*"] for line in table)
-    assert any(line.split() == ["communication-style", "all"] for line in table)
-    assert any(line.split() == ["clients", "all"] for line in table)  # both read it, so it is declared
-    command("sort", "--unsure")
-    command("seed", "--all")
-    assert "Prefers short answers." in command("prompt", "tax-advisor").stdout
-    assert "error" not in command("lint").output
 
 
 def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypatch):

@@ -419,14 +419,3 @@ def test_a_browser_is_no_way_in_for_agents(client, token):
         assert here.get("/metrics", headers=basic(text)).status_code == 401
     for broken in ("Basic", "Basic ?", "Basic " + "A" * 5000, "Basic /w=="):
         assert here.get("/who", headers={"authorization": broken}).status_code == 401
-
-
-def test_a_browser_is_told_of_errors_on_a_page(client, token):
-    token()
-    here = client(("/breaks", raising(RuntimeError("x"))), tokens=token.path)
-    answer = here.get("/breaks", headers={"accept": "text/html"})
-    assert answer.status_code == 401
-    assert answer.headers["content-type"].startswith("text/html")
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
-    assert here.get("/breaks", headers={"accept": "text/html", "host": "evil.example"}).status_code == 400

@@ -20,7 +20,7 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.serving import HttpConnection, HttpServer, listen, url_of
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import error_of, run, run_json
+from tests.end_to_end.terminal import error_of, run
 from tests.golden.case import put
 
 
@@ -79,11 +79,6 @@ def test_the_configuration_says_what_the_command_line_does_not(root):
     assert settings.tokens is None
 
 
-def test_tokens_are_used_where_there_are_any(root):
-    path = run_json("token", "new", "neo", "--root", root)["path"]
-    assert str(settings_of(root).tokens) == path
-
-
 def test_a_file_that_is_named_has_to_have_tokens(root, tmp_path):
     error = error_of("serve", "--tokens", tmp_path / "none.json", "--root", root)
     assert error["code"] == "no_tokens"
@@ -120,24 +115,18 @@ def test_a_configuration_that_is_not_right_is_an_error(root, server):
     assert error_of("serve", "--root", root)["path"].endswith("catmem.yaml")
 
 
-def test_without_the_extra_it_says_how_to_get_it(root, monkeypatch):
-    for name in [each for each in sys.modules if each.split(".")[0] == "starlette" or "catmem.server" in each]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "starlette", None)
-    error = error_of("serve", "--root", root)
-    assert error["code"] == "missing_extra"
-    assert error["hint"] == f"Run: {install_command('server')}"
-
-
-@pytest.mark.parametrize("command", [["serve"], ["mcp", "-p", "neo"], ["help", "undo"]])
-def test_the_commands_load_without_any_extra(root, command):
+@pytest.mark.parametrize(
+    ("command", "extra"), [(["serve"], "server"), (["mcp", "-p", "neo"], "mcp"), (["help", "undo"], None)]
+)
+def test_the_commands_load_without_any_extra_and_say_how_to_get_it(root, command, extra):
     without = "import sys; sys.modules['starlette'] = None; from catmem.cli.main import main; main()"
-    more = ["--root", str(root)] if command[0] != "help" else []
+    more = ["--root", str(root)] if extra else []
     found = subprocess.run(
         [sys.executable, "-c", without, *command, *more], capture_output=True, text=True, check=False
     )
-    assert found.returncode == (0 if command[0] == "help" else 2)
-    assert ("missing_extra" in found.stderr) == (command[0] != "help")
+    assert found.returncode == (2 if extra else 0)
+    assert ("missing_extra" in found.stderr) == bool(extra)
+    assert extra is None or f"Run: {install_command(extra)}" in found.stderr
 
 
 def test_a_mistake_of_its_own_is_not_taken_for_a_missing_extra(root, monkeypatch):

@@ -149,13 +149,6 @@ def test_what_cannot_be_approved_is_named_and_the_rest_is_done(client, workspace
     assert workspace.proposal(stale).state == "stale"
 
 
-def test_own_words(client, workspace):
-    name = reword(workspace)
-    told(client, alone(client, "approve", name, content="Prefers medium answers."))
-    assert "Prefers medium answers." in text_of(workspace)
-    assert "verified_date: 2020-01-01" not in text_of(workspace)
-
-
 def test_own_words_that_are_refused_are_kept(client, workspace):
     name = reword(workspace)
     words = "DB_PASSWORD=hunter2-Falk0n!"

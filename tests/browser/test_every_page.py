@@ -33,9 +33,3 @@ def test_a_page_is_open_to_everybody_and_asks_nobody_else(calm, ids, address):
     assert calm.header("content-security-policy") == POLICY
     assert [each for each in calm.loaded() if not each.startswith(calm.url)] == []
     calm.look_over(re.sub(r"\W+", "-", address).strip("-") or "overview")
-
-
-def test_a_page_that_is_not_there_says_so(calm):
-    with calm.turning(404):
-        calm.open("/page/nowhere")
-    assert calm.barriers() == []

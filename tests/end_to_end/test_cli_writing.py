@@ -37,13 +37,6 @@ def changed(old, new):
 # --- what each does ------------------------------------------------------------------------------------------------
 
 
-def test_a_tag_that_is_nearly_a_known_one_is_told_and_written(user):
-    result = run(*VERBS["add"], "--tag", "verifed_date=2026-13-01")
-    note = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
-    assert result.stderr.count(note) == 1
-    assert "verifed_date: 2026-13-01" in user.read_text()
-
-
 @together(
     ("arguments", "why"),
     [

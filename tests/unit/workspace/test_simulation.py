@@ -18,23 +18,18 @@ from tests.together import together
 ENTITY = "shared-1/user"
 
 
-def test_a_fact_takes_the_place_of_what_was_said_of_its_subject():
-    data, removed = with_fact(first_text(), "vendor", "3-1")
-    assert removed == ["start"]
-    assert facts(data) == {**facts(first_text()), "vendor": ["3-1"]}
+BOTH = b"## Shared Facts\nvendor is 2-1.\n\xc2\xa7\nvendor is 1-1.\n"
 
 
-def test_a_fact_of_a_new_subject_is_added():
-    data, removed = with_fact(first_text(), "note 3-1", "3-1")
-    assert removed == []
-    assert facts(data) == {**facts(first_text()), "note 3-1": ["3-1"]}
-
-
-def test_both_sides_of_a_conflict_are_seen_and_go_together():
-    data = b"## Shared Facts\nvendor is 2-1.\n\xc2\xa7\nvendor is 1-1.\n"
-    assert facts(data) == {"vendor": ["1-1", "2-1"]}
-    after, removed = with_fact(data, "vendor", "3-1")
-    assert (facts(after), removed) == ({"vendor": ["3-1"]}, ["1-1", "2-1"])
+@together(
+    ("before", "subject", "gone"),
+    [(first_text(), "vendor", ["start"]), (first_text(), "note 3-1", []), (BOTH, "vendor", ["1-1", "2-1"])],
+    ids=["in the place of what was said", "of a new subject", "in the place of both sides of a conflict"],
+)
+def test_a_fact_takes_the_place_of_all_that_was_said_of_its_subject(before, subject, gone):
+    after, removed = with_fact(before, subject, "3-1")
+    assert removed == gone == facts(before).get(subject, [])
+    assert facts(after) == {**facts(before), subject: ["3-1"]}
 
 
 # --- what is lost ---------------------------------------------------------------------------------------------------

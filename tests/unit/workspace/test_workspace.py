@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import ConfigError, NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
+from catmem.errors import NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace import stores
 from catmem.workspace.workspace import Workspace
@@ -144,16 +144,6 @@ def test_a_link_is_followed_where_the_profile_may_leave_the_root(workspace, plac
     assert "from outside" in workspace.prompt("neo").text
     outside.unlink()
     refused(workspace, "missing")  # a link that leads nowhere is not the same as no file
-
-
-def test_a_folder_that_leads_out_of_the_root(workspace, place, tmp_path_factory):
-    outside = put(tmp_path_factory.mktemp("outside") / "USER.md", "## Talk\nfrom outside\n")
-    (place / "homes" / "neo" / "USER.md").unlink()
-    (place / "homes" / "neo").rmdir()
-    (place / "homes" / "neo").symlink_to(outside.parent)
-    with pytest.raises(ConfigError) as caught:
-        workspace.prompt("neo")
-    assert caught.value.code == "outside_root"
 
 
 def test_warnings_name_the_place_of_what_does_not_count(workspace, place):

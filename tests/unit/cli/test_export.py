@@ -58,10 +58,6 @@ def rebuilt(said):
     return composed(versions, {}, parse(""))
 
 
-def said_by(document):
-    return [(entry.category, entry.body, entry.tags) for entry in document.entries]
-
-
 @given(texts())
 def test_json_comes_back(text):
     document = parse(text)

@@ -35,6 +35,20 @@ def test_for_people(place):
     ]
 
 
+@together(
+    ("choices", "count"),
+    [
+        (("-t", "user"), 2),
+        (("-t", "memory"), 1),
+        (("-c", "talk"), 2),
+        (("-c", "speech"), 2),
+        (("-t", "memory", "-c", "talk"), 0),
+    ],
+)
+def test_a_part(place, choices, count):
+    assert len(run("-p", "neo", "--root", place, *choices).stdout.splitlines()) == count
+
+
 @together("output_format", ["text", "json"])
 def test_a_category_out_of_sight_is_like_one_that_is_not_there(place, output_format):
     hidden, absent = (

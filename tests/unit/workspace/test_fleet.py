@@ -8,7 +8,7 @@ import pytest
 from catmem.config.config import Category, Taxonomy
 from catmem.config.profile import Profile
 from catmem.errors import UnknownNameError, UnreadableError
-from catmem.workspace.reports import categories_of, explain, fleet_of, read_access, read_stats
+from catmem.workspace.reports import Orphan, categories_of, explain, fleet_of, read_access, read_stats
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put
@@ -198,6 +198,7 @@ def test_the_work_grows_with_the_number_of_categories_and_not_with_its_square(tm
 
 LOOSE = "__uncategorized__"
 ANY = Taxonomy()
+TWO = Taxonomy(closed=True, categories={each: Category(each, each.title()) for each in ("talk", "pay")})
 ALIASED = Taxonomy(categories={"talk": Category("talk", "Talk", aliases=("speech",))})
 CHIEF = Profile("chief", tier=1, user_memory_categories=("*",), memory_categories=("*",))
 
@@ -210,3 +211,11 @@ def test_categories_are_the_declared_in_order_then_the_named_and_the_present_the
 def test_profiles_stand_by_tier_and_name():
     fleet = fleet_of([Profile("b"), Profile("a", tier=3), CHIEF, Profile("c")], ANY, {})
     assert [profile.name for profile in fleet.profiles] == ["chief", "b", "c", "a"]
+
+
+def test_an_orphan_is_declared_or_has_entries():
+    """Which entries no specialist reads: tests/property/test_fleet.py."""
+    talker = Profile("talker", user_memory_categories=("talk",))
+    declared = Orphan("pay", None, 0, declared=True, readers=("chief",))
+    assert fleet_of([CHIEF, talker], TWO, {}).orphans() == [declared]
+    assert fleet_of([Profile("b", user_memory_categories=("!pay",))], ANY, {("talk", "user"): 0}).orphans() == []

@@ -220,10 +220,15 @@ class Overviews:
         except CatmemError as error:
             return SeedLock({}), {}, [error]
         found: dict[str, SeedState] = {}
-        for source, name in ((source, name) for source, targets in sources.items() for name in targets):
-            if source in now and name in now:
-                plan = partial(_planned_seed, self.workspace, profiles, lock, SeedRequest(source, [name], as_of=day))
-                found[name] = self._once("seed", name, (digest, day, now[source].stamp, now[name].stamp), plan)
+        for source, targets in sources.items():
+            if source not in now:
+                continue
+            stamps = {name: (digest, day, now[source].stamp, now[name].stamp) for name in targets if name in now}
+            # What is new is planned together, so that the source is read once.
+            new = [name for name, stamp in stamps.items() if self._known.get(("seed", name), (None,))[0] != stamp]
+            planned = _planned_seeds(self.workspace, profiles, lock, SeedRequest(source, new, as_of=day)) if new else {}
+            self._known |= {("seed", name): (stamps[name], state) for name, state in planned.items()}
+            found |= {name: self._known["seed", name][1] for name in stamps}
         return lock, found, list(wrong)
 
 
@@ -285,21 +290,27 @@ def _looked_at(
     return held, sizes, wrong
 
 
-def _planned_seed(workspace: Root, profiles: Mapping[str, Profile], lock: SeedLock, asked: SeedRequest) -> SeedState:
-    """How the one target that is asked for stands to its source."""
-    source, (name,) = asked.source, asked.targets or ()
+def _planned_seeds(
+    workspace: Root, profiles: Mapping[str, Profile], lock: SeedLock, asked: SeedRequest
+) -> dict[str, SeedState]:
+    source, names = asked.source, list(asked.targets or ())
     try:
         plan = plan_seed(workspace, asked)
     except CatmemError as error:
-        return SeedState(source, problems=(error,))
-    return SeedState(
-        source,
-        arriving=sum(each.count(*_ARRIVING) for each in plan.files),
-        conflicts=sum(len(each.conflicts) for each in plan.files),
-        known=any(each.is_known for each in plan.files),
-        learned=0 if plan.refused else _learned(workspace, lock, profiles[name], profiles[source]),
-        problems=tuple(plan.errors),
-    )
+        return dict.fromkeys(names, SeedState(source, problems=(error,)))
+    found: dict[str, SeedState] = {}
+    for name in names:
+        files = [each for each in plan.files if each.target.partition("/")[0] == name]
+        problems = [each.error for each in plan.refused if each.name.partition("/")[0] == name]
+        found[name] = SeedState(
+            source,
+            arriving=sum(each.count(*_ARRIVING) for each in files),
+            conflicts=sum(len(each.conflicts) for each in files),
+            known=any(each.is_known for each in files),
+            learned=0 if problems else _learned(workspace, lock, profiles[name], profiles[source]),
+            problems=tuple(problems),
+        )
+    return found
 
 
 def _learned(workspace: Root, lock: SeedLock, profile: Profile, source: Profile) -> int:

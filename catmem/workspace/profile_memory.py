@@ -144,10 +144,11 @@ class ProfileMemory:
 
     def warnings(self) -> tuple[Notice, ...]:
         """What a person should know who builds that prompt; see ``Workspace.warnings``."""
-        return tuple(dict.fromkeys(notice for view in self._views() for notice in self._notices(view)))
+        found = [notice for view in self._views() for notice in self._notices(view)]
+        return tuple(dict.fromkeys((*found, *self.slips())))
 
     def _notices(self, view: View) -> Iterator[Notice]:
-        """Tags of visible entries that do not count, and selectors that slip, in one target of a profile."""
+        """What is lost in one target of a profile, and tags of visible entries that do not count."""
         document, path = view.document, self.paths[view.target]
         if view.target in self.lost:
             yield Notice(path, None, self.lost[view.target])
@@ -156,21 +157,18 @@ class ProfileMemory:
         for problem in view.problems(all_problems(document, self.config)):
             if problem.rule in _WORTH_A_WARNING:
                 yield Notice(path, document.line(problem.start), problem.message)
-        yield from self._slips(view.target)
 
-    def slips(self) -> Iterable[Notice]:
+    def slips(self) -> Sequence[Notice]:
         """The selectors of the profile that match nothing and are like a category that is declared or in a file."""
-        return dict.fromkeys(notice for target in TARGETS for notice in self._slips(target))
-
-    def _slips(self, target: str) -> Iterator[Notice]:
-        taxonomy = self.config.taxonomy
-        there = {section.category for section in self.documents[target].sections}
-        for selector in self.profile.selectors(target, taxonomy).unmatched({*taxonomy.declared(), *there}):
-            name = selector.removeprefix("!")
-            near = nearest(name, taxonomy.categories) or nearest(name, there, _VERY_LIKE)
-            if near:
+        taxonomy, found = self.config.taxonomy, list[Notice]()
+        for target, document in self.documents.items():
+            there = {section.category for section in document.sections}
+            for selector in self.profile.selectors(target, taxonomy).unmatched({*taxonomy.declared(), *there}):
+                name = selector.removeprefix("!")
+                near = nearest(name, taxonomy.categories) or nearest(name, there, _VERY_LIKE)
                 message = f"the selector {selector!r} matches nothing; did you mean {near!r}?"
-                yield Notice(self.profile.path, None, message)
+                found += [Notice(self.profile.path, None, message)] if near else []
+        return [*dict.fromkeys(found)]
 
     def meant(self, categories: Iterable[str]) -> Iterator[str]:
         """What to say of categories without an entry in sight like one that has some, or that the profile may read."""

@@ -251,16 +251,12 @@ def closed(revision: Revision) -> tuple[str, ...]:
 def _last_of(workspace: Root, agent: str) -> tuple[Revision | None, Revision | None]:
     """The newest revision of all that an agent wrote and did not undo, behind that of its entity."""
     refuse_no_root(workspace.config)
-    found: tuple[Revision | None, Revision | None] = None, None
-    latest = ("", 0)
+    found: list[tuple[Revision | None, Revision]] = []
     for log in (workspace.store.log(entity) for entity in named_entities(workspace.config)):
         newest = next((each for each in log if each.agent == agent and not each.is_branch), None)
         record = _before_undo(workspace.store, newest)
-        if record is None or record.agent != agent:
-            continue
-        if latest < (record.timestamp, record.sequence):
-            found, latest = (newest, record), (record.timestamp, record.sequence)
-    return found
+        found += [(newest, record)] if record is not None and record.agent == agent else []
+    return max(found, key=lambda both: (both[1].timestamp, both[1].sequence), default=(None, None))
 
 
 def adopt(workspace: Root, entity: str, *, expected: str | int | None = None, seen: bool = False) -> str:

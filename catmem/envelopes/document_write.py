@@ -23,7 +23,6 @@ from catmem.errors import (
 from catmem.model.document import Document, gone_entries
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.store.envelope import Content, Envelope
-from catmem.writing import gate
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.planning import Plan, unseen
 from catmem.writing.policy import WritePolicy, check_beforehand, policy_of
@@ -61,9 +60,8 @@ class DocumentWrite(OperationsWrite):
             raise ForbiddenError(
                 f"{actor.name} may not merge branches", hint="A person or a profile of tier 1 may do it."
             )
-        for revision in self.workspace.store.log(self.entity) if merges else ():
-            if revision.revision in merges and revision.is_proposal:
-                raise gate.on_proposal(self.entity, revision.revision)
+        for revision in merges:
+            self.refuse_proposal(revision)
         if merges and (self.operations or (isinstance(content, dict) and content.get("partial"))):
             raise EnvelopeError(
                 "parents names branches, and only a whole document says what becomes of their text",

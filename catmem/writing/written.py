@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.config.json_schema import known_tags, meant_tag
 from catmem.errors import CatmemError, OverBudgetError
 from catmem.names import FILE_NAMES, TARGETS
-from catmem.staleness.freshness import advice, freshness
+from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import counted, size_of
 from catmem.workspace.seen_entry import preview
 
@@ -221,22 +220,23 @@ def could_go(
     entries: Sequence[Entry], owner: Profile, config: Config, as_of: date, own: Collection[str] | None = None
 ) -> list[dict[str, Any]]:
     """The entries that might leave, as JSON-ready data: expired, stale, unverified, then the oldest; at most 20."""
+
     # Before all others come those of the ids `own`, which the profile wrote that asks; `None` for a person.
-    rated = []
-    for index, entry in enumerate(entries):
-        found = freshness(entry, owner, config, as_of=as_of)
-        day = found.day.isoformat() if found.day else ""
-        rated.append(((entry.id not in (own or ()), _FIRST_TO_GO.index(found.state), day, index), found.state, entry))
+    def rank(found: tuple[Freshness, Entry]) -> tuple[bool, int, date]:
+        now, entry = found
+        return entry.id not in (own or ()), _FIRST_TO_GO.index(now.state), now.day or date.min
+
+    rated = sorted(((freshness(entry, owner, config, as_of=as_of), entry) for entry in entries), key=rank)
     return [
         {
             "id": entry.id,
             "category": entry.category,
-            "state": state,
-            "date": rank[2] or None,
+            "state": now.state,
+            "date": now.day.isoformat() if now.day else None,
             "text": preview(entry, to_agent=own is not None),
             "size": len(entry.raw),
         }
-        for rank, state, entry in sorted(rated, key=itemgetter(0))[:_NAMED]
+        for now, entry in rated[:_NAMED]
     ]
 
 

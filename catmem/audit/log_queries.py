@@ -133,14 +133,12 @@ class LogCounts:
         self._begun = False
         self.counts = Counts()
         self.damaged = 0
-        self._entities: Collection[str] = ()
-        self._agents: Collection[str] = ()
 
     def catch_up(self) -> None:
         """Count what was added to the log since the last time; the first time nothing is counted."""
         with self._lock:
             config = self.workspace.config
-            self._entities, self._agents = {*named_entities(config)}, {PERSON, *agents_of(config)}
+            entities, agents = {*named_entities(config)}, {PERSON, *agents_of(config)}
             with _readable(self._log):
                 if not self._begun:
                     self._reader.skip()
@@ -149,28 +147,29 @@ class LogCounts:
                     if isinstance(each, Damage):
                         self.damaged += 1
                     else:
-                        self.counts.add(self._bounded(each))
+                        self.counts.add(_bounded(each, entities, agents))
 
     def copy(self) -> Counts:
         """The counts as they are at one moment."""
         with self._lock:
             return deepcopy(self.counts)
 
-    def _bounded(self, line: AuditLine) -> AuditLine:
-        """A line with the names and codes that are known here, and ``OTHER`` for those that a caller made up."""
-        codes = [code if code in _CODES else OTHER for code in line.reasons]
-        return line._replace(
-            entity_id=line.entity_id if line.entity_id in self._entities else OTHER,
-            agent=line.agent if line.agent in self._agents else OTHER,
-            status=line.status if line.status in STATUSES else OTHER,
-            reason=",".join(codes) or None,
-        )
-
     def close(self) -> None:
         """Let go of the log."""
         with self._lock:
             self._reader.close()
             self._begun = False
+
+
+def _bounded(line: AuditLine, entities: Collection[str], agents: Collection[str]) -> AuditLine:
+    """A line with the names and codes that are known here, and ``OTHER`` for those that a caller made up."""
+    codes = [code if code in _CODES else OTHER for code in line.reasons]
+    return line._replace(
+        entity_id=line.entity_id if line.entity_id in entities else OTHER,
+        agent=line.agent if line.agent in agents else OTHER,
+        status=line.status if line.status in STATUSES else OTHER,
+        reason=",".join(codes) or None,
+    )
 
 
 BOUNDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)

@@ -1,7 +1,6 @@
 """Operations on prompts: the text for a specialist, and what it saves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from catmem.names import slugify
@@ -9,25 +8,6 @@ from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
 from catmem.workspace.profile_memory import ProfileMemory
-
-
-@dataclass(frozen=True, slots=True)
-class PromptRead:
-    """The prompt of a profile and the role that its envelopes name; what an agent sees of it counts as shown."""
-
-    data: dict[str, Any]
-    __json__ = "*data"
-
-    def seen(self, _: Call) -> dict[str, Any]:
-        """What an agent sees: it was made for the agent alone."""
-        return self.data
-
-    def for_model(self) -> dict[str, Any]:
-        """What the memory tool answers."""
-        from catmem.writing.drift_guard import SHOWN
-
-        given = {name: value for name, value in self.data.items() if name in {"text", "warnings", "advice", SHOWN}}
-        return {"success": True, "action": "prompt", **given, "message": f"{len(self.data['text']):,} characters."}
 
 
 @operation(
@@ -118,7 +98,16 @@ def prompt(
     made = memory.prompt(as_of=as_of, style=style)
     if call.interface == "command":
         return Outcome((made, memory), made)
-    return Outcome(PromptRead(_role_and_text(call, made, memory)))
+    data = _role_and_text(call, made, memory)
+    return Outcome(_for_model(data) if call.interface == "tool" else data)
+
+
+def _for_model(data: dict[str, Any]) -> dict[str, Any]:
+    """What the memory tool answers."""
+    from catmem.writing.drift_guard import SHOWN
+
+    given = {name: value for name, value in data.items() if name in {"text", "warnings", "advice", SHOWN}}
+    return {"success": True, "action": "prompt", **given, "message": f"{len(data['text']):,} characters."}
 
 
 def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -> None:

@@ -78,24 +78,6 @@ class Seeds:
         return said if self.done else {"in_sync": self.in_sync and not self.unreadable, **said}
 
 
-@dataclass(frozen=True, slots=True)
-class SeedSeen:
-    """What a seed did: for a person all, for an agent numbers and no texts."""
-
-    plan: "SeedPlan"
-
-    def __json__(self) -> dict[str, Any]:
-        errors = self.plan.errors
-        failed = {"code": errors[0].code, "message": "some files were not seeded"} if errors else {}
-        return {**jsonable(self.plan), **failed}
-
-    def for_model(self) -> dict[str, Any]:
-        """What the memory tool answers."""
-        from catmem.seeding.applying import seed_answer
-
-        return seed_answer(self.plan)
-
-
 @operation(
     "seed",
     examples=(
@@ -235,7 +217,8 @@ def seed(
 
 
 def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
-    """What a seed did, for a caller at another interface than the command line."""
+    """What a seed did, for a caller at another interface: for a person all, for an agent numbers and no texts."""
+    from catmem.seeding.applying import seed_answer
     from catmem.seeding.planner import plan_seed
     from catmem.workspace.history import refuse_bounded
 
@@ -250,7 +233,13 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
         refuse_bounded(call.root, call.actor, "seed the memory of other profiles")
     plan = plan_seed(call.root, asked)
     done = plan if call.values["dry_run"] else call.root.apply_seed(plan)
-    return Outcome(SeedSeen(done), conflict=bool(done.errors))
+    if call.actor is None:
+        failed = {"code": done.errors[0].code, "message": "some files were not seeded"} if done.errors else {}
+        return Outcome({**jsonable(done), **failed}, conflict=bool(done.errors))
+    answer = seed_answer(done)
+    if call.interface == "http" and done.errors:
+        answer |= {"code": answer["reason"], "message": answer["error"]}
+    return Outcome(answer, conflict=bool(done.errors))
 
 
 def _ephemeral(call: Call, plan: SeedPlan) -> Outcome:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from catmem.merging.merging import MergePlan
     from catmem.ops.history import RevisionLog
     from catmem.ops.memory import EntityRead
-    from catmem.ops.seeding import SeedSeen
     from catmem.ops.table import Call
 
 
@@ -119,12 +118,6 @@ def _plain(value: Any, _: Call) -> Any:  # noqa: ANN401 - JSON-ready data
     return jsonable(value)
 
 
-def _seed_seen(value: SeedSeen, _: Call) -> dict[str, Any]:
-    """Numbers, and no texts."""
-    said = value.for_model()
-    return said if said["success"] else {**said, "code": said["reason"], "message": said["error"]}
-
-
 _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "head": _head,
     "EntityRead": _entity_read,
@@ -135,7 +128,8 @@ _RULES: dict[str, Callable[[Any, Call], Any]] = {
     "Decided": _plain,
     "proposal": _plain,
     "proposals": lambda value, _: {"proposals": jsonable(value)},
-    "SeedSeen": _seed_seen,
+    "prompt": lambda value, _: value,
+    "seed": _plain,
     "branches": _branches,
     "Changes": _plain,
 }

@@ -274,7 +274,7 @@ class _Turn:
             raise bad_arguments(error.message) from None
         if self.action in {*_DONE, BATCH}:
             return self._written(done.value)
-        answer: dict[str, Any] = done.value if isinstance(done.value, dict) else done.value.for_model()
+        answer: dict[str, Any] = done.value
         if self.action == "withdraw":
             self.session.refusals = 0
         elif self.action == "seed":

@@ -76,7 +76,7 @@ def _by_library(row: OperationRow, root: Path, values: dict[str, Any], interface
             session.begin(workspace, str(actor))
         try:
             done = call(asked, values)
-            data = done.value if row.tool and isinstance(done.value, dict) else done.seen_by(asked)
+            data = done.value if interface == "tool" and isinstance(done.value, dict) else done.seen_by(asked)
             return Told(None, plain(data, root), files_of(root))
         except CatmemError as error:
             return Told(error.code, None, files_of(root))

@@ -309,49 +309,41 @@ class ReviewDialogue(Dialogue):
     def __init__(self, review: Review, answers: str | None) -> None:
         """``answers`` is the file that they are read from, ``-`` or ``None`` for standard input."""
         super().__init__(REVIEW, answers)
-        self._review = review
+        self._review, self._quiet = review, in_json()
         self._done: list[Answered] = []
-        self._answered = 0
 
     def run(self) -> tuple[list[Answered], int]:
         """Until nothing is left, or the answers end; returns the answers, and how many are left."""
-        review = self._review
-        total = len(review.due())
-        if not in_json():
+        review, total = self._review, len(self._review.due())
+        if not self._quiet:
             say_passed(review)
-        shown = 0
-        while (due := review.next()) is not None:
-            self._show(due, max(total, self._answered + 1), first=not shown)
-            shown += 1
-            if not self._answer(due):
-                break
+        between, going = "", True
+        while going and (due := review.next()) is not None:
+            if not self._quiet:
+                emit(between + self._shown(due, total))
+                between = "\n"
+            going = self._answer(due)
         left = len(review.due())
-        if not in_json():
+        if not self._quiet:
             self._say_end(left)
         return self._done, left
 
     def _say_end(self, left: int) -> None:
+        done = len(self._done)
         if left:
-            total, are = self._answered + left, plural(left, "is", "are")
-            say(f"{left:,} of {total:,} {are} left. What was answered is written; run it again to go on.")
+            are = plural(left, "is", "are")
+            say(f"{left:,} of {done + left:,} {are} left. What was answered is written; run it again to go on.")
         else:
-            say("All done." if self._answered else "Nothing is due.")
-        if self._review.copies and self._answered:
+            say("All done." if done else "Nothing is due.")
+        if self._review.copies and done:
             say("The next seed brings this to the copies: catmem seed --all, or catmem hermes sync --all.")
 
-    def _show(self, due: Due, total: int, *, first: bool) -> None:
-        if in_json():
-            return
-        text = "".join(f"  {line}\n" for line in printable(due.entry.body).split("\n"))
-        used = ""
-        if due.use is not None:
-            times = "once" if due.use.times == 1 else f"{due.use.times:,} times"
-            used = f"; used {times}, last on {due.use.last}"
-        if not first:
-            emit("\n")
-        place = f"{due.entity}:{due.line}  {due.entry.category}"
-        emit(printable(f"{self._answered + 1:,} of {total:,}  {place}\n"))
-        emit(f"{text}{due.why}{used}\n")
+    def _shown(self, due: Due, total: int) -> str:
+        number = len(self._done) + 1
+        place = f"{number:,} of {max(total, number):,}  {due.entity}:{due.line}  {due.entry.category}"
+        body = due.entry.body.replace("\n", "\n  ")
+        used = "" if due.use is None else f"; used {counted(due.use.times, 'time')}, last on {due.use.last}"
+        return printable(f"{place}\n  {body}\n{due.why}{used}\n")
 
     def _answer(self, due: Due) -> bool:
         """Take answers until one is given to this fact; ``False`` if there are no more, or for quit."""
@@ -389,16 +381,14 @@ class ReviewDialogue(Dialogue):
 
     def _undo(self) -> None:
         undone = self._review.undo()
-        if not in_json():
+        if not self._quiet:
             taken_back(undone)
-        self._answered = max(0, self._answered - 1)
         if self._done:
             self._done.pop()
 
     def _tell(self, answered: Answered) -> None:
-        self._answered += 1
         self._done.append(answered)
-        if not in_json():
+        if not self._quiet:
             say(f"{DONE[answered.answer]}{revision(answered)}")
             say_all(f"note: {note}" for note in answered.notes)
 

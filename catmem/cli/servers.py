@@ -123,15 +123,16 @@ def _tokens(config: "Config", given: str | None, *, without: bool) -> Path | Non
     """The file of tokens; ``None`` for a root that has none and wants none, or is served ``without``."""
     from catmem.envelopes.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
 
+    required = config.server.get("require_tokens")
+    if without and required:
+        raise ConfigError(
+            "catmem.yaml says server.require_tokens, so --no-tokens is refused",
+            code="no_tokens",
+            path=config.path,
+            key="server.require_tokens",
+            hint="Make tokens: catmem token new AGENT. Or change it there.",
+        )
     if without:
-        if config.server.get("require_tokens"):
-            raise ConfigError(
-                "catmem.yaml says server.require_tokens, so --no-tokens is refused",
-                code="no_tokens",
-                path=config.path,
-                key="server.require_tokens",
-                hint="Make tokens: catmem token new AGENT. Or change it there.",
-            )
         return None
     path = tokens_place(config, given)
     if read_tokens(path):
@@ -149,14 +150,12 @@ def _tokens(config: "Config", given: str | None, *, without: bool) -> Path | Non
             hint="Make one in it: catmem token new AGENT --tokens FILE.",
         )
     why = why_wanted(config, path)
-    if why is not None:
-        way_out = "Name their file: --tokens FILE. Or make new ones: catmem token new AGENT."
-        if not config.server.get("require_tokens"):
-            way_out += " Without any (--no-tokens) every caller reads and writes memory."
-        raise ConfigError(
-            f"this root wants tokens, and none is in {path}: {why}", code="no_tokens", path=config.root, hint=way_out
-        )
-    return None
+    if why is None:
+        return None
+    message = f"this root wants tokens, and none is in {path}: {why}"
+    hint = "Name their file: --tokens FILE. Or make new ones: catmem token new AGENT."
+    hint += "" if required else " Without any (--no-tokens) every caller reads and writes memory."
+    raise ConfigError(message, code="no_tokens", path=config.root, hint=hint)
 
 
 def _log_to_stderr(*, everything: bool) -> None:

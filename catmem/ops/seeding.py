@@ -237,7 +237,7 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
         failed = {"code": done.errors[0].code, "message": "some files were not seeded"} if done.errors else {}
         return Outcome({**jsonable(done), **failed}, conflict=bool(done.errors))
     answer = seed_answer(done)
-    if call.interface == "http" and done.errors:
+    if call.interface == "http" and not answer["success"]:
         answer |= {"code": answer["reason"], "message": answer["error"]}
     return Outcome(answer, conflict=bool(done.errors))
 

@@ -10,7 +10,6 @@ from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AsOf, InCategory, refuse_undeclared
 from catmem.ops.table import REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.proposals.deciding import Decided
-from catmem.proposals.proposal import Proposal
 from catmem.staleness.review import Answered
 from catmem.text import counted
 from catmem.workspace.workspace import Workspace
@@ -130,17 +129,9 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
         found, wrong = proposals_in(call.root, entity, actor=actor, ended=ended)
         found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
     said = tuple(data_for(call.root, each, actor) for each in found)
-    more = () if has_ids or call.for_program else _next(found, actor)
-    return Outcome(said, {"proposals": said}, wrong, notes=more)
-
-
-def _next(found: Sequence["Proposal"], actor: str | None) -> list[str]:
-    """What to do with a list."""
-    waiting = [each for each in found if each.is_open]
-    if not waiting:
-        return ["No proposal waits."]
-    others = any(each.agent != actor for each in waiting)
-    return ["'catmem proposals --interactive' goes through them."] if others else []
+    waits = any(each.is_open for each in found)
+    more = "'catmem proposals --interactive' goes through them." if waits else "No proposal waits."
+    return Outcome(said, {"proposals": said}, wrong, notes=[] if has_ids or call.for_program else [more])
 
 
 def decide(workspace: "Workspace", how: str, name: str, words: str | None, actor: str | None) -> "Decided":

@@ -219,14 +219,12 @@ def _exports(value: Exports, call: Call) -> None:
 
 
 def _print(value: Exports) -> None:
-    made = value.made
     if value.form == "json":
         emit_json(jsonable(value))
-    elif value.form == "hermes":
-        emit_text("".join(each.text for each in made))
-    else:
-        names = [f"# {each.profile}: {each.target}\n\n" if len(made) > 1 else "" for each in made]
-        emit_text("\n".join(f"{name}{each.text}" for name, each in zip(names, made, strict=True)))
+        return
+    several = len(value.made) > 1  # of which each begins with its name
+    texts = (f"# {each.profile}: {each.target}\n\n{each.text}" if several else each.text for each in value.made)
+    emit_text("\n".join(texts))
 
 
 # --- plans -----------------------------------------------------------------------------------------------------------

@@ -227,22 +227,18 @@ def search(
         _tell_of_all(call, target)
         searched = search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
         hits = folded(searched.found)
-        _tell_notes(call, notes_of(call.root))
-        found_all = _found(None, query, len(hits), hits[:limit])
-        found_all.problems = searched.unreadable
-        return found_all
-    tell_of_rows(call, profile, target)
-    found = search(call.root, profile, query, limit=limit, as_of=as_of, **filters)
-    _tell_notes(call, notes_of(call.root))
-    if call.for_program:
-        return _found(profile, query, found.total, found.found, _used(call, profile, found.found))
-    _tell_of_slips(call, profile, None if found.total else category)
-    return _found(profile, query, found.total, found.found)
-
-
-def _tell_notes(call: Call, notes: Sequence[str]) -> None:
-    for note in notes:
+        done = _found(None, query, len(hits), hits[:limit])
+        done.problems = searched.unreadable
+    else:
+        tell_of_rows(call, profile, target)
+        found = search(call.root, profile, query, limit=limit, as_of=as_of, **filters)
+        used = _used(call, profile, found.found) if call.for_program else ()
+        done = _found(profile, query, found.total, found.found, used)
+        if not call.for_program:
+            _tell_of_slips(call, profile, None if found.total else category)
+    for note in notes_of(call.root):
         call.tell(f"warning: {note}")
+    return done
 
 
 def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:

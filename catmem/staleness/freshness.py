@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import date
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 from catmem.clock import read_date
 from catmem.config.config import DEFAULT_STALE_AFTER, Config
 from catmem.config.profile import Profile
-from catmem.model.document import TagValue
+from catmem.model.document import Entry, TagValue
 
 State = Literal["fresh", "stale", "expired", "unverified"]
 
@@ -26,20 +26,6 @@ DATED_BY: tuple[Literal["verified_date", "created"], ...] = ("verified_date", "c
 
 VERIFY_FIRST = "Verify every fact that is not fresh against its source before relying on it."
 """What an answer says to an agent to which it shows such a fact."""
-
-
-class Dated(Protocol):
-    """An entry, as far as its age goes."""
-
-    @property
-    def category(self) -> str:
-        """Where it stands."""
-        ...
-
-    @property
-    def tags(self) -> Mapping[str, TagValue]:
-        """Its tags by name."""
-        ...
 
 
 class Freshness(NamedTuple):
@@ -104,7 +90,7 @@ def expired_on(tags: Mapping[str, TagValue], as_of: date) -> date | None:
     return expires if expires is not None and as_of > expires else None
 
 
-def freshness(entry: Dated, profile: Profile, config: Config | None, *, as_of: date) -> Freshness:
+def freshness(entry: Entry, profile: Profile, config: Config | None, *, as_of: date) -> Freshness:
     """The state of an entry on the day ``as_of``, by the thresholds of a profile and its root."""
     # `expires` is inclusive: the fact is expired from the day after. A fact is stale when more than `stale_after_days`
     # have passed since its own date.

@@ -205,7 +205,7 @@ def stale(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find facts that were not verified, nor written, for longer than they may go."""
     profile = context.profiles.get(file.owner or "", _UNNAMED)
     for entry in file.tagged:
-        state = freshness(entry, profile, context.config, as_of=context.as_of) if entry.dates else None
+        state = freshness(entry.entry, profile, context.config, as_of=context.as_of) if entry.dates else None
         if state is not None and state.state == "stale":
             hint = "Look whether it still holds, then catmem verify."
             span = value_span(entry, state.basis or "", state.day)

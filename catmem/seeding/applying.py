@@ -86,19 +86,16 @@ class _Applying:
         plan, again = self.plan, _unread(self.plan)
         lost = (FilePlan(each.name, plan.parts[each.name].source, UNREAD, "", ()) for each in again)
         left = tuple(each for each in plan.refused if each not in again)
+        agent = plan.asked.actor or PERSON
         for each in left:
-            self._note(each)
+            if is_entity(each.name):
+                record(self.workspace, gate.Attempt(self.workspace, each.name, "seed", agent).line(0.0, each.error))
         try:
             made = apply(replace(plan, files=(*plan.files, *lost), refused=left), self._write, at_once=_AT_ONCE)
         finally:
             kept = self._write_lock()
         notes = () if kept is None else (f"what was in {LOCK_NAME} is kept as {kept}",)
         return replace(made, notes=(*made.notes, *notes))
-
-    def _note(self, each: RefusedChange) -> None:
-        if is_entity(each.name):
-            agent = self.plan.asked.actor or PERSON
-            record(self.workspace, gate.Attempt(self.workspace, each.name, "seed", agent).line(0.0, each.error))
 
     def _write(self, planned: FilePlan) -> FilePlan:
         """Write one file; where another text is there by now, what the seed makes of that."""

@@ -66,6 +66,13 @@ def test_a_dry_run_shows_what_was_decided_and_how(user):
     assert "one after the other" not in run("merge", "neo", "3b", "--dry-run", "--precedence", "ours").stderr
 
 
+def test_answers_may_come_from_a_pipe(user):
+    result = run("merge", "neo", "--interactive", input="e Invoices are due at once.\n")
+    assert "merged 3a, 3b in neo/user (revision 4)" in result.stdout
+    assert result.stderr.endswith("1 conflict decided:\n  branch 3b in rules: both sides reworded this entry: edited\n")
+    assert "Invoices are due at once." in user.read_text()
+
+
 @together(
     ("arguments", "said"),
     [

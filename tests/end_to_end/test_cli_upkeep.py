@@ -137,6 +137,17 @@ def test_a_dry_run_of_purge_writes_nothing(user):
     assert "Zk39" not in run("purge", "neo", "API key", "--dry-run").stdout
 
 
+def test_purge_names_what_it_found_in_other_files(user):
+    run("add", "-p", "boss", "-c", "rules", "--tag", "created=2026-11-21", "Vendor is Acme.")
+    shown = run("purge", "neo", "Acme", "--dry-run").stdout.splitlines()
+    assert shown[2] == "in boss/user:"
+    assert shown[3].split(maxsplit=2)[2] == "Vendor is Acme."
+    done = run("purge", "neo", "Acme", "--yes").stdout.splitlines()
+    assert done[0].startswith("erased from neo/user, boss/user and ")
+    assert [line.split()[:2] for line in done[1:4]] == [line.split()[:2] for line in shown[1:4]]
+    assert "Acme" not in str(done)
+
+
 @together("choices", [(), ("--yes", "--dry-run")])
 def test_purge_wants_to_be_told_whether_it_is_meant(user, choices):
     before = snapshot(user.parents[2])

@@ -34,6 +34,20 @@ def changed(old, new):
     return USER.replace(old, new)
 
 
+def test_a_tag_that_is_nearly_a_known_one_is_told_and_written(user):
+    result = run(*VERBS["add"], "--tag", "verifed_date=2026-13-01")
+    note = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
+    assert result.stderr.count(note) == 1
+    assert "verifed_date: 2026-13-01" in user.read_text()
+
+
+def test_the_size_is_told_where_there_is_a_limit(tmp_path):
+    write_root(tmp_path, "limits: {user: 1375}\n")
+    said = run(*VERBS["add"], "--root", tmp_path).stdout
+    size = len((tmp_path / "homes" / "neo" / "USER.md").read_text().rstrip())
+    assert said == f"added to rules in neo/user (revision 2), {size} of 1,375 characters\n"
+
+
 # --- what each does ------------------------------------------------------------------------------------------------
 
 
@@ -158,6 +172,19 @@ def test_several_entries_that_are_meant_are_listed(user):
     assert lines[1:3] == [f"  1. {ids[0]}  Prefers short answers.", f"  2. {ids[1]}  Never before ten."]
     run("remove", "-p", "neo", ids[1])
     assert lines[-1] == "  Give a longer piece of the text, the category, or the id of the entry."
+
+
+def test_a_change_by_other_means_is_kept_and_told(user):
+    run(*VERBS["add"])
+    text = user.read_text() + "§\nWritten by an editor.\n"
+    user.write_text(text)
+    result = run(*VERBS["remove"], "--expected", "2", status=3)
+    (copy,) = user.parent.glob("*.bak.*")
+    assert f"; a copy of what was found is kept as {copy.name}\n" in result.stderr
+    shown = f"  'catmem merge {os.path.relpath(copy)}' shows what the file lacks of this copy\n"
+    assert shown in result.stderr
+    assert user.read_text() == text
+    assert [copy.read_text() for copy in user.parent.glob("*.bak.*")] == [text]
 
 
 # --- usage ---------------------------------------------------------------------------------------------------------

@@ -58,6 +58,27 @@ def test_what_is_written_is_rows_and_no_file(root):
     assert "Tea at four." not in (root.folder / "homes/orchestrator/USER.md").read_text()
 
 
+def test_history_verbs(root):
+    root.sql(INSERT)
+    assert "+From a shell." in root.run("diff", "orchestrator")
+    assert "revision 3 of its history" in root.run("add", "More.", "-p", "orchestrator", "-c", "projects")
+    log = json.loads(root.run("log", "orchestrator/user", "--format", "json"))
+    assert [each["agent"] for each in log["revisions"]] == ["person", "external", "person", "person"]
+    root.run("restore", "orchestrator", "2")
+    assert "From a shell." not in root.run("list", "-p", "orchestrator")
+    root.run("log", "--verify", "out")
+    assert "From a shell." in (root.folder / "out/orchestrator/USER/3.md").read_text()
+
+
+def test_a_stale_view_is_refused_and_a_copy_kept(root):
+    root.sql(INSERT)
+    said = root.run("add", "More.", "-p", "orchestrator", "-c", "projects", "--expected", "2", status=3)
+    (copy,) = root.folder.glob("memory.bak.*.json")
+    assert copy.name in said
+    assert [each["content"] for each in json.loads(copy.read_text())["entries"]][-1] == "From a shell."
+    root.run("add", "More.", "-p", "orchestrator", "-c", "projects", "--expected", "3")
+
+
 def test_formatting_is_for_files_and_says_so(root):
     assert "keeps its memory in a database" in root.run("fmt", status=2)
 
@@ -89,6 +110,15 @@ def test_purge_of_a_damaged_log_is_refused_before_any_copy_goes(root):
     assert "Nothing was erased there." in root.run("purge", "orchestrator", "From a shell.", "--yes", status=4)
     assert len([*root.folder.glob("memory.bak.*.json")]) == 1
     assert (root.sql("SELECT * FROM mem_log"), root.sql("SELECT * FROM user_memories")) == kept
+
+
+def test_rows_that_are_no_entries_stop_writes_and_nothing_else(root):
+    root.sql(INSERT.replace("content)", "content, tags)").replace("'From a shell.')", "'Bad.', '{')"))
+    assert "bad_rows" in root.run("add", "More.", "-p", "orchestrator", "-c", "projects", status=3)
+    assert "Tea at four." in root.run("prompt", "orchestrator")
+    assert "bad_rows" in root.run("fsck", status=4)
+    root.sql("DELETE FROM user_memories WHERE content = 'Bad.'")
+    root.run("add", "More.", "-p", "orchestrator", "-c", "projects")
 
 
 # --- a copy ----------------------------------------------------------------------------------------------------------

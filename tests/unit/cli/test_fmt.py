@@ -32,6 +32,19 @@ def user(place):
     return place / "homes" / "neo" / "USER.md"
 
 
+def names(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_the_files_of_the_root(user):
+    result = run()
+    assert result.stdout == "neo/user: formatted (revision 2)\n"
+    assert result.stderr == "1 of 2 files changed\n"
+    assert user.read_text() == PLAIN
+    assert names(user.parent) == [".catmem", "MEMORY.md", "USER.md"]
+    assert run().stdout == ""
+
+
 def test_check_writes_nothing_and_is_status_1(user):
     assert run("--check", status=1).stdout == "neo/user: would be formatted\n"
     assert user.read_text() == UNTIDY

@@ -1,8 +1,12 @@
 """``catmem init``."""
 
 import json
+import os
 import re
+import shutil
 import signal
+import subprocess
+import sysconfig
 from functools import partial
 
 import pytest
@@ -15,6 +19,15 @@ from tests.golden.case import contents, put
 from tests.together import together
 
 run = partial(command, "init")
+
+
+def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("un s")
+    assert "  cd 'un s'\n" in result.stdout
+    assert [line.rpartition("/")[2] for line in result.stdout.splitlines() if line.startswith("wrote ")] == [
+        "catmem.yaml", "USER.md", "orchestrator.yaml", ".gitignore",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -78,6 +91,25 @@ def test_a_specialist_is_added_to_a_root_that_is_there(tmp_path, monkeypatch):
     assert "Likes tea." in command("prompt", "legal").stdout
     (tmp_path / "profiles" / "legal.yaml").write_text("seed_from: orchestrator\n", encoding="utf-8")
     assert "profiles/legal.yaml" in run("--profile", "legal", status=2).stderr
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="NOT TESTED: git is not installed on this machine")
+def test_with_git_it_says_what_it_wrote(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    monkeypatch.setenv("PATH", f"{sysconfig.get_path('scripts')}{os.pathsep}{os.environ['PATH']}")
+    subprocess.run(["git", "init", "--quiet", str(tmp_path)], check=True)
+    result = run(tmp_path, "--git")
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert sum("wrote " in line and ".gitattributes: " in line for line in lines) == 3
+    assert "set merge.catmem.driver = catmem merge-driver %O %A %B %P" in lines
+    assert run(tmp_path, "--git").stdout == "nothing to do\n"
+
+
+def test_after_the_example_it_proposes_a_command_that_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert "\nNext:\n  cd demo\n  catmem prompt trinity --explain\n" in run("demo", "--example").stdout
+    assert "trinity" in command("prompt", "trinity", "--explain", "--root", "demo").stdout
 
 
 # --- shipped profiles by name ---
@@ -173,6 +205,31 @@ def test_files_that_cannot_start_it_are_refused_and_nothing_is_written(flat, tmp
 def test_a_slip_of_a_shipped_name_and_a_name_that_none_can_have(tmp_path, names, said):
     assert said in run(tmp_path / "new", *(word for name in names for word in ("--profile", name)), status=2).stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind_knows(flat, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = run("new", "--start", flat, "--profile", "coder", "--profile", "tax-advisor")
+    *_, fill_in, seed, prompt = result.stdout.splitlines()
+    assert (seed, prompt) == ("  catmem seed --all", "  catmem prompt coder")
+    assert fill_in == "  $EDITOR profiles/coder.yaml profiles/tax-advisor.yaml    # change what each may see"
+    root = tmp_path / "new"
+    assert run(root, "--start", flat, "--profile", "coder", "--profile", "tax-advisor").stdout.startswith(
+        "nothing to do: "
+    )
+    monkeypatch.chdir(root)
+    own = root / "profiles" / "tax-advisor.yaml"
+    assert command("prompt", "tax-advisor", "--from", "orchestrator").stdout == ""
+    assert 'title: "Tax advisor"\n' in own.read_text()
+    assert "writable_categories: [invoices, budget, taxes, banking]\n" in own.read_text()
+    table = result.stdout.partition("\ncategory ")[2].splitlines()
+    assert any(line.split() == ["invoices", "tax-advisor*"] for line in table)
+    assert any(line.split() == ["communication-style", "all"] for line in table)
+    assert any(line.split() == ["clients", "all"] for line in table)  # both read it, so it is declared
+    command("sort", "--unsure")
+    command("seed", "--all")
+    assert "Prefers short answers." in command("prompt", "tax-advisor").stdout
+    assert "error" not in command("lint").output
 
 
 def test_flat_files_that_lie_there_are_not_passed_over(flat, tmp_path, monkeypatch):

@@ -118,3 +118,24 @@ def test_a_label_of_several_categories_stays_and_says_so(named):
         assert "workflow:" not in said
     assert (named / "homes" / "neo" / "USER.md").read_text().startswith("[WORKFLOW] Paid on the 15th.\n")
     assert "[WORKFLOW]" not in run("homes/neo/USER.md", "--declare").stdout
+
+
+def test_a_dry_run_shows_the_diff_and_a_table_and_writes_nothing(place):
+    result = run("homes/neo/USER.md", "--dry-run")
+    assert result.stdout == (
+        "--- a/homes/neo/USER.md\n+++ b/homes/neo/USER.md\n@@ -1,5 +1,6 @@\n"
+        " # About\n-§\n-[COMM] Short.\n-§\n+\n [OPS] Plain.\n+\n+## Communication Style\n+Short.\n"
+        "neo/user: would be migrated: of 2 entries without a category 1 moved to 1 category, 0 tagged, "
+        "1 as before\n"
+        "line  category             entry          why\n"
+        "   3  communication-style  [COMM] Short.  [COMM] is an alias of communication-style\n"
+        "   5  -                    [OPS] Plain.   [OPS] names no declared category\n"
+    )
+    assert result.stderr == (
+        "the heading '# About' would be the title of the file\n"
+        "labels that name no category; --declare would declare these in catmem.yaml:\n"
+        "  ops: {title: Ops}  1 entry  [OPS]\n"
+        "  Or give the labels there as aliases of another category, and run this again.\n"
+    )
+    assert (place / "homes" / "neo" / "USER.md").read_text() == FLAT
+    assert [path.name for path in (place / "homes" / "neo").iterdir()] == ["USER.md"]

@@ -36,6 +36,16 @@ def ask(place, *arguments, **choices):
     return run(*arguments, "--root", place, "--as-of", "2026-11-21", **choices)
 
 
+def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_said(place):
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
+    result = ask(place, "neo")
+    assert "note" not in result.stdout
+    said = "the memory file has no sections, so neo sees none of it: catmem sort -p NAME puts entries into categories"
+    assert result.stderr.startswith(f"warning: {place / 'homes' / 'neo' / 'MEMORY.md'}:1: {said}")
+    manifest = json.loads(ask(place, "neo", "--format", "json").stdout)["manifest"]
+    assert (manifest["warnings"], manifest["hidden_uncategorized"]) == ([said], {"user": 0, "memory": 1})
+
+
 def test_a_category_that_the_profile_does_not_read_is_told_to_a_person_alone(place):
     assert "neo does not read pay: catmem access --why neo pay\n" in ask(place, "neo", "-c", "pay").stderr
     assert "does not read" not in ask(place, "neo", "-c", "talk").stderr

@@ -13,7 +13,7 @@ from catmem.envelopes.tokens import Tokens, new_token, read_tokens, remove_token
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import run_json
+from tests.end_to_end.terminal import error_of, run_json
 from tests.golden.case import put
 
 CONFIG = "agents: {planner: neo}\n"
@@ -271,6 +271,12 @@ def test_new_list_and_remove_as_json(root, path):
     assert made["token"] not in str(listed)
     assert run_json("token", "remove", "anna", "--root", root)["removed"] == listed["tokens"]
     assert run_json("token", "list", "--root", root)["tokens"] == []
+
+
+def test_a_file_in_the_root_is_refused(root):
+    error = error_of("token", "new", "neo", "--tokens", root / "tokens.json", "--root", root)
+    assert error["code"] == "tokens_inside"
+    assert not (root / "tokens.json").exists()
 
 
 def test_tokens_need_no_library_of_the_server(root):

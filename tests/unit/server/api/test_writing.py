@@ -52,6 +52,20 @@ def test_a_prev_that_is_no_revision_yet_is_told_the_head(served, neo):
     assert (response.json()["reason"], response.json()["head"]) == ("unknown_revision", {"rev": 1})
 
 
+def test_a_change_from_outside_is_drift(served, neo):
+    made = envelope(served)
+    path = served.workspace.path("neo", "user")
+    path.write_text(path.read_text() + "§\nby hand\n")
+    response = neo.post("/mem/write", json=made)
+    assert refusal(response) == (409, "drift")
+    assert response.json()["head"] == {"rev": 2}
+    assert "drift_backup" not in response.json()
+    (copy,) = path.parent.glob("USER.md.bak.*")
+    assert copy.name in response.json()["message"]
+    assert str(copy.parent) not in response.text
+    assert refusal(neo.post("/mem/write", json=made)) == (409, "drift")
+
+
 @pytest.mark.parametrize("agent", ["other", "planner", "nobody", "person"])
 def test_a_token_writes_as_its_own_agent_only(served, neo, agent):
     fields = envelope(served, agent_id=agent)

@@ -211,9 +211,27 @@ def seed(
         return plan if dry_run or check or status else root.apply_seed(plan, on_drift=on_drift)
 
     seeds, unreadable = _seeds(root, source, named, everybody=everybody)
-    done = Seeds([seeded(*each) for each in seeds], unreadable)
+    done = Seeds(_in_turn(seeds, seeded) if source is None else [seeded(*each) for each in seeds], unreadable)
     ended = int(not done.in_sync) if check else max(each.exit_status for each in done.plans)
     return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
+
+
+def _in_turn(
+    seeds: Sequence[tuple[str, Sequence[str]]], seeded: Callable[[str, Sequence[str]], SeedPlan]
+) -> list[SeedPlan]:
+    """What becomes of every source; one may have a category that another has not."""
+    plans: list[SeedPlan] = []
+    unknown: UnknownNameError | None = None
+    for source, targets in seeds:
+        try:
+            plans.append(seeded(source, targets))
+        except UnknownNameError as error:
+            if error.code != "unknown_category":
+                raise
+            unknown = error
+    if unknown is not None and not plans:
+        raise unknown
+    return plans
 
 
 def _of_agent(call: Call, asked: SeedRequest) -> Outcome:

@@ -341,8 +341,8 @@ def _noted_moment(revision: Revision, key: str) -> Moment | None:
     return None if said is None or said[1] > revision.timestamp else Moment(*said)
 
 
-_MOST_PAIRS = 100_000
-"""So many pairs of entries in other categories are compared by their words at most."""
+_RARE, _REACH = 4, 64
+"""By how many of its rarest words, and among how many entries, the origin of an entry in a new category is sought."""
 
 
 def origins(found: Differing, wanted: Collection[int], reworded: Collection[str] = ()) -> dict[int, Entry]:
@@ -366,13 +366,19 @@ def origins(found: Differing, wanted: Collection[int], reworded: Collection[str]
 
 def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry]) -> dict[int, Entry]:
     """For each entry that is left a gone one that holds all of it, or a ``free`` one that shares half of its words."""
+    holding: dict[str, list[int]] = defaultdict(list)
+    words = [words_of(entry.body) for entry in gone]
+    for index, own in enumerate(words):
+        for word in own:
+            holding[word].append(index)
     by_start: dict[int, Entry] = {}
-    known = [(entry, words_of(entry.body)) for entry in gone] if len(gone) * len(left) <= _MOST_PAIRS else []
     for entry in left:
         own, body = words_of(entry.body), entry.body
-        for older, words in known:
-            if (older.start in free and alike(own, words)) or body in older.body:
-                by_start[entry.start] = older
+        rarest = sorted((word for word in own if word in holding), key=lambda word: (len(holding[word]), word))
+        near = dict.fromkeys(index for word in rarest[:_RARE] for index in holding[word][:_REACH])
+        for index in near:
+            if (gone[index].start in free and alike(own, words[index])) or body in gone[index].body:
+                by_start[entry.start] = gone[index]
                 break
     return by_start
 

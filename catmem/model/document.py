@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -151,15 +151,12 @@ def first_of_each(pairs: tag_blocks.TagPairs) -> dict[str, TagValue]:
     return tags
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """A parsed memory file. Make one with ``parse``; everything but the boundaries is computed when asked for."""
 
     scan: Scan = field(repr=False)
     limits: Limits = field(default=DEFAULT_LIMITS, repr=False)
-    _entries: tuple[Entry, ...] | None = field(default=None, init=False, repr=False, compare=False)
-    _lines: LineIndex | None = field(default=None, init=False, repr=False, compare=False)
-    _newline: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Raises ``TooLargeError`` for a text with more entries and sections than the limits allow."""
@@ -186,12 +183,10 @@ class Document:
         """The text of the level-1 heading that leads a file with sections."""
         return self.scan.title.text if self.scan.title else None
 
-    @property
+    @cached_property
     def newline(self) -> str:
         """The newline that most lines have, which new lines get."""
-        if self._newline is None:
-            object.__setattr__(self, "_newline", dominant_newline(self.text))
-        return self._newline  # type: ignore[return-value]
+        return dominant_newline(self.text)
 
     @property
     def sections(self) -> tuple[Section, ...]:
@@ -203,12 +198,10 @@ class Document:
             for header, end in zip(headers, ends, strict=False)
         )
 
-    @property
+    @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """All entries, in file order."""
-        if self._entries is None:
-            object.__setattr__(self, "_entries", tuple(self.entries_between(0, len(self.text))))
-        return self._entries  # type: ignore[return-value]
+        return tuple(self.entries_between(0, len(self.text)))
 
     @property
     def by_category(self) -> Mapping[str, tuple[Entry, ...]]:
@@ -239,12 +232,10 @@ class Document:
         """The line, from 1, of the character at ``offset``."""
         return self.line_index.line(offset)
 
-    @property
+    @cached_property
     def line_index(self) -> LineIndex:
         """Offsets to lines and columns."""
-        if self._lines is None:
-            object.__setattr__(self, "_lines", LineIndex(self.text))
-        return self._lines  # type: ignore[return-value]
+        return LineIndex(self.text)
 
     def entries_between(self, start: int, end: int) -> list[Entry]:
         """The entries of the stretches that touch ``start`` to ``end``, in file order."""

@@ -79,7 +79,7 @@ MEMBERS = {
     },
     "Document": {
         "by_category", "digest", "entries", "entries_between", "form", "limits",
-        "line", "line_index", "newline", "problems", "scan", "sections", "spans", "text",
+        "line", "line_index", "newline", "problems", "sections", "spans", "text",
         "title", "to_bytes",
     },
     "Entry": {

@@ -34,6 +34,9 @@ def changed(old, new):
     return USER.replace(old, new)
 
 
+# --- what each does ------------------------------------------------------------------------------------------------
+
+
 def test_a_tag_that_is_nearly_a_known_one_is_told_and_written(user):
     result = run(*VERBS["add"], "--tag", "verifed_date=2026-13-01")
     note = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
@@ -46,9 +49,6 @@ def test_the_size_is_told_where_there_is_a_limit(tmp_path):
     said = run(*VERBS["add"], "--root", tmp_path).stdout
     size = len((tmp_path / "homes" / "neo" / "USER.md").read_text().rstrip())
     assert said == f"added to rules in neo/user (revision 2), {size} of 1,375 characters\n"
-
-
-# --- what each does ------------------------------------------------------------------------------------------------
 
 
 @together(

@@ -120,8 +120,10 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
     if found.decision is not None:
         ended = found.decision
         why = ended.reason if actor is None or ended.reason is None else safe_text(ended.reason)
+        # No agent is shown the name of a person, or the number of a revision that it may not see.
+        by = f" by {ended.by} in revision {ended.revision}" if actor is None else ""
         raise ProposalError(
-            f"{found.id} was {ended.verdict}" + (f" ({why})" if why else ""),
+            f"{found.id} was {ended.verdict}{by}" + (f" ({why})" if why else ""),
             hint="Nothing was written. 'catmem proposals' lists those that wait.",
         )
     if found.state == "done":

@@ -16,7 +16,7 @@ from catmem.threats import RULES, SECRETS, Threat, scan, scan_each
 _INVISIBLE = ("hidden-character", "control-character", "tag-character", "variation-selector")
 _NO_PATTERN = frozenset({"too-large-to-scan", "bidi-control", "mixed-script", *_INVISIBLE, *SECRETS})
 
-_COMMENT = re.compile(r"<!--(?!>|->)")
+_COMMENT = re.compile(r"<!--(?!>|->).*?(?:-->|\Z)", re.DOTALL)
 _SHOWN = 8
 
 
@@ -57,8 +57,6 @@ def secret(file: LintedFile, _: Context) -> Iterator[Finding]:
 @rule("CM606", "hidden-comment")
 def hidden_comment(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find HTML comments in entries."""
-    if "<!--" not in file.text:
-        return
     for entry in file.entries:
         for start, end in _comments(entry.raw):
             message = "a comment, which people who view the file do not see and models do"
@@ -115,14 +113,12 @@ def _what(threat: Threat) -> str:
 
 
 def _comments(raw: str) -> Iterator[tuple[int, int]]:
-    code: list[tuple[int, int]] | None = None
-    end = 0
-    while opening := _COMMENT.search(raw, end):
-        start = opening.start()
-        close = raw.find("-->", start)
-        end = len(raw) if close < 0 else close + len("-->")
-        if code is None:
-            code = [span for span in closed_spans(raw) if not raw[span[0] :].lstrip(" ").startswith("<")]
+    """The comments of an entry, but for those in a code fence or a code span."""
+    if "<!--" not in raw:
+        return
+    fences = [span for span in closed_spans(raw) if not raw[slice(*span)].lstrip(" ").startswith("<")]
+    for found in _COMMENT.finditer(raw):
+        start = found.start()
         in_code_span = raw.count("`", raw.rfind("\n", 0, start) + 1, start) % 2 == 1
-        if not in_code_span and not any(first <= start < last for first, last in code):
-            yield start, end
+        if not in_code_span and not any(first <= start < last for first, last in fences):
+            yield found.span()

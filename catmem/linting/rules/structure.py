@@ -234,6 +234,19 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
             yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
 
 
+@rule("CM106", "empty-section", severity="hint", fixes="unsafe")
+def empty_section(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find sections without entries."""
+    sections = file.document.sections
+    for section in sections:
+        if section.category == UNCATEGORIZED or _inside(file, section):
+            continue
+        edit = TextEdit(section.start, section.end, "")
+        fix = Fix((edit,), safe=False, message="Remove the header") if len(sections) > 1 else None
+        message = f"the section {section.category} has no entries"
+        yield Finding(section.start, section.header_end, message, "Remove it if nothing is to come.", fix)
+
+
 @rule("CM111", "empty-slug")
 def empty_slug(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find level-2 headings without a letter or a number in their title."""

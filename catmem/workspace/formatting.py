@@ -12,7 +12,7 @@ from typing import NamedTuple
 from catmem.config.access import visible, visible_categories
 from catmem.config.config import CONFIG_NAME, Config, config_of
 from catmem.config.json_schema import known_tags
-from catmem.config.profile import ORCHESTRATOR_TIER, is_root, limit_of, one_reading, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, found_once, is_root, limit_of, one_reading, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT, with_categories
 from catmem.errors import CatmemError, StoreError, UnreadableError, errors_at
 from catmem.files import read_bounded, real_path, rewrite_file, shown_path
@@ -24,7 +24,7 @@ from catmem.text import DEFAULT_LIMITS, counted, first_line, size_of, unmerged_w
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.migration import Migration, Proposed, plan_migration
 from catmem.workspace.profile_memory import parsed_at
-from catmem.workspace.root import Root, broken_profiles, entities_of_each, load_each
+from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each, load_each
 from catmem.workspace.stores import backend_of
 
 _SUFFIXES = (".md", ".markdown")
@@ -139,15 +139,19 @@ def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, ma
     return FileChange(path, entity_at(workspace, path), document.text.encode(), new.encode(), warnings)
 
 
+def _by_place(workspace: Root) -> tuple[dict[Path, str], Entities]:
+    found = entities_of_each(workspace)
+    return {real_path(place): entity for entity, place in reversed(found.paths.items())}, found
+
+
 def entity_at(workspace: Root, path: Path) -> str | None:
     """The entity that a file is, ``None`` for one of no profile of the root."""
     config = workspace.config
     if not (is_root(config) and backend_of(config).has_files):
         return None
-    real, found = real_path(path), entities_of_each(workspace)
-    for entity, place in found.paths.items():
-        if real_path(place) == real:
-            return entity
+    real, (by_place, found) = real_path(path), found_once((config.root, "places"), lambda: _by_place(workspace))
+    if real in by_place:
+        return by_place[real]
     # A write past a profile that is not right, and whose file it may be, would go past its rights too.
     for name, error in broken_profiles(workspace).items():
         if real_path(config.home(name)) == real.parent:

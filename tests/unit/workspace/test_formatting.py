@@ -2,13 +2,15 @@
 
 import errno
 import os
+from functools import partial
 
 import pytest
 
 from catmem.errors import ConfigError, NotUtf8Error, UnreadableError
 from catmem.store.contract import Change
+from catmem.workspace import formatting
 from catmem.workspace.change_plan import write_file
-from catmem.workspace.formatting import memory_files, plan_format
+from catmem.workspace.formatting import memory_files, plan_files, plan_format
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
@@ -59,6 +61,19 @@ def test_a_file_keeps_to_its_layout(workspace, place):
     assert not plan_format(workspace, path).changes
     write_file(workspace, plan_format(workspace, path, "plain"), FMT)
     assert path.read_text().startswith(PLAIN.rstrip())
+
+
+def test_the_profiles_are_looked_over_once_however_many_files_there_are(workspace, place, monkeypatch):
+    for number in range(5):
+        put(place / "profiles" / f"n{number}.yaml", "{}")
+        put(place / "homes" / f"n{number}" / "USER.md", UNTIDY)
+    looks = []
+    look = formatting.entities_of_each
+    monkeypatch.setattr(formatting, "entities_of_each", lambda root: looks.append(root) or look(root))
+    files = memory_files(workspace, [place])
+    planned = plan_files(files, partial(plan_format, workspace))
+    assert len([each for each in planned.files if each.entity]) == 6
+    assert len(looks) == 1
 
 
 def test_entries_that_stand_twice_are_named_in_the_shared_layout(workspace, place):

@@ -4,9 +4,9 @@ An index is made from a document's text when it is first searched, and kept at w
 whose text never changes, so it is never old. It reads no more than a search needs: a word is looked for in the whole
 folded text, and tags are read only of entries that have one of the words.
 
-The order is how well the text fits times how recent the fact is. The text score is that of Okapi BM25 (Robertson and
-others, 1994), with what a match counts in the place of a plain number of occurrences, and characters in the place of
-words for the length. Nothing is cut before the ranking.
+The order is how well the text fits, times how recent the fact is, which is a half at least. The text score is that of
+Okapi BM25 (Robertson and others, 1994), with what a match counts in the place of a plain number of occurrences, and
+characters in the place of words for the length. Nothing is cut before the ranking.
 """
 
 from __future__ import annotations
@@ -198,12 +198,12 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
 
 
 def ranked(found: Iterable[tuple[Match, int]], *, as_of: int, recency_days: float) -> list[tuple[Match, float]]:
-    """The matches with their scores, the best first: the text score times exp(-age / ``recency_days``), in days."""
+    """The matches with their scores, the best first: the text score, of which great age leaves a half."""
     # With each match comes the day that dates it, as an ordinal like `as_of`; one in the future counts as that. Of
     # equal scores the newer is first, then the one that stands first.
-    # In logarithms: an old fact's recency would be nothing at all, and all of them alike.
-    rows = [(max(0, as_of - day) / recency_days - log(match.text), -day, match) for match, day in found]
-    return [(match, exp(-key)) for key, _, match in sorted(rows)]
+    ages = [(match, day, max(0, as_of - day)) for match, day in found]
+    rows = [(-match.text * (1 + exp(-age / recency_days)) / 2, -day, match) for match, day, age in ages]
+    return [(match, -key) for key, _, match in sorted(rows)]
 
 
 # --- snippets --------------------------------------------------------------------------------------------------------

@@ -315,9 +315,25 @@ def test_rank_is_text_times_recency(memory, setting, constant):
     near, far = ([scores[text.format(days)] for days in (0, 30, 60)] for text in texts)
     assert near[0] > 1.1 * far[0]
     for best, second, third in (near, far):
-        assert second / best == pytest.approx(math.exp(-30 / constant))
-        assert third / best == pytest.approx(math.exp(-60 / constant))
+        assert second / best == pytest.approx((1 + math.exp(-30 / constant)) / 2)
+        assert third / best == pytest.approx((1 + math.exp(-60 / constant)) / 2)
     assert [each["score"] for each in found] == sorted(scores.values(), reverse=True)
+
+
+def test_what_fits_best_comes_first_however_old_it_is(memory):
+    answer = entry("Chose Postgres over MariaDB for Adler.", verified_date=ago(208))
+    memory.write(answer, *(entry(f"Postgres of team {number} was moved.", verified_date=DAY) for number in range(5)))
+    for query in ("chose Postgres over MariaDB for Adler", "Postgres Adler"):
+        found = memory.data("search", "-p", "orchestrator", query)["entries"]
+        assert len(found) == 6
+        assert found[0]["body"] == "Chose Postgres over MariaDB for Adler."
+
+
+def test_of_facts_that_fit_alike_the_newer_comes_first(memory):
+    texts = [f"The office {number:04}." for number in (1, 2, 3000, 3001)]
+    memory.write(*(entry(text, verified_date=ago(days)) for text, days in zip(texts, (30, 1, 3000, 3001), strict=True)))
+    found = memory.data("search", "-p", "orchestrator", "office")["entries"]
+    assert [each["body"] for each in found] == [texts[1], texts[0], texts[2], texts[3]]
 
 
 def test_nothing_is_cut_before_the_ranking(memory):

@@ -16,6 +16,7 @@ from catmem.staleness.freshness import advice
 from catmem.text import printable_json
 
 if TYPE_CHECKING:  # what they load takes long, and a list needs neither
+    from catmem.config.profile import Profile
     from catmem.search.search import SearchHit
     from catmem.workspace.workspace import Workspace
 
@@ -122,17 +123,17 @@ def list_(
 ) -> Outcome:
     """List the entries that a profile sees in its own files: place, category, state, first line.
 
-    Without -p it lists all entries of all files; one that several files have word for word is one line, with their
-    names. With -p, --format json has the revision and digest of each file too, as --expected takes them.
+    Without -p it lists all entries of all files; one that several files have word for word is one line, at its source,
+    with their names. With -p, --format json has the revision and digest of each file too, as --expected takes them.
     """
     refuse_undeclared(call, category)
     narrowed: dict[str, Any] = {"target": target, "category": category, "as_of": as_of}
     if profile is None:
         from catmem.workspace.reports import folded, list_everywhere
 
-        _tell_of_all(call, target)
+        profiles = _tell_of_all(call, target)
         found, unreadable, _ = list_everywhere(call.root, **narrowed)
-        shared = folded(found)
+        shared = folded(found, profiles)
         return Outcome((None, shared), {"profile": None, "entries": shared}, unreadable)
     tell_of_rows(call, profile, target)
     from catmem.workspace.profile_memory import list_documents, seen_file
@@ -162,13 +163,15 @@ def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
             call.tell(said)
 
 
-def _tell_of_all(call: Call, target: str | None) -> None:
+def _tell_of_all(call: Call, target: str | None) -> list["Profile"]:
+    """The profiles of the root, with which rows of their files are not shown."""
     from catmem.config.profile import refuse_no_root
     from catmem.workspace.root import load_each
 
     refuse_no_root(call.root.config)
-    for each in load_each(call.root)[0]:
+    for each in (profiles := load_each(call.root)[0]):
         tell_of_rows(call, each.name, target)
+    return profiles
 
 
 def _found(profile: str | None, query: str, total: int, hits: Sequence[Any], used: Sequence[Any] = ()) -> Outcome:
@@ -213,8 +216,8 @@ def search(
 ) -> Outcome:
     """Find entries that a profile sees in its own files and that fit QUERY, the best and newest first.
 
-    Without -p it searches all entries of all files; one that several files have word for word is one hit.
-    QUERY has words, of which an entry needs one, and "quoted phrases", which it must have. - reads stdin.
+    Without -p it searches all entries of all files; one that several files have word for word is one hit, at
+    its source. QUERY has words, of which an entry needs one, and "quoted phrases", which it must have. - reads stdin.
     """
     from catmem.search.search import search, search_everywhere
     from catmem.staleness.lineage import notes_of
@@ -224,9 +227,9 @@ def search(
     state = tuple(states or ()) or None
     filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": state}
     if profile is None:
-        _tell_of_all(call, target)
+        profiles = _tell_of_all(call, target)
         searched = search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
-        hits = folded(searched.found)
+        hits = sorted(folded(searched.found, profiles), key=lambda each: -each.entry.score)
         done = _found(None, query, len(hits), hits[:limit])
         done.problems = searched.unreadable
     else:

@@ -96,11 +96,6 @@ class ProfileOverview:
         return self.profile.name
 
     @property
-    def tier(self) -> int:
-        """The tier of the profile."""
-        return self.profile.tier
-
-    @property
     def slice_of(self) -> str | None:
         """The profile whose slice it holds; ``None`` also for one that holds nothing yet."""
         return self.seeded.source if self.seeded and self.sizes and self.sizes.entries else None
@@ -188,7 +183,7 @@ class Overviews:
             lock, seeds, wrong = self._seeds(now, day)
             lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
         ids = {entity: facts.ids for line in lines for entity, facts in line.files.items()}
-        in_order = tuple(sorted(lines, key=lambda line: (line.tier, line.name)))
+        in_order = tuple(sorted(lines, key=lambda line: (line.profile.tier, line.name)))
         declared, store = list[str](), self.workspace.store
         for entity in self.workspace.config.entities:
             with noted(wrong):
@@ -419,7 +414,8 @@ def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]
         for entity, facts in line.files.items():
             for category in facts.held.keys() - {UNCATEGORIZED, *unread}:
                 cell = fleet.cells[category][line.name]
-                is_drop = cell.write and line.tier != ORCHESTRATOR_TIER  # its profile says that it may not read there
+                # Its profile says that it may not read there.
+                is_drop = cell.write and line.profile.tier != ORCHESTRATOR_TIER
                 if not (is_drop or cell.reads(entity.partition("/")[2])):
                     hidden[f"{line.name} {category}"] += facts.held[category]
     words = f"that the file's own profile does not read ({few(list(hidden))})"

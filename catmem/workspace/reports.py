@@ -89,10 +89,18 @@ class SharedEntry(NamedTuple, Generic[E]):
         return {"entity": self.entry.entity, **jsonable(self.entry), "copies": copies}
 
 
-def folded(entries: Iterable[E]) -> list[SharedEntry[E]]:
-    """Each of the entries once, in the order in which they come."""
+def folded(entries: Iterable[E], profiles: Sequence[Profile]) -> list[SharedEntry[E]]:
+    """Each of the entries once, by profile: of some ``profiles`` by tier and name, after those they are seeded from."""
+    known = {profile.name: profile for profile in sorted(profiles, key=lambda each: (each.tier, each.name))}
+    order: dict[str, None] = {}
+    for name in known:
+        chain = [name]
+        while (source := known[chain[-1]].seed_from) in known and source not in chain:
+            chain.append(source)
+        order |= dict.fromkeys(reversed(chain))
+    places = {name: place for place, name in enumerate(order)}
     groups: dict[tuple[str, str], list[E]] = {}
-    for each in entries:
+    for each in sorted(entries, key=lambda each: places.get(each.entity.partition("/")[0], len(places))):
         groups.setdefault((each.entry.category, each.entry.body), []).append(each)
     return [SharedEntry(first, tuple(others)) for first, *others in groups.values()]
 

@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from datetime import date
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -16,7 +15,7 @@ from catmem.model.document import Entry
 from catmem.names import TARGETS, Target, slugify
 from catmem.ops.shared import EITHER
 from catmem.ops.table import Call, P, Tool, operation
-from catmem.staleness.freshness import Freshness, advice, freshness
+from catmem.staleness.freshness import advice, freshness
 from catmem.text import size_of
 from catmem.workspace.profile_memory import emptied_text
 from catmem.workspace.seen_entry import SeenEntry, entry_dict
@@ -48,7 +47,7 @@ _ENTRIES = {"entries": "array", "total": "integer"}
     tool=Tool(
         "memory_list",
         "List memory",
-        "List what is on file, with ids, states and revision, in the prompt or not.",
+        "List what is on file, with ids, states and revisions, in the prompt or not.",
         _ENTRIES,
         action="list",
     ),
@@ -56,7 +55,7 @@ _ENTRIES = {"entries": "array", "total": "integer"}
 def listed(
     call: Call,
     *,
-    target: Annotated[Target, P("user: facts on the user (default); memory: notes.")] = "user",
+    target: Annotated[Target | None, P(EITHER)] = None,
     category: _Narrow = None,
     offset: _Offset = None,
     proposal: Annotated[str | None, P("Yours that wait: all, or an id.", where_writes_wait=True)] = None,
@@ -66,13 +65,13 @@ def listed(
         said: dict[str, Any] = proposed(call, proposal=proposal)
         return said
     skipped = offset or 0
-    seen, view = sight(call, target, category, skipped, whole=offset is not None)
+    seen, views = sight(call, target, category, skipped, whole=offset is not None)
     message = _counted(len(seen["entries"]), seen["total"], skipped)
     if category is not None and not seen["total"]:
-        message += _categories(category, view.categories)
+        message += _categories(category, views)
     if category is None:
-        counts = Counter(entry.category for entry in view.entries)
-        seen["categories"] = {name: counts[name] for name in view.categories[:_NAMED]}
+        counts = Counter(entry.category for view in views for entry in view.entries)
+        seen["categories"] = {name: counts[name] for view in views for name in view.categories[:_NAMED]}
     return {"success": True, "action": "list", **seen, "message": message}
 
 
@@ -91,7 +90,7 @@ def searched(
     offset: _Offset = None,
 ) -> dict[str, Any]:
     """Find entries, without what a prompt would withhold. What is shown counts as used."""
-    from catmem.search.search import search
+    from catmem.search.search import count_used, search
 
     skipped, day = offset or 0, clock.today()
     found, total, _ = search(
@@ -109,25 +108,17 @@ def searched(
     )
     shown, cut = shown_found(found, total, skipped)
     message = _counted(len(shown), total, skipped) if total else _NOTHING
-    targets = TARGETS if target is None else (target,)
+    views = [call.root.view(str(call.actor), each) for each in (TARGETS if target is None else (target,))]
     if category is not None and not total:
-        seen = [name for each in targets for name in call.root.view(str(call.actor), each).categories]
-        message += _categories(category, list(dict.fromkeys(seen)))
-    _count_used(call, found[: len(shown)], day)
-    views = {f"{call.actor}/{each}": call.root.view(str(call.actor), each) for each in targets}
-    lost = [*filter(None, (emptied_text(call.root, call.profile, name, view.document) for name, view in views.items()))]
+        message += _categories(category, views)
+    if shown:
+        count_used(call.root, found[: len(shown)], day)
+    lost = [emptied_text(call.root, call.profile, f"{call.actor}/{each.target}", each.document) for each in views]
+    warnings = [*filter(None, lost)]
     return {
         "success": True, "action": "search", "entries": shown, "total": total, **cut,
-        **advice(each["state"] for each in shown), **({"warnings": lost} if lost else {}), "message": message,
+        **advice(each["state"] for each in shown), **({"warnings": warnings} if warnings else {}), "message": message,
     }  # fmt: skip
-
-
-def _count_used(call: Call, found: "Sequence[SeenEntry]", day: date) -> None:
-    from catmem.search.search import count_used
-
-    for target in dict.fromkeys(each.target for each in found):
-        shown = [each.entry for each in found if each.target == target]
-        count_used(call.root, f"{call.actor}/{target}", shown, day)
 
 
 _ProposalNamed = Annotated[str, P("The id of one (p-...).")]
@@ -166,57 +157,58 @@ def withdrawn(
 
 
 def sight(
-    call: Call, target: str, category: str | None = None, offset: int = 0, *, whole: bool = False
-) -> tuple[dict[str, Any], View]:
-    """What the profile sees of its file now, perhaps of one category; ``whole`` is as in ``shown_entries``."""
+    call: Call, target: str | None, category: str | None = None, offset: int = 0, *, whole: bool = False
+) -> tuple[dict[str, Any], list[View]]:
+    """What the profile sees now of its file, or of both, perhaps of one category, from the entry at ``offset`` on.
+
+    That one is shown as a ``whole``, other long ones are cut.
+    """
     root, profile = call.root, call.root.profile(str(call.actor))
-    reading = root.read(profile.name, target)
-    view = visible(reading.document, target, profile, root.config.taxonomy)
-    entries = view.entries
-    if category is not None:
-        wanted = root.config.taxonomy.category(category)
-        entries = tuple(entry for entry in entries if entry.category == wanted)
-    usage = FileUsage(size_of(reading.document.text), limit_of(profile, target, root.config))
-    unmerged = call.rights(target).unmerged(reading.entity, reading.document.text, root.parse)
-    warnings = [*unmerged, *filter(None, [emptied_text(root, profile, reading.entity, reading.document)])]
+    wanted = None if category is None else root.config.taxonomy.category(category)
+    files: dict[str, dict[str, Any]] = {}
+    views, warnings = list[View](), list[str]()
+    entries: list[tuple[str, Entry]] = []
+    for each in TARGETS if target is None else (target,):
+        reading = root.read(profile.name, each)
+        view = visible(reading.document, each, profile, root.config.taxonomy)
+        usage = FileUsage(size_of(reading.document.text), limit_of(profile, each, root.config))
+        files[each] = {"entity": reading.entity, "revision": reading.revision, "usage": usage_dict(usage)}
+        warnings += call.rights(each).unmerged(reading.entity, reading.document.text, root.parse)
+        warnings += filter(None, [emptied_text(root, profile, reading.entity, reading.document)])
+        views.append(view)
+        entries += [(each, entry) for entry in view.entries if wanted in {None, entry.category}]
     age = partial(freshness, profile=profile, config=root.config, as_of=clock.today())
-    shown, cut = shown_entries(entries, age, offset, whole=whole)
+    shown = _fitting(
+        {
+            "target": each,
+            **_cut(entry_dict(entry, to_agent=True), _LONGEST_WHOLE if whole and not index else _LONGEST_BODY),
+            **jsonable(age(entry)),
+        }
+        for index, (each, entry) in enumerate(entries[offset : offset + MOST_ENTRIES])
+    )
+    end = offset + len(shown)
     seen = {
-        "entity": reading.entity,
-        "revision": reading.revision,
-        "usage": usage_dict(usage),
+        **({"files": files} if target is None else files[target]),
         "entries": shown,
         "total": len(entries),
-        **cut,
+        **_left_out(len(entries) - end, f"list with offset {end} shows them"),
         **advice(each["state"] for each in shown),
         **({"warnings": warnings} if warnings else {}),
     }
-    return seen, view
+    return seen, views
 
 
 # --- entries in an answer --------------------------------------------------------------------------------------------
 
 
-def shown_entries(
-    entries: Sequence["Entry"],
-    age: Callable[["Entry"], "Freshness"] | None = None,
-    offset: int = 0,
-    *,
-    whole: bool = False,
-) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Entries from the one at ``offset`` on as JSON-ready data, as many as an answer takes."""
-    rows = (
-        _cut(entry_dict(entry, to_agent=True), _LONGEST_WHOLE if whole and not index else _LONGEST_BODY)
-        | ({} if age is None else jsonable(age(entry)))
-        for index, entry in enumerate(entries[offset : offset + MOST_ENTRIES])
-    )
-    shown = _fitting(rows)
-    how = "list shows them" if age is None else f"list with offset {offset + len(shown)} shows them"
-    return shown, _left_out(len(entries) - offset - len(shown), how)
+def shown_entries(entries: Sequence["Entry"]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Entries as JSON-ready data, as many as an answer takes."""
+    shown = _fitting(_cut(entry_dict(entry, to_agent=True)) for entry in entries[:MOST_ENTRIES])
+    return shown, _left_out(len(entries) - len(shown), "list shows them")
 
 
 def shown_found(found: Sequence["SeenEntry"], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What a search found, ``total`` in all, from the one at ``offset`` on, as ``shown_entries`` shows it."""
+    """What a search found, ``total`` in all, from the one at ``offset`` on, as many as an answer takes."""
     shown = _fitting(
         {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **jsonable(each.freshness)}
         for each in found
@@ -286,8 +278,9 @@ def _counted(count: int, total: int, offset: int) -> str:
     return f"{count} of {total} {entries}{start}{rest}."
 
 
-def _categories(named: str, seen: Sequence[str]) -> str:
+def _categories(named: str, views: Sequence[View]) -> str:
     """What to say of a category of which nothing is shown: in the same words whether it is there or not."""
+    seen = list(dict.fromkeys(name for view in views for name in view.categories))
     if not seen:
         return ""
     near = nearest(slugify(named), seen)

@@ -304,15 +304,15 @@ def read_usage(workspace: Root, entity: str) -> dict[str, EntryUse]:
     return {key: use for (of, key), use in _read(_folder(workspace)).items() if of == entity}
 
 
-def count_used(workspace: Root, entity: str, shown: Iterable[Entry], day: date) -> None:
+def count_used(workspace: Root, shown: Sequence[SeenEntry], day: date) -> None:
     """Count one more use, on ``day``, of the entries that were ``shown``, if that can be kept."""
     # Nothing is kept in a root to which nothing was ever written.
     folder = _folder(workspace)
     with suppress(OSError), locked_folder(folder, _PATIENCE):
         uses = _read(folder)
-        for key in dict.fromkeys(map(usage_key, shown)):
-            last, times = uses.pop((entity, key), EntryUse(day, 0))
-            uses[entity, key] = EntryUse(max(last, day), times + 1)
+        for used in dict.fromkeys((each.entity, usage_key(each.entry)) for each in shown):
+            last, times = uses.pop(used, EntryUse(day, 0))
+            uses[used] = EntryUse(max(last, day), times + 1)
         rows = [[of, key, use.last.isoformat(), use.times] for (of, key), use in uses.items()]
         replace_json(folder / USAGE_NAME, rows[-_MOST:])
 

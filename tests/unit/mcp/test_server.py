@@ -73,7 +73,7 @@ async def test_the_loop_goes_on_while_a_call_waits_for_the_disk(tmp_path, era, m
 
     monkeypatch.setattr(Workspace, "read", slow)
     async with client_of(root(tmp_path), mode=era) as client:
-        await told(client, "memory_list")
+        await told(client, "memory_list", target="user")
     assert answered.is_set()
     assert loop_went_on == [True]
 

@@ -8,6 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from catmem.mcp.tools import all_tools, call_tool
+from catmem.names import TARGETS
 from catmem.writing.drift_guard import ToolSession
 from tests.together import together
 from tests.unit.mcp.talk import root
@@ -53,6 +54,40 @@ RIGHT = {
     "memory_verify": {"old_text": "Never before ten"},
     "memory_seed": {"targets": ["pupil"]},
 }
+
+
+def listed(workspace, **arguments):
+    answer = call_tool(workspace, "neo", "memory_list", arguments, ToolSession())
+    assert answer["success"], answer
+    return answer
+
+
+def test_a_list_has_both_files_each_entry_with_its_target(tmp_path):
+    workspace = root(tmp_path)
+    every = listed(workspace)
+    assert [(each["target"], each["category"]) for each in every["entries"]] == [
+        *[("user", "talk")] * 2, ("user", "rules"), ("memory", "talk"),
+    ]  # fmt: skip
+    assert (every["total"], every["categories"]) == (4, {"talk": 3, "rules": 1})
+    of_talk = listed(workspace, category="talk")
+    assert [(each["target"], each["body"]) for each in of_talk["entries"]] == [
+        ("user", "Prefers short answers."), ("user", "Never before ten."), ("memory", "Asked twice for tables."),
+    ]  # fmt: skip
+    assert [each["body"] for each in listed(workspace, offset=2)["entries"]] == [
+        "Invoices are due on the 15th.", "Asked twice for tables.",
+    ]  # fmt: skip
+
+
+def test_a_list_has_the_revision_and_the_room_of_each_file(tmp_path):
+    workspace = root(tmp_path)
+    assert call_tool(workspace, "boss", "memory_add", {"content": "Tea.", "category": "talk"}, ToolSession())["success"]
+    answer = call_tool(workspace, "boss", "memory_list", {}, ToolSession())
+    of_one = {each: call_tool(workspace, "boss", "memory_list", {"target": each}, ToolSession()) for each in TARGETS}
+    assert answer["files"] == {
+        target: {name: said[name] for name in ("entity", "revision", "usage")} for target, said in of_one.items()
+    }
+    assert {each["target"] for said in of_one.values() for each in said["entries"]} == {"user"}
+    assert (of_one["user"]["entity"], "files" in of_one["user"]) == ("boss/user", False)
 
 
 @pytest.mark.parametrize("name", RIGHT)

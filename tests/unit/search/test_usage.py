@@ -60,8 +60,11 @@ def search(workspace, query="acme", **arguments):
 
 
 def count(workspace, body=BODY, day=DAY):
-    entries = workspace.view("neo", "user").document.entries
-    return count_used(workspace, ENTITY, [entry for entry in entries if entry.body == body], day)
+    return count_used(workspace, [each for each in listed(workspace) if each.entry.body == body], day)
+
+
+def listed(workspace):
+    return [each for each in workspace.list("neo") if each.entity == ENTITY]
 
 
 @in_each_store
@@ -154,9 +157,9 @@ def test_what_cannot_be_kept_is_no_failure(workspace, kept, monkeypatch):
 
 @in_each_store
 def test_nothing_is_lost_where_several_count_at_once(workspace):
-    entries = workspace.view("neo", "user").document.entries
+    entries = listed(workspace)
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(lambda _: count_used(workspace, ENTITY, entries, DAY), range(80))) == {None}
+        assert set(pool.map(lambda _: count_used(workspace, entries, DAY), range(80))) == {None}
     assert set(used(workspace).values()) == {80}
 
 

@@ -136,10 +136,11 @@ def test_an_op_id_of_another_writer_says_nothing(both):
 
 
 def test_list(call):
-    answer = call(action="list")
+    answer = call(action="list", target="user")
     (first, *_) = answer.pop("entries")
     assert first.pop("id").startswith("b2:")
     assert first == {
+        "target": "user",
         "category": "talk",
         "body": "short answers",
         "tags": {"created": "2026-04-01"},

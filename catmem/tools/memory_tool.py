@@ -22,7 +22,6 @@ from catmem.errors import (
     CatmemError,
     DriftError,
     EditError,
-    NoMatchError,
     OverBudgetError,
     RefusedError,
     UnreadableError,
@@ -194,10 +193,10 @@ TOOL_SCHEMA["properties"]["tags"]["description"] += f" Known ones: {GIVEN_TAGS}.
 """JSON Schema of the arguments, for a model."""
 
 _PATIENCE = 3
-"""Refusals in a row after which the agent is asked to stop."""
-_SHOWS_ENTRIES = (NoMatchError, AmbiguousError, OverBudgetError, RefusedError, UnreadableError)
+"""Refusals of one call after which the agent is asked to stop."""
+_SHOWS_ENTRIES = (AmbiguousError, OverBudgetError, RefusedError, UnreadableError)
 """Refusals after which what is on file helps to choose something else."""
-_STOP = "This was refused {count} times in a row. Stop retrying in this turn, and say what could not be saved."
+_STOP = "This was refused {count} times. Stop retrying in this turn, and say what could not be saved."
 _DONE = {
     "add": "Added to", "replace": "Replaced in", "remove": "Removed from", "move": "Moved to", "verify": "Verified in",
 }  # fmt: skip
@@ -275,16 +274,14 @@ class _Turn:
         if self.action in {*_DONE, BATCH}:
             return self._written(done.value)
         answer: dict[str, Any] = done.value
-        if self.action == "withdraw":
-            self.session.refusals = 0
-        elif self.action == "seed":
-            self.session.refusals = 0 if answer["success"] else self.session.refusals + 1
+        if self.action not in _READS and answer["success"]:
+            self.session.new_turn()
         return answer
 
     def _written(self, done: Written) -> dict[str, Any]:
         """What a write did."""
         self.session.wrote(done.entries)
-        self.session.refusals = 0
+        self.session.new_turn()
         if done.waiting is not None:
             return self._waiting(done)
         entries, cut = shown_entries(done.entries)
@@ -325,7 +322,7 @@ class _Turn:
         """Why nothing was done, what is on file now, and what to do next."""
         answer: dict[str, Any] = refusal(error)
         if self.asked is None or self.action not in _READS:
-            stop = stop_after(self.session)
+            stop = stop_after(self.session, self.arguments)
             if stop is not None:
                 answer |= {"done": True, "remediation": f"{stop} {answer['remediation']}"}
         if not isinstance(error, _SHOWS_ENTRIES):
@@ -364,10 +361,15 @@ class _Turn:
         return {"found": None}, f"It has {len(entry.text):,} characters: list with its offset shows it whole."
 
 
-def stop_after(session: ToolSession) -> str | None:
-    """Count a refusal; after many of one turn, the words that ask for an end."""
-    session.refusals += 1
-    return _STOP.format(count=session.refusals) if session.refusals >= _PATIENCE else None
+def stop_after(session: ToolSession, asked: object) -> str | None:
+    """Count a refusal of what was ``asked``; after many of the same in one turn, the words that ask for an end."""
+    try:
+        same = hash(repr(asked))
+    except (ValueError, RecursionError):
+        same = 0  # a number or a nesting without bounds, which may be another one each time
+    session.refusals[same] += 1
+    count = session.refusals[same]
+    return _STOP.format(count=count) if count >= _PATIENCE else None
 
 
 def refusal(error: CatmemError) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -113,13 +113,13 @@ def _sign(message: str, remedy: str) -> DriftError:
 
 @dataclass(slots=True)
 class ToolSession:
-    """What one conversation knows, and how often it was refused in a row.
+    """What one conversation knows, and how often each call was refused in this turn, by its hash.
 
     It begins with a file at ``begin``, which a server calls when it starts, else at the first call. The interface calls
     ``new_turn`` when the user has spoken.
     """
 
-    refusals: int = 0
+    refusals: Counter[int] = field(default_factory=Counter)
     proposes: bool = False
     """Whether every write waits for a person, whatever the policy of the root says."""
     _known: set[ShownWords | str] = field(default_factory=set, repr=False)
@@ -127,11 +127,11 @@ class ToolSession:
 
     def new_turn(self) -> None:
         """Start counting refusals anew."""
-        self.refusals = 0
+        self.refusals.clear()
 
     def alone(self) -> ToolSession:
         """A session that knows and learns the same, and counts refusals for itself."""
-        return replace(self, refusals=0)
+        return replace(self, refusals=Counter())
 
     def begin(self, root: Root, profile: str, entity: str | None = None) -> None:
         """Begin with both files of a profile and the declared entities, or with ``entity``, if not done before."""

@@ -124,7 +124,7 @@ def no_match(wanted: str, visible: Sequence[Entry], entity: str, *, to_agent: bo
     near = nearest_entries(wanted, visible)
     if near:
         quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
-        hint = f"The nearest: {quoted}. Give a piece of the text as it is there."
+        hint = f"The nearest: {quoted}. Give a piece of the text as it is there; a list shows the others."
     return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=hint)
 
 

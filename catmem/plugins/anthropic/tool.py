@@ -109,7 +109,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
 
     def call(self, input: object) -> Any:  # noqa: A002, ANN401 - the names and types of the class above
         """Do what a model asks, whose words may be anything."""
-        with self._as_tool_errors():
+        with self._as_tool_errors(input):
             _check(input)
             return super().call(input)
 
@@ -346,14 +346,14 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         return "\n".join(lines)
 
     @contextmanager
-    def _as_tool_errors(self) -> Iterator[None]:
-        """What catmem refuses, as the model reads it."""
+    def _as_tool_errors(self, asked: object) -> Iterator[None]:
+        """What catmem refuses of what was ``asked``, as the model reads it."""
         try:
             with hide_names(self._workspace, self._profile):
                 yield
         except CatmemError as error:
             hint = error.hint or "Look at what is there, and try something else."
-            parts = [f"{error.message.rstrip('.')}.", stop_after(self._session), hint]
+            parts = [f"{error.message.rstrip('.')}.", stop_after(self._session, asked), hint]
             if isinstance(error, DriftError) and error.entry is not None:
                 parts.append("View its file to read it.")
             raise ToolError(" ".join(filter(None, parts))) from error

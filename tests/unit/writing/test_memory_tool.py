@@ -291,7 +291,15 @@ def test_what_is_no_json_object(workspace, arguments):
 def test_hidden_matches_are_no_matches(call):
     answer = call(action="remove", old_text="hidden")
     assert answer["reason"] == "no_match"
-    assert bodies(answer) == ["short answers", "no calls", "be kind"]
+    assert answer["remediation"].startswith("List the entries")
+
+
+def test_a_text_that_nothing_holds_brings_the_nearest_and_no_whole_file(call):
+    answer = call(action="remove", old_text="short answer, please")
+    assert (answer["reason"], "entries" in answer) == ("no_match", False)
+    assert answer["remediation"] == (
+        "The nearest: 'short answers' (talk). Give a piece of the text as it is there; a list shows the others."
+    )
 
 
 def test_an_entry_of_the_other_file_is_named_there_if_it_is_seen(tmp_path):
@@ -524,12 +532,20 @@ def test_each_target_has_its_own_view(call, workspace):
     assert call(session, action="add", content="y")["success"]
 
 
-def test_after_three_refusals_in_a_row_it_says_stop(call):
+def test_other_calls_that_are_refused_do_not_count(call):
+    session = ToolSession()
+    once = [call(session, action="remove", old_text=text) for text in ("zebra", "lion", "tiger", "zebra")]
+    once += [call(session, action="add", content="x", category="nowhere") for _ in range(2)]
+    assert not any("done" in answer for answer in once)
+    assert call(session, action="remove", old_text="zebra")["done"]
+
+
+def test_after_three_refusals_of_one_call_it_says_stop(call):
     session = ToolSession()
     answers = [call(session, action="remove", old_text="zebra") for _ in range(4)]
     assert ["done" in answer for answer in answers] == [False, False, True, True]
     said = answers[2]["remediation"]
-    assert (said.startswith("This was refused 3 times in a row. Stop"), said.endswith(answers[1]["remediation"])) == (
+    assert (said.startswith("This was refused 3 times. Stop"), said.endswith(answers[1]["remediation"])) == (
         True,
         True,
     )

@@ -213,6 +213,13 @@ def test_a_plain_write_that_is_none_is_a_422(neo, change):
     assert refusal(response) == (422, "schema")
 
 
+def test_an_operation_that_stands_in_no_list_is_told_so(neo):
+    one = {"action": "add", "category": "talk", "content": "Tea."}
+    response = neo.post("/mem/write", json={"entity_id": "neo", "prev_rev": 0, "content": one})
+    assert refusal(response) == (422, "schema")
+    assert response.json()["hint"].startswith('Operations stand in a list, also one alone: [{"action": ')
+
+
 @together("key", ["entity_id", "content"])
 def test_a_plain_write_that_lacks_a_key_is_told_which(neo, key):
     fields = plain("x", prev_rev=0)

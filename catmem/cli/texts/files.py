@@ -350,13 +350,13 @@ def _promoted(done: Promotions, _: Call) -> None:
             print_error(each.error)
         elif each.error is not None:
             say(f"  left: {each.error}")
-    if not done.each:
-        emit("Nothing to promote: each source has these entries already, or they wait there as proposals.\n")
-        return
     made = sum(each.error is None for each in done.each)
     refused = f", {len(failed)} refused" if failed else ""
-    if done.dry_run:
-        say(f"{made} to promote{refused}; nothing was written. Propose all: catmem promote --all.")
+    if not done.each:
+        emit("Nothing to promote: each source has these entries already, or they wait there as proposals.\n")
+    elif done.dry_run:
+        go_on = " Propose all: catmem promote --all." if made else ""
+        say(f"{made} to promote{refused}; nothing was written.{go_on}")
     else:
         say(f"{counted(made, 'proposal')} made{refused}. catmem proposals lists what waits.")
 

@@ -273,8 +273,7 @@ class ProposalDialogue(Dialogue):
 
     def _say_left(self) -> None:
         skipped = f", and {self._skipped} skipped" if self._skipped else ""
-        left = counted(len(self._left), "proposal")
-        say(f"{left} left{skipped}. What was decided stays; run it again to go on.")
+        say(f"{counted(len(self._left), 'proposal')} left{skipped}. What was decided stays; run it again to go on.")
 
     def _act(self, reply: Reply, found: Proposal, alike: Sequence[Proposal]) -> None:
         """Do what was answered; what is decided or skipped is left no more."""
@@ -332,7 +331,8 @@ class ReviewDialogue(Dialogue):
         done = len(self._done)
         if left:
             are = plural(left, "is", "are")
-            say(f"{left:,} of {done + left:,} {are} left. What was answered is written; run it again to go on.")
+            written = "What was answered is written" if done else "Nothing was answered"
+            say(f"{left:,} of {done + left:,} {are} left. {written}; run it again to go on.")
         else:
             say("All done." if done else "Nothing is due.")
         if self._review.copies and done:

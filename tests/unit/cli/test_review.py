@@ -35,6 +35,12 @@ def place(tmp_path):
     return tmp_path
 
 
+def test_the_end_says_whether_anything_was_answered(place):
+    assert review(place, "", status=1).stderr == "3 of 3 are left. Nothing was answered; run it again to go on.\n"
+    said = review(place, "k\n", status=1).stderr
+    assert said.endswith("2 of 3 are left. What was answered is written; run it again to go on.\n")
+
+
 def review(place, answers, *arguments, status=0):
     return run("review", "--root", place, *DAY, *arguments, status=status, input=answers)
 

@@ -1,6 +1,5 @@
 """Operations on what waits for a person: what agents propose, and facts that are due."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -14,8 +13,6 @@ from catmem.staleness.review import Answered
 from catmem.text import counted
 from catmem.workspace.workspace import Workspace
 
-_ID = re.compile("p-[0-9a-f]{6,14}", re.IGNORECASE)
-"""What is meant for an id, if it is misspelt too."""
 _ID_AND_WORDS = 2
 
 
@@ -90,7 +87,7 @@ def proposals(
         return _decide_each(call, "edit", names[:1], " ".join(names[1:]), actor)
     if approve or reject:
         return _decide_each(call, "approve" if approve else "reject", names, reason, actor)
-    if len(names) > 1 and (interactive or ended or not _are_ids(names)):
+    if len(names) > 1 and (interactive or ended or not _are_ids(call, names)):
         raise UsageError("Give one ENTITY, or only IDs.")
     if interactive:
         asked: Outcome = call.dialogue("proposals")(call.root, names[0] if names else None, actor).run()
@@ -98,8 +95,12 @@ def proposals(
     return _list(call, names, actor, ended=ended)
 
 
-def _are_ids(which: Sequence[str]) -> bool:
-    return bool(which) and all(map(_ID.fullmatch, which))
+def _are_ids(call: Call, which: Sequence[str]) -> bool:
+    """Whether these are ids of proposals, be they right or wrong, and no names of profiles or files."""
+    from catmem.config.profile import has_profile
+
+    like_ids = all(each.lower().startswith("p-") and "/" not in each for each in which)
+    return bool(which) and like_ids and not any(has_profile(call.root.config, each) for each in which)
 
 
 def _as_known(call: Call) -> Outcome:
@@ -121,7 +122,7 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
     from catmem.proposals.proposal import proposals as proposals_in
 
     wrong: Sequence[CatmemError] = ()
-    if has_ids := _are_ids(which):
+    if has_ids := _are_ids(call, which):
         found = [call.root.proposal(name, actor=actor) for name in which]
     else:
         # Which profiles there are, is not for all: a profile asks for all that it may know of.

@@ -242,3 +242,13 @@ def test_a_list(place):
     assert "catmem proposals --interactive" in result.stderr
     assert proposals(place, "neo").stdout == proposals(place, "neo/user").stdout == result.stdout
     assert proposals(place, "neo/memory").stdout == ""
+
+
+def test_an_id_that_is_none_is_no_profile(place):
+    for name in ("p-zzz", "p-1f0c2a4b6d"):
+        error = error_of("proposals", name, "--root", place)
+        assert (error["code"], error["message"]) == ("unknown_proposal", f"there is no proposal {name!r}")
+    assert error_of("proposals", "zzz", "--root", place)["message"] == "there is no profile 'zzz'"
+    put(place / "profiles" / "p-team.yaml", "user_memory_categories: [talk]\n")
+    for name in ("p-team", "p-team/user"):
+        assert run_json("proposals", name, "--root", place)["proposals"] == []

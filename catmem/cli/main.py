@@ -135,6 +135,7 @@ def _with_hint(error: click.NoSuchOption) -> click.UsageError:
 
         if tag in known_tags({}):
             said = f"No such option {error.option_name!r}. A tag is given so: --tag {tag}=VALUE"
+            said += ", and a profile so: -p NAME" if tag == "source" else ""
             return click.UsageError(said, error.ctx)
     if error.ctx is None or error.possibilities or not takes_text(error.ctx.command):
         return error

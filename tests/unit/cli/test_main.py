@@ -193,3 +193,5 @@ def test_every_word_that_is_understood_is_no_command_and_means_one():
 def test_an_option_that_is_a_tag_says_how_a_tag_is_given():
     refused = run("add", "Rent is due.", "--expires", "2026-12-31", status=2).stderr
     assert "No such option '--expires'. A tag is given so: --tag expires=VALUE" in refused
+    refused = run("search", "rent", "--source", "neo", status=2).stderr
+    assert "A tag is given so: --tag source=VALUE, and a profile so: -p NAME" in refused

@@ -49,7 +49,10 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
             hint="Name the files that are meant.",
         )
     if not named:
-        return _of_profiles(workspace)
+        every = entities_of_each(workspace)
+        follows = {each.name: each.allow_outside for each in every.profiles}
+        there = {entity: path for entity, path in every.paths.items() if os.path.lexists(path)}
+        return MemoryFiles({path: follows[name.partition("/")[0]] for name, path in there.items()}, every.unreadable)
     found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
@@ -59,13 +62,6 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
             _refuse_other_kinds(path)
             found[path] = True
     return MemoryFiles(found)
-
-
-def _of_profiles(workspace: Root) -> MemoryFiles:
-    found = entities_of_each(workspace)
-    follows = {profile.name: profile.allow_outside for profile in found.profiles}
-    links = {path: follows[entity.partition("/")[0]] for entity, path in found.paths.items() if os.path.lexists(path)}
-    return MemoryFiles(links, found.unreadable)
 
 
 def _below(folder: Path) -> list[Path]:

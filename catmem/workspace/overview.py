@@ -445,7 +445,8 @@ def _of_seeds(overview: Overview) -> Iterator[_StatusText]:
     clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)
     behind = len(seeds) - len(problems) - clashing
     why = f"that cannot be seeded ({problems[0].message})" if problems else ""
-    yield ("refused", len(problems), "profile", why, "catmem seed --all --dry-run")
+    look = "catmem fsck" if problems and problems[0].code == "not_utf8" else "catmem seed --all --dry-run"
+    yield ("refused", len(problems), "profile", why, look)
     settle = "catmem seed --all --interactive"
     yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
     whose = "its source" if behind == 1 else "their sources"

@@ -406,13 +406,12 @@ class Access:
     notes: tuple[str, ...] = ()
 
     def __json__(self) -> dict[str, Any]:
-        orphans = [orphan._asdict() | {"readers": list(orphan.readers)} for orphan in self.fleet.orphans()]
         return {
             "profiles": [
                 {"profile": each.name, "tier": each.tier, "may_verify": each.verifies} for each in self.profiles
             ],
             "matrix": [self._row(category) for category in self.categories],
-            "orphans": orphans,
+            "orphans": [each._asdict() | {"readers": list(each.readers)} for each in self.fleet.orphans()],
         }
 
     def _row(self, category: str) -> dict[str, Any]:

@@ -123,6 +123,15 @@ def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(plac
     run("seed", "--all", "--root", place, status=3)
 
 
+def test_a_file_that_is_not_utf_8_is_mended_by_fsck(place):
+    put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
+    run("seed", "--all", "--root", place)
+    (place / "homes" / "trinity" / "USER.md").write_bytes(b"## Rules\nUses \xff tabs.\n")
+    (step,) = [each for each in run_json("status", "--root", place, status=2)["next"] if each["kind"] == "refused"]
+    assert step["command"] == "catmem fsck"
+    assert "is no text" in step["what"] or "UTF-8" in step["what"]
+
+
 def test_a_misspelt_category_of_a_profile_brings_its_copies_back_when_it_is_mended(place):
     put(place / "homes" / "boss" / "USER.md", "## Code Style\nUses tabs.\n\n## Talk\nBe brief.\n")
     put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-style]\n")

@@ -147,7 +147,7 @@ def answering_to(answer: str, entry: Entry, as_of: date, words: str = "") -> Ans
         return Answering(Operation("remove", old_text=entry.id, category=entry.category))
     if answer == "expire":
         if expired_on(entry.tags, as_of):
-            return Answering(None, ("it is expired already, and stays so",))
+            return Answering(None, ("it is expired already: remove it, or give it a new date",))
         return Answering(_replacing(entry, None, {"expires": (day - timedelta(days=1)).isoformat()}))
     if answer == "edit" and not words.strip():
         raise EditError("there are no new words", code="empty", hint="Give the words, or remove the fact.")

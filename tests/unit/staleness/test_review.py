@@ -234,7 +234,7 @@ ANSWERS = {
     "it expires": ("stale", "expire", "", "[verified_date: 2026-08-01, expires: 2026-11-20] stale", ()),
     "it is expired": (
         "gone by", "expire", "", "[created: 2026-01-01, expires: 2026-11-01] gone by",
-        ("it is expired already, and stays so",),
+        ("it is expired already: remove it, or give it a new date",),
     ),
 }  # fmt: skip
 

@@ -321,10 +321,9 @@ class _Turn:
     def refused(self, error: CatmemError) -> dict[str, Any]:
         """Why nothing was done, what is on file now, and what to do next."""
         answer: dict[str, Any] = refusal(error)
-        if self.asked is None or self.action not in _READS:
-            stop = stop_after(self.session, self.arguments)
-            if stop is not None:
-                answer |= {"done": True, "remediation": f"{stop} {answer['remediation']}"}
+        counts = self.asked is None or self.action not in _READS
+        if counts and (stop := stop_after(self.session, self.arguments)):
+            answer |= {"done": True, "remediation": f"{stop} {answer['remediation']}"}
         if not isinstance(error, _SHOWS_ENTRIES):
             return answer
         try:
@@ -367,8 +366,7 @@ def stop_after(session: ToolSession, asked: object) -> str | None:
         same = hash(repr(asked))
     except (ValueError, RecursionError):
         same = 0  # a number or a nesting without bounds, which may be another one each time
-    session.refusals[same] += 1
-    count = session.refusals[same]
+    count = session.refusals[same] = session.refusals[same] + 1
     return _STOP.format(count=count) if count >= _PATIENCE else None
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from catmem.config.access import visible, visible_categories
+from catmem.config.access import targets_read, visible
 from catmem.config.config import CONFIG_NAME, Config, config_of
 from catmem.config.json_schema import known_tags
 from catmem.config.profile import ORCHESTRATOR_TIER, found_once, is_root, limit_of, one_reading, refuse_no_root
@@ -262,10 +262,8 @@ def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -
     specialists = [each for each in profiles if each.tier != ORCHESTRATOR_TIER and not each.is_base(profiles)]
     if not specialists or (name and workspace.profile(name).tier != ORCHESTRATOR_TIER):
         return {}
-    readers: dict[str, list[str]] = {category: [] for category in categories}
-    targets = [target] if target else TARGETS
-    for profile in specialists:
-        seen = (visible_categories([*readers], each, profile, taxonomy) for each in targets)
-        for category in {category for each in seen for category in each}:
-            readers[category].append(profile.name)
-    return readers
+    targets = {target} if target else {*TARGETS}
+    return {
+        category: [each.name for each in specialists if targets.intersection(targets_read(category, each, taxonomy))]
+        for category in categories
+    }

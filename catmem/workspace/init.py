@@ -19,9 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from catmem.config.config import CONFIG_NAME, load_config, refuse_bad_name
+from catmem.config.access import Rights, targets_read
+from catmem.config.config import CONFIG_NAME, Taxonomy, config_of, load_config, refuse_bad_name
 from catmem.config.json_schema import nearest, shown
-from catmem.config.profile import HERMES_LIMITS, ORCHESTRATOR_TIER, SELECTOR_KEYS, find_profile, profile_names
+from catmem.config.profile import HERMES_LIMITS, ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, find_profile, profile_names
 from catmem.config.selector import Selectors
 from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categories
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
@@ -56,17 +57,13 @@ _NOT_MEMORY = (
 
 
 class NewCategory(NamedTuple):
-    """A category of a new root: ``about`` says what belongs there, ``readers`` and ``writers`` are new specialists."""
+    """A category of new specialists; it is ``shared`` if all specialists of the root read it, old and new."""
 
     slug: str
     about: str
     readers: tuple[str, ...]
     writers: tuple[str, ...]
-
-    @property
-    def title(self) -> str:
-        """The title that catmem.yaml gives it."""
-        return self.slug.replace("-", " ").title()
+    shared: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ def make_root(
         if plan.config:
             rewrite_file(root / CONFIG_NAME, *plan.config)
     written = (*new, *([CONFIG_NAME] if plan.config else []), *([".gitignore"] if to_ignore else []))
-    if not (is_there or CONFIG_NAME in new):
+    if not (CONFIG_NAME in written or (is_there and written)):
         plan = _RootFiles(plan.files)
     return NewRoot(root, written, kept, tuple(plan.notes), tuple(plan.categories), plan.source, plan.folder)
 
@@ -135,10 +132,10 @@ def make_root(
 def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) -> _RootFiles:
     """The files of a new root with these profiles, and the orchestrator's first memory."""
     shipped = profile_texts()
-    own, categories, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
+    own, slugs, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
     chosen = _chosen(shipped, names, own)
     large = _larger_files(root, memory)
-    config = _with_limits(root, _config_for(chosen, categories), {target for target, *_ in large})
+    config = _with_limits(root, _config_for(chosen, slugs), {target for target, *_ in large})
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
     files |= {CONFIG_NAME: config, **memory}
     first, user = f"{_HOME}/{FILE_NAMES['user']}", package_text(f"{_START}/USER.md").encode()
@@ -149,7 +146,7 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
         f"catmem.yaml sets no limit for {target}"
         for target, name, size in large
     )
-    return _RootFiles(files, (*over, *unknown), categories)
+    return _RootFiles(files, (*over, *unknown), _with_readers(slugs, _as_profiles(chosen).values(), Taxonomy()))
 
 
 def _with_limits(root: Path, start: bytes, large: set[str]) -> bytes:
@@ -167,20 +164,47 @@ def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     """Profiles for a root that is there, and in its ``catmem.yaml`` the categories that it does not declare yet."""
     config, shipped = load_config(root), profile_texts()
     declared, path = config.taxonomy.categories, root / CONFIG_NAME
-    place, there = os.path.relpath(config.profiles_dir, config.root), set(profile_names(config.profiles_dir))
+    place = os.path.relpath(config.profiles_dir, config.root)
+    there = {name: find_profile(config, name) for name in profile_names(config.profiles_dir)}
     # A root over the files of another program has a profile of its own in the orchestrator's place.
-    first = [name for name in there if find_profile(config, name).tier == ORCHESTRATOR_TIER]
+    first = [name for name, profile in there.items() if profile.tier == ORCHESTRATOR_TIER]
     source = first[0] if len(first) == 1 else ORCHESTRATOR
-    own, categories, notes = _specialists([name for name in names if name not in shipped], declared, place, source)
-    files = {
-        f"{place}/{name}.yaml": text.replace(f"seed_from: {ORCHESTRATOR}", f"seed_from: {source}").encode()
+    own, slugs, notes = _specialists([name for name in names if name not in shipped], declared, place, source)
+    texts = {
+        name: text.replace(f"seed_from: {ORCHESTRATOR}", f"seed_from: {source}")
         for name, text in _chosen(shipped, names, own).items()
         if name in names or name not in {*there, *({ORCHESTRATOR} - {source})}
     }
-    new = {each.slug: each.title for each in categories if each.slug not in declared}
-    old = read_bounded(path, YAML_LIMIT)
-    changed = (old, with_categories(old.decode(), new, path).encode()) if new else None
+    new = {slug: _title_of(slug) for slug in slugs if slug not in declared}
+    old = read_bounded(path, YAML_LIMIT).decode()
+    text = with_categories(old, new, path) if new else old
+    categories = _with_readers(slugs, (there | _as_profiles(texts)).values(), config_of(root, text).taxonomy)
+    files = {f"{place}/{name}.yaml": each.encode() for name, each in texts.items()}
+    changed = (old.encode(), text.encode()) if new else None
     return _RootFiles(files, notes, categories, changed, source, place)
+
+
+def _as_profiles(texts: Mapping[str, str]) -> dict[str, Profile]:
+    """What the texts of new profiles say of themselves; none of them has a selector from what it extends."""
+    made = {}
+    for name, text in texts.items():
+        said = parse_yaml(text).data
+        settings = {key: said[key] for key in ("tier", "extends", "include_uncategorized") if key in said}
+        settings |= {key: tuple(said[key]) for key in SELECTOR_KEYS if key in said}
+        made[name] = Profile(name, **settings)
+    return made
+
+
+def _with_readers(slugs: Iterable[str], every: Collection[Profile], taxonomy: Taxonomy) -> list[NewCategory]:
+    """New categories with those of all profiles of the root that read and write them."""
+    usual, made = kits()["categories"], list[NewCategory]()
+    specialists = [each for each in every if each.tier != ORCHESTRATOR_TIER and not each.is_base(every)]
+    for slug in slugs:
+        about = usual.get(slug, {"about": f"What {slug} works on."})["about"]
+        readers = tuple(each.name for each in specialists if targets_read(slug, each, taxonomy))
+        writers = tuple(each.name for each in specialists if Rights(each, "user", taxonomy).may_write(slug))
+        made.append(NewCategory(slug, about, readers, writers, shared=len(readers) == len(specialists)))
+    return made
 
 
 def _refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -> None:
@@ -303,7 +327,7 @@ def starting_categories() -> dict[str, str]:
 
 def _specialists(
     names: Sequence[str], standing: Collection[str], place: str = "profiles", source: str = ORCHESTRATOR
-) -> tuple[dict[str, str], list[NewCategory], list[str]]:
+) -> tuple[dict[str, str], list[str], list[str]]:
     """The profiles of new specialists of these names, the categories that they name, and what a person should know.
 
     ``standing`` categories are declared already; the files go to ``place``, and what they hold comes from ``source``.
@@ -326,18 +350,9 @@ def _specialists(
     read = Counter(slug for kit in found.values() for slug in kit["reads"])
     own = [slug for kit in found.values() for slug in kit["own"]]
     also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
-    declared = dict.fromkeys((*data["shared"], *own, *also))
+    declared = [*dict.fromkeys((*data["shared"], *own, *also))]
     # A budget cuts the last categories first.
     seen = {name: [*dict.fromkeys((*kit["own"], *data["shared"], *kit["reads"]))] for name, kit in found.items()}
-    categories = [
-        NewCategory(
-            slug,
-            data["categories"].get(slug, {"about": f"What {slug} works on."})["about"],
-            tuple(name for name in names if slug in seen[name]),
-            tuple(name for name in names if slug in found[name]["own"]),
-        )
-        for slug in declared
-    ]
     form = package_text(f"{_START}/specialist.yaml")
     profiles = {
         name: form.format(
@@ -348,7 +363,7 @@ def _specialists(
         )
         for name, kit in found.items()
     }
-    return profiles, categories, notes
+    return profiles, declared, notes
 
 
 def _role_of(name: str) -> str | None:
@@ -391,14 +406,19 @@ def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, 
     return chosen
 
 
-def _config_for(profiles: Mapping[str, str], new: Iterable[NewCategory]) -> bytes:
+def _title_of(slug: str) -> str:
+    """The title that catmem.yaml gives a new category."""
+    return slug.replace("-", " ").title()
+
+
+def _config_for(profiles: Mapping[str, str], new: Iterable[str]) -> bytes:
     """The first configuration, with the categories of the worked example that these profiles name, and ``new`` ones."""
     example = parse_yaml(example_files()[CONFIG_NAME]).data["taxonomy"]["categories"]
     own, said = starting_categories(), [parse_yaml(text).data for text in profiles.values()]
     named = [selector for each in said for key in SELECTOR_KEYS for selector in each.get(key, ())]
     selectors = Selectors(tuple(each.removeprefix("!") for each in named if each != "*"))
     titles = {slug: each["title"] for slug, each in example.items() if slug not in own and selectors.matches(slug)}
-    titles |= {each.slug: each.title for each in new if each.slug not in own}
+    titles |= {slug: _title_of(slug) for slug in new if slug not in own}
     return with_categories(package_text(f"{_START}/{CONFIG_NAME}"), titles, Path(CONFIG_NAME)).encode()
 
 

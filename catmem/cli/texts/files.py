@@ -70,13 +70,13 @@ def _init(done: Init, call: Call) -> None:
 
 
 def _table(categories: Sequence[NewCategory]) -> list[str]:
-    """What was made for new specialists: each category, what belongs there, who reads it and who writes it."""
-    wide, everybody = max(len(each.slug) for each in categories), set(categories[0].readers)
+    """The categories of new specialists: what belongs there, and which specialists of the root read and write it."""
+    wide = max(len(each.slug) for each in categories)
     lines = [f"{'category':<{wide}}  read by, * may write\n"]
     for each in categories:
         names = [f"{name}*" if name in each.writers else name for name in each.readers]
-        is_shared = set(each.readers) == everybody and not each.writers
-        lines.append(f"{each.slug:<{wide}}  {'all' if is_shared else ', '.join(names)}\n{'':<{wide}}    {each.about}\n")
+        read = "all" if each.shared and not each.writers else ", ".join(names)
+        lines.append(f"{each.slug:<{wide}}  {read}\n{'':<{wide}}    {each.about}\n")
     return lines
 
 

@@ -293,3 +293,30 @@ def test_a_name_that_yaml_reads_as_something_else_is_a_name(tmp_path, name):
 def test_a_name_that_is_nearly_one_that_is_known_is_told(tmp_path):
     told = run(tmp_path / "root", "--profile", "desiner").stderr
     assert "catmem does not know what desiner works on (did you mean designer?)" in told
+
+
+@pytest.mark.parametrize("also", [["neo"], []], ids=["shipped", "new"])
+def test_the_table_says_of_all_profiles_of_the_root_who_reads_a_category(tmp_path, monkeypatch, also):
+    monkeypatch.chdir(tmp_path)
+    run("--profile", "bookkeeper", "--profile", "tax-advisor", "--profile", "writer")
+    said = run("--profile", "coder", *(word for name in also for word in ("--profile", name)))
+    rows = [line.split(maxsplit=1) for line in said.stdout.partition("\ncategory ")[2].splitlines()[1:]]
+    table = {row[0]: row[1].split(", ") for row in rows if len(row) == 2 and not row[1].endswith(".")}
+    access = json.loads(command("access", "--format", "json").stdout)["matrix"]
+    specialists = {"bookkeeper", "tax-advisor", "writer", "coder", *also}
+    for row in access:
+        if (named := table.get(row["category"])) is not None:
+            readers = specialists & {*row["reads_user"], *row["reads_memory"]}
+            assert {name.rstrip("*") for name in named} == ({"all"} if named == ["all"] else readers)
+            assert named != ["all"] or readers == specialists
+            assert {name.rstrip("*") for name in named if name.endswith("*")} == specialists & {*row["writes"]}
+    assert {*table} >= {"projects", "code-style"}
+    assert table["code-style"] == ["coder*"]
+
+
+def test_a_specialist_that_is_there_already_is_told_and_has_no_table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("--profile", "coder")
+    before = contents(tmp_path)
+    assert run("--profile", "coder").output == "nothing to do: profiles/coder.yaml is there already\n"
+    assert contents(tmp_path) == before

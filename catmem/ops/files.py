@@ -108,8 +108,9 @@ def init(
     kinds are coder, devops, designer, finance, legal, sales, marketing, writer, researcher, data, support, operations,
     people and home. Another name gets one category of that name. --dry-run shows what it gets.
 
-    In a root, --profile alone adds specialists, and their categories to catmem.yaml. No other file that exists is
-    changed, but for lines added to .gitignore and .gitattributes. With other content in the way nothing is written.
+    In a root, --profile alone adds specialists, and their categories to catmem.yaml. A profile that --from-hermes made
+    gets the categories of its kind, while it still sees all. No other file that exists is changed, but for lines added
+    to .gitignore and .gitattributes. With other content in the way nothing is written.
     """
     other = None
     folder = Path(named or ".")
@@ -160,7 +161,7 @@ def _made(
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(folder / "catmem.yaml")
     git_alone = with_git and is_root and not (example or profiles or start)
-    made = NewRoot(folder, (), ())
+    made = NewRoot(folder)
     if not git_alone:
         made = make_root(folder, example=example, profiles=profiles, start=start, dry_run=dry_run)
     if start and not dry_run:  # with a history from the first day, what another program writes later is known as such
@@ -185,10 +186,15 @@ _AFTER_EXAMPLE = ("catmem prompt trinity --explain", "catmem access", "catmem st
 
 def _after_hermes(made: NewRoot) -> list[str]:
     """The commands to type after a root over the files of Hermes Agent."""
+    from catmem.workspace.init import role_of
+
+    there = [Path(name).stem for name in made.written if name.startswith(f"{made.folder}/")]
+    names = " ".join(f"--profile {name}" for name in there if role_of(name)) or "--profile finance"
     return [
         f"cd {printable(shown_path(made.root.absolute()))}",
-        "catmem init --profile finance    # or another specialist: it gets the categories of its kind",
+        f"catmem init {names}    # and others, also new ones: each then sees the categories of its kind",
         f"catmem sort -p {made.source}",
+        f"catmem hermes sync {made.source} --all --home .",
         "catmem hermes install --home . --all --dry-run",
     ]
 

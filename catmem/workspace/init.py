@@ -1,8 +1,9 @@
 """Make a root: the files of ``catmem init``, and the lines of ``catmem init --git``.
 
-No file that exists is ever changed, but for lines added to a ``.gitignore`` and, with ``--git``, to ``.gitattributes``.
-That is committed and names the files which git merges and shows by catmem; the repository's own configuration, which
-each clone has to itself, says what to run. What another person set in it stays as it is.
+No file that exists is ever changed, but for lines added to a ``.gitignore`` and, with ``--git``, to ``.gitattributes``,
+and for ``SEES_ALL`` in a profile that is named again. ``.gitattributes`` is committed and names the files which git
+merges and shows by catmem; the repository's own configuration, which each clone has to itself, says what to run. What
+another person set in it stays as it is.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, package_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.text import DEFAULT_LIMITS, counted, plural, size_of
+from catmem.text import DEFAULT_LIMITS, size_of
 from catmem.workspace.root import run_git
 
 _SHARING = 2
@@ -46,6 +47,8 @@ _SLIP = 0.85
 
 _START = "workspace/start"
 """What a new root is made of, in the package."""
+SEES_ALL = "workspace/start/sees_all.yaml"
+"""How the profile of another program's agent says that it sees and writes all of its own files."""
 ORCHESTRATOR = "orchestrator"
 _HOME = f"homes/{ORCHESTRATOR}"
 
@@ -70,13 +73,13 @@ class NewCategory(NamedTuple):
 class NewRoot:
     """What ``make_root`` did: paths relative to the root. ``kept`` were there already, with the same content.
 
-    ``categories`` are those of new specialists, where catmem.yaml was written; ``notes`` what else a person should
-    know. ``source`` is the profile that specialists are seeded from, ``folder`` where profiles are.
+    ``categories`` are those of new specialists, ``notes`` what else a person should know. ``source`` is the profile
+    that specialists are seeded from, ``folder`` where profiles are.
     """
 
     root: Path
-    written: tuple[str, ...]
-    kept: tuple[str, ...]
+    written: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     categories: tuple[NewCategory, ...] = ()
     source: str = ORCHESTRATOR
@@ -84,14 +87,11 @@ class NewRoot:
 
 
 class _RootFiles(NamedTuple):
-    """The files of a root, and what to say of them; ``config`` is an old text of ``catmem.yaml``, and its new one."""
+    """The files of a root, and what is said of them; ``edits`` are names, old texts and new texts."""
 
     files: Mapping[str, bytes]
-    notes: Sequence[str] = ()
-    categories: Sequence[NewCategory] = ()
-    config: tuple[bytes, bytes] | None = None
-    source: str = ORCHESTRATOR
-    folder: str = "profiles"
+    said: NewRoot
+    edits: Sequence[tuple[str, str, str]] = ()
 
 
 def make_root(
@@ -110,7 +110,7 @@ def make_root(
     is_there = bool(profiles) and not (example or memory) and os.path.lexists(root / CONFIG_NAME)
     if example:
         shipped = {f"profiles/{name}.yaml": text.encode() for name, text in profile_texts().items()}
-        plan = _RootFiles({**shipped, **example_files()})
+        plan = _RootFiles({**shipped, **example_files()}, NewRoot(root))
     elif is_there:
         plan = _more_profiles(root, profiles)
     else:
@@ -121,21 +121,20 @@ def make_root(
     to_ignore = "" if is_there else _lines_to_add(root / ".gitignore", _IGNORED)
     if not dry_run:
         _write(root, new, to_ignore)
-        if plan.config:
-            rewrite_file(root / CONFIG_NAME, *plan.config)
-    written = (*new, *([CONFIG_NAME] if plan.config else []), *([".gitignore"] if to_ignore else []))
-    if not (CONFIG_NAME in written or (is_there and written)):
-        plan = _RootFiles(plan.files)
-    return NewRoot(root, written, kept, tuple(plan.notes), tuple(plan.categories), plan.source, plan.folder)
+        for name, old, text in plan.edits:
+            rewrite_file(root / name, old.encode(), text.encode())
+    written = (*new, *(name for name, *_ in plan.edits), *([".gitignore"] if to_ignore else []))
+    said = plan.said if CONFIG_NAME in written or (is_there and written) else NewRoot(root)
+    return replace(said, written=written, kept=kept)
 
 
 def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) -> _RootFiles:
     """The files of a new root with these profiles, and the orchestrator's first memory."""
     shipped = profile_texts()
-    own, slugs, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
+    own, titles, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
     chosen = _chosen(shipped, names, own)
     large = _larger_files(root, memory)
-    config = _with_limits(root, _config_for(chosen, slugs), {target for target, *_ in large})
+    config = _with_limits(root, _config_for(chosen, titles), {target for target, *_ in large})
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
     files |= {CONFIG_NAME: config, **memory}
     first, user = f"{_HOME}/{FILE_NAMES['user']}", package_text(f"{_START}/USER.md").encode()
@@ -146,7 +145,8 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
         f"catmem.yaml sets no limit for {target}"
         for target, name, size in large
     )
-    return _RootFiles(files, (*over, *unknown), _with_readers(slugs, _as_profiles(chosen).values(), Taxonomy()))
+    categories = _with_readers(titles, _as_profiles(chosen).values(), Taxonomy())
+    return _RootFiles(files, NewRoot(root, notes=(*over, *unknown), categories=categories))
 
 
 def _with_limits(root: Path, start: bytes, large: set[str]) -> bytes:
@@ -169,19 +169,34 @@ def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     # A root over the files of another program has a profile of its own in the orchestrator's place.
     first = [name for name, profile in there.items() if profile.tier == ORCHESTRATOR_TIER]
     source = first[0] if len(first) == 1 else ORCHESTRATOR
-    own, slugs, notes = _specialists([name for name in names if name not in shipped], declared, place, source)
+    own, titles, notes = _specialists([name for name in names if name not in shipped], declared, place, source)
+    edits = list[tuple[str, str, str]]()
+    for name in sorted(own.keys() & there.keys() - {*first}):
+        before = read_bounded(config.profiles_dir / f"{name}.yaml", YAML_LIMIT).decode()
+        if package_text(SEES_ALL) in before:
+            edits.append((f"{place}/{name}.yaml", before, _with_lists_of(own.pop(name), before)))
+            notes.append(f"{name} saw all of its own files, and now what it names: catmem sort -p {name}")
+    wanted = [name for name in names if name in own or name in shipped]
     texts = {
         name: text.replace(f"seed_from: {ORCHESTRATOR}", f"seed_from: {source}")
-        for name, text in _chosen(shipped, names, own).items()
+        for name, text in _chosen(shipped, wanted, own).items()
         if name in names or name not in {*there, *({ORCHESTRATOR} - {source})}
     }
-    new = {slug: _title_of(slug) for slug in slugs if slug not in declared}
+    new = {slug: title for slug, title in titles.items() if slug not in declared}
     old = read_bounded(path, YAML_LIMIT).decode()
     text = with_categories(old, new, path) if new else old
-    categories = _with_readers(slugs, (there | _as_profiles(texts)).values(), config_of(root, text).taxonomy)
+    every = (there | _as_profiles(texts | {Path(name).stem: after for name, _, after in edits})).values()
+    categories = _with_readers(titles, every, config_of(root, text).taxonomy)
     files = {f"{place}/{name}.yaml": each.encode() for name, each in texts.items()}
-    changed = (old.encode(), text.encode()) if new else None
-    return _RootFiles(files, notes, categories, changed, source, place)
+    said = NewRoot(root, notes=tuple(notes), categories=categories, source=source, folder=place)
+    # The configuration is first: after a stop between the two a profile can still be changed.
+    return _RootFiles(files, said, [*([(CONFIG_NAME, old, text)] if new else []), *edits])
+
+
+def _with_lists_of(new: str, old: str) -> str:
+    """The text of a profile that saw all, with the lists of a new specialist, and seeded from the first profile."""
+    lists = new.partition("\n\n")[2]
+    return re.sub("^# seed_from: ", "seed_from: ", old.replace(package_text(SEES_ALL), lists), flags=re.MULTILINE)
 
 
 def _as_profiles(texts: Mapping[str, str]) -> dict[str, Profile]:
@@ -195,7 +210,7 @@ def _as_profiles(texts: Mapping[str, str]) -> dict[str, Profile]:
     return made
 
 
-def _with_readers(slugs: Iterable[str], every: Collection[Profile], taxonomy: Taxonomy) -> list[NewCategory]:
+def _with_readers(slugs: Iterable[str], every: Collection[Profile], taxonomy: Taxonomy) -> tuple[NewCategory, ...]:
     """New categories with those of all profiles of the root that read and write them."""
     usual, made = kits()["categories"], list[NewCategory]()
     specialists = [each for each in every if each.tier != ORCHESTRATOR_TIER and not each.is_base(every)]
@@ -204,7 +219,7 @@ def _with_readers(slugs: Iterable[str], every: Collection[Profile], taxonomy: Ta
         readers = tuple(each.name for each in specialists if targets_read(slug, each, taxonomy))
         writers = tuple(each.name for each in specialists if Rights(each, "user", taxonomy).may_write(slug))
         made.append(NewCategory(slug, about, readers, writers, shared=len(readers) == len(specialists)))
-    return made
+    return tuple(made)
 
 
 def _refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -> None:
@@ -327,14 +342,14 @@ def starting_categories() -> dict[str, str]:
 
 def _specialists(
     names: Sequence[str], standing: Collection[str], place: str = "profiles", source: str = ORCHESTRATOR
-) -> tuple[dict[str, str], list[str], list[str]]:
-    """The profiles of new specialists of these names, the categories that they name, and what a person should know.
+) -> tuple[dict[str, str], dict[str, str], list[str]]:
+    """The profiles of new specialists of these names, the titles of their categories, and what a person should know.
 
     ``standing`` categories are declared already; the files go to ``place``, and what they hold comes from ``source``.
     """
     data, found, notes = kits(), dict[str, Mapping[str, list[str]]](), list[str]()
     for name in names:
-        role, words = _role_of(name), _words_of(name)
+        role, words = role_of(name), _words_of(name)
         found[name] = kit = data["kits"].get(role, {"own": [words], "reads": []})
         if role not in {None, words}:
             said = f"{name} got what a specialist of the kind {role} usually sees"
@@ -346,11 +361,11 @@ def _specialists(
             for slug in set(kit["own"]) - data["categories"].keys()
         ]
     if not found:
-        return {}, [], []
+        return {}, {}, []
     read = Counter(slug for kit in found.values() for slug in kit["reads"])
     own = [slug for kit in found.values() for slug in kit["own"]]
     also = [slug for slug, count in read.items() if count >= _SHARING or slug in standing]
-    declared = [*dict.fromkeys((*data["shared"], *own, *also))]
+    declared = {slug: slug.replace("-", " ").title() for slug in (*data["shared"], *own, *also)}
     # A budget cuts the last categories first.
     seen = {name: [*dict.fromkeys((*kit["own"], *data["shared"], *kit["reads"]))] for name, kit in found.items()}
     form = package_text(f"{_START}/specialist.yaml")
@@ -366,7 +381,7 @@ def _specialists(
     return profiles, declared, notes
 
 
-def _role_of(name: str) -> str | None:
+def role_of(name: str) -> str | None:
     """The kind with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
     said = f"-{_words_of(name)}-"
     found = [(len(each), role) for role, kit in kits()["kits"].items() for each in kit["names"] if f"-{each}-" in said]
@@ -406,29 +421,15 @@ def _chosen(shipped: Mapping[str, str], names: Sequence[str], own: Mapping[str, 
     return chosen
 
 
-def _title_of(slug: str) -> str:
-    """The title that catmem.yaml gives a new category."""
-    return slug.replace("-", " ").title()
-
-
-def _config_for(profiles: Mapping[str, str], new: Iterable[str]) -> bytes:
+def _config_for(profiles: Mapping[str, str], new: Mapping[str, str]) -> bytes:
     """The first configuration, with the categories of the worked example that these profiles name, and ``new`` ones."""
     example = parse_yaml(example_files()[CONFIG_NAME]).data["taxonomy"]["categories"]
     own, said = starting_categories(), [parse_yaml(text).data for text in profiles.values()]
     named = [selector for each in said for key in SELECTOR_KEYS for selector in each.get(key, ())]
     selectors = Selectors(tuple(each.removeprefix("!") for each in named if each != "*"))
     titles = {slug: each["title"] for slug, each in example.items() if slug not in own and selectors.matches(slug)}
-    titles |= {slug: _title_of(slug) for slug in new if slug not in own}
+    titles |= {slug: title for slug, title in new.items() if slug not in own}
     return with_categories(package_text(f"{_START}/{CONFIG_NAME}"), titles, Path(CONFIG_NAME)).encode()
-
-
-def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:
-    """What to say of entries that came in without a category, ``counts`` of them by target."""
-    for target, count in counts.items():
-        yield (
-            f"{counted(count, 'entry')} without a category in {profile}/{target}: no profile that names categories "
-            f"sees {plural(count, 'it', 'them')}"
-        )
 
 
 # --- git -------------------------------------------------------------------------------------------------------------

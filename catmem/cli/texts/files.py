@@ -27,7 +27,7 @@ from catmem.seeding.slices import conflict_id
 from catmem.text import counted, first_line, plural, printable, text_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from catmem.model.version import Conflict, Reason, Version
     from catmem.ops.files import Exports, Init
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 
 def _init(done: Init, call: Call) -> None:
-    from catmem.workspace.init import on_uncategorized
-
     made, git = done.made, done.git
     where = printable(shown_path(made.root.absolute()))
     lines = [f"{'would write' if call.values['dry_run'] else 'wrote'} {where}/{name}\n" for name in made.written]
@@ -67,6 +65,15 @@ def _init(done: Init, call: Call) -> None:
     for name, error in done.skipped.items():
         say(f"{name}: skipped; mend this and run it again")
         print_error(error)
+
+
+def on_uncategorized(profile: str, counts: Mapping[str, int]) -> Iterator[str]:
+    """What to say of entries that came in without a category, ``counts`` of them by target."""
+    for target, count in counts.items():
+        yield (
+            f"{counted(count, 'entry')} without a category in {profile}/{target}: a profile that names categories "
+            f"does not see {plural(count, 'it', 'them')}"
+        )
 
 
 def _table(categories: Sequence[NewCategory]) -> list[str]:

@@ -27,8 +27,9 @@ from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.names import is_name
+from catmem.resources import package_text
 from catmem.text import decode
-from catmem.workspace.init import NewRoot, put_new
+from catmem.workspace.init import SEES_ALL, NewRoot, put_new
 
 DEFAULT = "default"
 SIZE = 1 << 20
@@ -301,16 +302,13 @@ limits: {{user: {user}, memory: {memory}}}   # characters, as Hermes Agent count
 """
 
 _PROFILE = """\
-# The profile {name} of Hermes Agent. It sees and writes everything in its own two files, as before.
+# The profile {name} of Hermes Agent, which keeps its own two files, as before.
 name: {name}
 tier: {tier}
 {more}
-# Name categories here and take out include_uncategorized: then its prompt has no entry of another category, or of none.
-user_memory_categories: ["*"]
-memory_categories: ["*"]
-writable_categories: ["*"]
-include_uncategorized: true
-"""
+# With "*" it sees and writes everything in these. Name categories here and take out include_uncategorized: then its
+# prompt has no entry of another category, or of none.
+{lists}"""
 
 
 def make_root(named: str | None) -> tuple[NewRoot, dict[str, CatmemError]]:
@@ -362,8 +360,9 @@ def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
 
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:
     if name == DEFAULT:
-        return _PROFILE.format(name=name, tier=1, more="memory_dir: memories\n")
+        return _PROFILE.format(name=name, tier=1, more="memory_dir: memories\n", lists=package_text(SEES_ALL))
     more = f"# seed_from: {DEFAULT}   # then 'catmem hermes sync {DEFAULT} --all' copies what it may read from there\n"
+    more += f"# 'catmem init --profile {name}' does this, and names the categories of its kind below.\n"
     if limits[name] != limits[DEFAULT]:
         more += "limits: {{user: {user}, memory: {memory}}}\n".format(**limits[name])
-    return _PROFILE.format(name=name, tier=2, more=more)
+    return _PROFILE.format(name=name, tier=2, more=more, lists=package_text(SEES_ALL))

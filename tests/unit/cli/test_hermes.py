@@ -51,7 +51,10 @@ def test_a_kill_leaves_no_half_of_a_file_and_running_it_again_goes_on(hermes):
 
 def test_the_next_commands_are_for_the_home_that_was_named(hermes, tmp_path, monkeypatch):
     made = run("init", "--from-hermes", hermes.rename(tmp_path / "elsewhere")).stdout
-    assert "  catmem sort -p default\n  catmem hermes install --home . --all --dry-run\n" in made
+    *_, narrow, sort, sync, install = [line.strip() for line in made.splitlines()]
+    assert narrow.startswith("catmem init --profile coder    # ")
+    assert (sort, sync) == ("catmem sort -p default", "catmem hermes sync default --all --home .")
+    assert install == "catmem hermes install --home . --all --dry-run"
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert "write profiles/coder/catmem.json\n" in run("hermes", "install", "--home", ".", "--all", "--dry-run").stdout
 
@@ -66,6 +69,37 @@ def test_a_specialist_of_a_root_over_hermes_is_seeded_from_its_own_first_profile
         run(*step.split())
     assert "- Invoices are paid within 14 days." in run("prompt", "finance").stdout
     assert not (rooted / "catmem-profiles" / "orchestrator.yaml").exists()
+
+
+def test_a_profile_of_hermes_agent_that_sees_all_gets_the_categories_of_its_kind(rooted, monkeypatch):
+    put(rooted / "memories" / "USER.md", "Uses tabs in Python code, and pytest.\n§\nInvoices are due on the 15th.\n")
+    profile = rooted / "catmem-profiles" / "coder.yaml"
+    monkeypatch.chdir(rooted)
+    before = snapshot(rooted)
+    assert "would write ./catmem-profiles/coder.yaml\n" in run("init", "--profile", "coder", "--dry-run").stdout
+    assert snapshot(rooted) == before
+    made = run("init", "--profile", "coder", "--profile", "finance")
+    assert "wrote ./catmem-profiles/coder.yaml\n" in made.stdout
+    assert any(line.split() == ["code-style", "coder*"] for line in made.stdout.splitlines())
+    assert "catmem sort -p coder" in made.stderr
+    text = profile.read_text(encoding="utf-8")
+    assert "\nseed_from: default " in text
+    assert "\nwritable_categories: [code-style, " in text
+    assert "include_uncategorized: true" not in text
+    run("sort", "-p", "default", "--unsure")
+    run("hermes", "sync", "default", "--all", "--home", ".")
+    prompt = run("prompt", "coder").stdout
+    assert "Uses tabs" in prompt
+    assert "Invoices" not in prompt
+
+
+def test_a_profile_of_hermes_agent_that_a_person_changed_and_the_default_one_stay(rooted, monkeypatch):
+    monkeypatch.chdir(rooted)
+    put(rooted / "catmem-profiles" / "coder.yaml", "user_memory_categories: [talk]\n")
+    before = snapshot(rooted)
+    for name in ("coder", "default"):
+        assert "error[would_overwrite]" in run("init", "--profile", name, status=2).stderr
+    assert snapshot(rooted) == before
 
 
 def test_what_would_change_is_shown_first_and_nothing_is_written_unasked(rooted):

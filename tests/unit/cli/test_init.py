@@ -160,7 +160,8 @@ def test_entries_without_a_category_are_counted(flat, tmp_path):
     put(flat / "MEMORY.md", "## Notes\nSorted.\n")
     result = run(tmp_path / "a", "--start", flat)
     assert (
-        "1 entry without a category in orchestrator/user: no profile that names categories sees it\n" in result.stdout
+        "1 entry without a category in orchestrator/user: a profile that names categories does not see it\n"
+        in result.stdout
     )
     assert "  catmem sort\n" in result.stdout
     assert "-t memory" not in result.stdout

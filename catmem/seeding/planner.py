@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 
 from catmem.config.access import Rights
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
-from catmem.errors import (
-    CatmemError,
-    ConfigError,
-    DriftError,
-    EditError,
-    UnknownNameError,
-    UnreadableError,
-)
+from catmem.errors import CatmemError, ConfigError, DriftError, EditError, UnknownNameError, UnreadableError
 from catmem.model.document import Document
 from catmem.model.layout import shared_within
 from catmem.model.splice import composed
@@ -150,7 +143,7 @@ class _Planning:
             profiles=self.profiles,
             files=tuple(files),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *self._about_losses(files), *warnings),
+            notes=(*self._about_lock(files), *self._about_losses(files), *self._about_unsorted(offers), *warnings),
             warnings=tuple(warnings),
             parts=self.parts,
             lock_data=self.lock_data,
@@ -289,6 +282,15 @@ class _Planning:
                 looked[each.target] = each.before.encode()
         lost = (lost_text(self.workspace, None, entity, data) for entity, data in looked.items())
         return [*notes, *filter(None, lost)]
+
+    def _about_unsorted(self, offers: Mapping[str, OfferedFile]) -> Iterator[str]:
+        """Files of the source of which nothing goes to anybody, since none of their entries has a category."""
+        for target, offered in offers.items():
+            entries, name = offered.document.entries, self.source.name
+            taken = any(each.slice for each in self.parts.values() if each.offered is offered)
+            if entries and not taken and all(entry.category == UNCATEGORIZED for entry in entries):
+                sort = f"catmem sort -p {name} -t {target}"
+                yield f"no entry of {name}/{target} has a category, so none is seeded: {sort}"
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """Clones, and categories that are asked for and that some targets do not read."""

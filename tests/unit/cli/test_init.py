@@ -61,6 +61,27 @@ def test_a_seed_from_a_source_without_entries_says_how_one_is_added(tmp_path, mo
     assert "Add one: catmem add -p orchestrator" in said
 
 
+def test_a_seed_names_each_file_of_a_source_in_which_nothing_is_sorted_yet(flat, tmp_path, monkeypatch):
+    run(tmp_path / "new", "--start", flat, "--profile", "coder")
+    monkeypatch.chdir(tmp_path / "new")
+    command("sort", "-p", "orchestrator", "-t", "user", "--unsure")
+    said = "no entry of orchestrator/memory has a category, so none is seeded: "
+    sort = "catmem sort -p orchestrator -t memory"
+    for check in ([], ["--check"], ["--dry-run"]):
+        assert f"{said}{sort}\n" in command("seed", "--all", *check).stderr
+    assert "orchestrator/user" not in command("seed", "--all").stderr
+    command("move", "-p", "orchestrator", "-t", "memory", "Acme is the cloud vendor.", "-c", "vendors")
+    assert said not in command("seed", "--all", "--check").stderr
+
+
+def test_a_seed_of_what_has_no_category_to_a_profile_that_asks_for_it_is_no_note(flat, tmp_path, monkeypatch):
+    run(tmp_path / "new", "--start", flat, "--profile", "coder")
+    monkeypatch.chdir(tmp_path / "new")
+    profile = tmp_path / "new" / "profiles" / "coder.yaml"
+    profile.write_text(f"{profile.read_text()}include_uncategorized: true\n")
+    assert "has a category" not in command("seed", "--all").stderr
+
+
 def test_a_home_that_the_shell_left_as_a_sign_is_the_home(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path / "home"))

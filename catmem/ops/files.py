@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -153,6 +153,7 @@ def _refuse_flat(folder: Path) -> None:
 def _made(
     folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool, dry_run: bool
 ) -> "tuple[NewRoot, GitSetup | None]":
+    from catmem.threats import scan_secrets
     from catmem.workspace.history import adopt
     from catmem.workspace.init import NewRoot, find_repository, make_root, set_up_git
     from catmem.workspace.workspace import Workspace
@@ -167,8 +168,12 @@ def _made(
     if start and not dry_run:  # with a history from the first day, what another program writes later is known as such
         workspace = Workspace.open(made.root, search=False)
         for target, name in FILE_NAMES.items():
-            if f"homes/orchestrator/{name}" in made.written:
+            copy = f"homes/orchestrator/{name}"
+            if copy in made.written:
                 adopt(workspace, f"orchestrator/{target}")
+                found = scan_secrets((made.root / copy).read_text(encoding="utf-8"))
+                note = f"{copy} holds what looks like a secret: catmem lint --select CM605"
+                made = replace(made, notes=(*made.notes, *([note] if found else [])))
         workspace.store.close()
     return made, set_up_git(folder) if with_git else None
 

@@ -110,8 +110,10 @@ def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChang
 
 
 def diff_of(file: FileChange | FilePlan) -> str:
-    """What would change in a file."""
-    return text_diff(file.before, file.after, f"a/{file.name}", f"b/{file.name}")
+    """What would change in a file, with asterisks for secrets."""
+    from catmem.linting.renderers import mask_both
+
+    return text_diff(*mask_both(file.before, file.after), f"a/{file.name}", f"b/{file.name}")
 
 
 def taking_back(file: FileChange) -> str:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from catmem import __version__
 from catmem.cli.output import NARROW, columns, emit, emit_text, fault_lines, print_unreadable, say
-from catmem.cli.texts.files import show_plan
+from catmem.cli.texts.files import diff_of, show_plan
 from catmem.files import shown_path
 from catmem.registry import registry, unloaded
-from catmem.text import counted, first_line, plural, printable, printable_json, text_diff
+from catmem.text import counted, first_line, plural, printable, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 def _fixed(value: FixesMade, call: Call) -> None:
     if call.values["diff"]:
-        from catmem.linting.renderers import mask_both
-
         for each in value.plan.files:
-            emit(text_diff(*mask_both(each.before, each.after), f"a/{each.name}", f"b/{each.name}"))
+            emit(diff_of(each))
         return
     print_unreadable(value.plan.errors)
     if value.applied:

@@ -42,7 +42,7 @@ def test_entries_without_a_category_are_told_with_the_next_command(more):
     assert said["uncategorized"] == {"memory": loose}
     assert said["next"] == ["catmem sort -p neo -t memory"]
     why, following = run(*args).stderr.splitlines()[-2:]
-    assert why.startswith(f"{loose} entry without a category in neo/memory: no profile that names")
+    assert why.startswith(f"{loose} entry without a category in neo/memory: a profile that names")
     assert following == "Next: catmem sort -p neo -t memory"
     assert "catmem sort" not in run(*args, "--map", "*=project").stderr  # all of it has a category then, or is there
 

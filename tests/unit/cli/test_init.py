@@ -19,6 +19,7 @@ from tests.golden.case import contents, put
 from tests.together import together
 
 run = partial(command, "init")
+TOKEN = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0dF3hJ6"
 
 
 def test_it_says_what_it_wrote_and_in_a_root_how_to_add_a_specialist(tmp_path, monkeypatch):
@@ -80,6 +81,14 @@ def test_a_seed_of_what_has_no_category_to_a_profile_that_asks_for_it_is_no_note
     profile = tmp_path / "new" / "profiles" / "coder.yaml"
     profile.write_text(f"{profile.read_text()}include_uncategorized: true\n")
     assert "has a category" not in command("seed", "--all").stderr
+
+
+def test_a_secret_in_a_file_that_was_copied_is_told_and_lint_finds_it(flat, tmp_path, monkeypatch):
+    put(flat / "MEMORY.md", f"Deploy key: {TOKEN}\n§\nAcme is the vendor.\n")
+    said = run(tmp_path / "new", "--start", flat).stderr
+    assert said == "note: homes/orchestrator/MEMORY.md holds what looks like a secret: catmem lint --select CM605\n"
+    monkeypatch.chdir(tmp_path / "new")
+    assert "homes/orchestrator/MEMORY.md" in command("lint", "--select", "CM605", status=None).stdout
 
 
 def test_a_home_that_the_shell_left_as_a_sign_is_the_home(tmp_path, monkeypatch):

@@ -117,6 +117,7 @@ def test_an_edited_list_is_sorted_in_one_revision_that_can_be_taken_back(place):
     put(place / "list.txt", head + LIST)
     dry = run("sort", "-p", "neo", "--read", "list.txt", "--dry-run")
     assert "+## Odd Things" in dry.stdout
+    assert TOKEN not in dry.output
     assert "would be declared in catmem.yaml: odd-things (Odd Things)" in dry.stdout
     assert user_text(place) == FLAT
     assert (place / "catmem.yaml").read_text() == CONFIG
@@ -495,7 +496,10 @@ def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_pa
         put(tmp_path / name, text)
     assert run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance").exit_code == 0
     monkeypatch.chdir(tmp_path / "root")
-    assert "secret would be left in orchestrator/memory: 1 entry\n" in run("sort", "--unsure", "--dry-run").output
+    dry = run("sort", "--unsure", "--dry-run").output
+    assert "secret would be left in orchestrator/memory: 1 entry\n" in dry
+    assert TOKEN not in dry
+    assert " The token is ****" in dry
     said = run("sort", "--unsure").output
     assert "what looks like a secret was left in orchestrator/memory: 1 entry\n" in said
     assert run("sort", "--yes").output.count("what looks like a secret") == 1

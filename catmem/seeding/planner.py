@@ -284,7 +284,7 @@ class _Planning:
         return [*notes, *filter(None, lost)]
 
     def _about_unsorted(self, offers: Mapping[str, OfferedFile]) -> Iterator[str]:
-        """Files of the source of which nothing goes to anybody, since none of their entries has a category."""
+        """Files of the source that seed nothing, since none of their entries has a category."""
         for target, offered in offers.items():
             entries, name = offered.document.entries, self.source.name
             taken = any(each.slice for each in self.parts.values() if each.offered is offered)

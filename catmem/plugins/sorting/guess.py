@@ -29,8 +29,10 @@ _SELDOM, _LEAST = 0.7, 0.5
 _SLUG_AND_TITLE = 2
 _USUAL_SIZE, _SIZE_TELLS = 130, 0.1
 """A category with many words finds one of them in more texts, so each counts a little less."""
-_SURE, _SURE_FOR_ALL = 3.0, 4.5
-"""A guess so far ahead is sure: more than a word that no other category has, and two where all specialists read it."""
+_SURE, _SURE_FOR_ALL, _ONE_WORD = 2.9, 4.5, 3.5
+"""A guess so far ahead is sure, if more speaks for it than one word of a kit, such as a currency or a percent sign."""
+_NEAR = 1.5
+"""A category that all read comes behind others that score nearly as much: a slip there would be read by all."""
 _FAIR = 1.0
 """A guess that is less ahead is weak: it is wrong as often as not, so the entry stays where no person looks."""
 _BESIDE_WORDLESS = 1.5
@@ -104,10 +106,12 @@ class Guesser:
         readers = self._readers.get(found[0], self._everybody)
         others = [scores[each] for each in found[1:] if not readers or self._readers.get(each) != readers]
         ahead = scores[found[0]] - max(others, default=0.0)
-        wanted = _SURE_FOR_ALL if readers == self._everybody else _SURE
-        sure = ahead > wanted * (_BESIDE_WORDLESS if self.wordless else 1)
-        if not sure:  # What all read comes last: a slip there would be read by all.
-            found.sort(key=lambda each: self._readers.get(each, self._everybody) == self._everybody)
+        for_all = {each for each in found if self._readers.get(each, self._everybody) == self._everybody}
+        wanted = _SURE_FOR_ALL if found[0] in for_all else _SURE
+        sure = scores[found[0]] > _ONE_WORD and ahead > wanted * (_BESIDE_WORDLESS if self.wordless else 1)
+        if not sure:
+            near = _NEAR * max((scores[each] for each in found if each not in for_all), default=0.0)
+            found.sort(key=lambda each: each in for_all and scores[each] < near)
         return Guess(found, sure, ahead >= _FAIR)
 
 

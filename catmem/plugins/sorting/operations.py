@@ -141,8 +141,7 @@ def _only_profile(workspace: "Workspace") -> str:
     for those in (names, [name for name in names if workspace.profile(name).tier == 1]):
         if len(those) == 1:
             return those[0]
-    few = ", ".join([*names[:8], *(["…"] if names[8:] else [])])
-    raise UsageError(f"Name a profile with -p, or a FILE.{f' There are {few}.' if names else ''}")
+    raise UsageError(f"Name a profile with -p, or a FILE.{f' There are {few(names)}.' if names else ''}")
 
 
 def chosen(call: Call, plan: "SortPlan", path: str) -> "Sequence[SortLine]":

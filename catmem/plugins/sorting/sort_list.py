@@ -19,7 +19,7 @@ from catmem.errors import ConfigError
 from catmem.names import SECRET, SPLIT, STAYS, slugify
 from catmem.plugins.sorting.sort_lines import ACTIONS, Described, SortLine, in_one_line, parts_of
 from catmem.syntax import tags as tag_blocks
-from catmem.text import DEFAULT_LIMITS, printable
+from catmem.text import DEFAULT_LIMITS, few, printable
 from catmem.threats import scan
 
 _BEGINNING = 72
@@ -114,10 +114,7 @@ def _described(category: Described, every: int) -> str:
 
 def _few(readers: Sequence[str], every: int) -> str:
     """The names of readers, of many the first; or that they are all of ``every`` one."""
-    if len(readers) == every > 1:
-        return "all"
-    more = f" and {len(readers) - _MOST_READERS} more" if len(readers) > _MOST_READERS else ""
-    return f"{', '.join(readers[:_MOST_READERS])}{more}"
+    return "all" if len(readers) == every > 1 else few(readers, _MOST_READERS)
 
 
 def _written(line: SortLine) -> str:

@@ -476,6 +476,26 @@ def test_the_editor_opens_again_with_what_is_wrong_at_the_top(place):
     assert kept(place) == []
 
 
+def guessed(place, *texts, roles):
+    """What is written in front of each text, in a new root with these specialists."""
+    put(place / "notes" / "USER.md", "\n§\n".join(texts) + "\n")
+    options = [word for role in roles for word in ("--profile", role)]
+    run("init", place / "root", "--start", place / "notes", *options)
+    listed = run("sort", "--root", place / "root", "-p", "orchestrator").stdout
+    return [" ".join(line.split("|")[0].split()[1:]) for line in listed.splitlines() if re.match("[0-9]+ ", line)]
+
+
+def test_a_specialist_of_no_known_kind_leaves_the_first_guess_of_others_as_it_is(tmp_path):
+    text = "Prefers short answers, the result first."
+    assert guessed(tmp_path / "a", text, roles=["marketing"]) == ["communication-style"]
+    assert guessed(tmp_path / "b", text, roles=["dolphin", "marketing"]) == ["communication-style ?"]
+
+
+def test_one_everyday_word_makes_no_guess_sure_and_the_name_of_a_category_does(tmp_path):
+    texts = ["The rate is 8.1 %.", "The flat is 2400 CHF.", "It takes 7 days.", "Each invoice has a number."]
+    assert guessed(tmp_path, *texts, roles=["coder", "finance"]) == ["budget ?", "invoices ?", "invoices ?", "invoices"]
+
+
 def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path, monkeypatch):
     assert CliRunner().invoke(group, ["init", "--example", str(tmp_path / "root")]).exit_code == 0
     monkeypatch.chdir(tmp_path / "root")

@@ -180,6 +180,16 @@ def test_a_selector_that_no_declared_category_fits_is_found(tmp_path):
     ]
 
 
+def test_a_selector_in_one_line_with_others_is_found_in_that_line_whatever_the_taxonomy(tmp_path):
+    profile = (
+        "title: Dev\ntier: 2\n\n\nuser_memory_categories: [code-style]\nmemory_categories: [code-styl, code-style]\n"
+    )
+    for number, taxonomy in enumerate((CLOSED, OPEN)):
+        files = {"homes/dev/USER.md": "## Code Style\nx\n"}
+        found = scene(tmp_path / str(number), taxonomy, dev=profile, **files).find("CM409")
+        assert ("profiles/dev.yaml", 6) in {(each.path, each.line) for each in found if "'code-styl'" in each.message}
+
+
 def test_an_inherited_selector_is_found_where_it_stands(tmp_path):
     found = scene(tmp_path, CLOSED, base="tier: 2\nmemory_categories: [x]\n", neo="tier: 2\nextends: base\n").find(
         "CM409"

@@ -102,6 +102,19 @@ def test_undo_of_the_last_answer(place):
     assert "taken back" in result.stderr
 
 
+def test_an_undo_after_the_review_passes_over_what_the_review_undid(place):
+    run("add", "-p", "neo", "-c", "talk", "Likes cake.", "--root", place)
+    before = user_text(place)
+    review(place, "k\nu\nq\n", "-p", "neo", status=1)
+    assert user_text(place) == before
+    run("undo", "neo/user", "--root", place)
+    assert "Likes cake." not in user_text(place)
+    review(place, "k\nk\nu\nq\n", "-p", "neo", status=1)
+    assert "verified_date: 2026-11-21" in user_text(place)
+    run("undo", "neo/user", "--root", place)
+    assert "verified_date: 2026-11-21" not in user_text(place)
+
+
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(place):
     put(place / "profiles" / "boss.yaml", "tier: 1\n")
     put(place / "homes" / "boss" / "USER.md", "x").write_bytes(b"\xff\n")

@@ -31,8 +31,8 @@ from uuid import uuid4
 from benchmarks.measure import Result, compared, faster
 from benchmarks.server_page import page
 from benchmarks.serving import WRK, Load, asked, bare, catmem, make_root, text_of
+from catmem.envelopes.envelope import Envelope, content_hash
 from catmem.jsonable import jsonable
-from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:

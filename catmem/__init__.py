@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile, load_profile
+    from catmem.envelopes.envelope import Envelope
     from catmem.errors import (
         AmbiguousError,
         BusyError,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
     from catmem.model.merge import Merge, merge
     from catmem.model.version import Conflict
     from catmem.prompt.prompt import Prompt, build_prompt
-    from catmem.store.envelope import Envelope
     from catmem.tools.memory_tool import memory_tool
     from catmem.workspace.workspace import Workspace
     from catmem.writing.request import Operation
@@ -70,7 +70,7 @@ _HOMES = {
     "catmem.tools.memory_tool": ("memory_tool",),
     "catmem.workspace.workspace": ("Workspace",),
     "catmem.writing.written": ("Written",),
-    "catmem.store.envelope": ("Envelope",),
+    "catmem.envelopes.envelope": ("Envelope",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 """Where each name is; those of errors are in ``catmem.errors``."""

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 from catmem.envelopes.agents import new_key
+from catmem.envelopes.envelope import content_hash, from_fields
 from catmem.jsonable import jsonable
-from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import canonical_json
-from catmem.envelopes.parsing import fields_of, json_of
+from catmem.envelopes.envelope import fields_of, json_of
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError, UnreadableError
 from catmem.text import decode, equal_ends
 

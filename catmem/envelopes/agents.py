@@ -26,11 +26,11 @@ from catmem.config.config import Config, expand_user, user_folder
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, has_profile, profile_names, refuse_no_root
 from catmem.digest import bytes_digest, canonical_json
+from catmem.envelopes.envelope import Envelope
 from catmem.errors import ConfigError, RefusedError, UnknownNameError
 from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
 from catmem.store.contract import PERSON
-from catmem.store.envelope import Envelope
 from catmem.workspace.root import Root
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from catmem.config.access import Rights, visible_categories
 from catmem.config.json_schema import shown
 from catmem.envelopes.documents import plan_document, words_replaced
+from catmem.envelopes.envelope import Content, Envelope
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -22,7 +23,6 @@ from catmem.errors import (
 )
 from catmem.model.document import Document, gone_entries
 from catmem.store.contract import EXTERNAL, Current, stale
-from catmem.store.envelope import Content, Envelope
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.planning import Plan, unseen
 from catmem.writing.policy import WritePolicy, check_beforehand, policy_of

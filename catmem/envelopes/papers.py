@@ -29,12 +29,20 @@ from catmem.envelopes.agents import (
     signing_key,
 )
 from catmem.envelopes.document_write import AGAIN, DocumentWrite
-from catmem.envelopes.parsing import envelope_of, fields_in, fields_of, moment, operations_of, read_envelope
+from catmem.envelopes.envelope import (
+    Envelope,
+    content_hash,
+    envelope_of,
+    fields_in,
+    fields_of,
+    moment,
+    operations_of,
+    read_envelope,
+)
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name
 from catmem.store.contract import EXTERNAL, PERSON, Change, Snapshot, revision_number
-from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.history import declared_of
 from catmem.workspace.root import Root
 from catmem.writing import gate

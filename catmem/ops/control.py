@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from catmem.audit.log_queries import Filter, RolloutState
 from catmem.config.config import Config
 from catmem.envelopes.agents import Key
+from catmem.envelopes.envelope import MOST_BYTES, Envelope, json_of
 from catmem.envelopes.tokens import TokenScope
 from catmem.errors import EnvelopeError, errors_at
 from catmem.files import shown_path
@@ -17,7 +18,6 @@ from catmem.ops.shared import Actor, Owner
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
 from catmem.store.audit_log import Damage, Status
 from catmem.store.contract import OnStale
-from catmem.store.envelope import Envelope
 from catmem.writing.written import Written
 
 _Since = Annotated[datetime | None, P("Only from this moment on: a day, a time in UTC, or how long ago (2h).")]
@@ -376,7 +376,6 @@ def write(
 
 
 def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> Any:  # noqa: ANN401 - any JSON value
-    from catmem.envelopes.parsing import json_of
     from catmem.files import read_bounded
     from catmem.text import DEFAULT_LIMITS, decode
     from catmem.workspace.history import declared_of
@@ -389,7 +388,6 @@ def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> An
 
 
 def _submitted(call: Call, place: str, *, confirm: bool, on_stale: "OnStale | None") -> "Written":
-    from catmem.envelopes.parsing import MOST_BYTES
     from catmem.files import read_bounded
 
     workspace = call.root
@@ -485,8 +483,6 @@ def _content(added: str | None, category: str | None, form: str | None, text: st
         where = {} if category is None else {"category": category}
         return [{"action": "add", "content": added, **where}]
     if form is not None:
-        from catmem.envelopes.parsing import json_of
-
         return json_of(form)
     return text
 

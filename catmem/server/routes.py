@@ -14,8 +14,8 @@ from starlette.routing import BaseRoute, Route
 
 from catmem.config.json_schema import faults_by
 from catmem.config.yamlfile import key_text
+from catmem.envelopes.envelope import fields_in, json_of
 from catmem.envelopes.papers import is_plain
-from catmem.envelopes.parsing import fields_in, json_of
 from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
 from catmem.jsonable import jsonable

@@ -18,6 +18,7 @@ from catmem.writing.request import Operation
 
 if TYPE_CHECKING:
     from catmem.entities.contents import EntityContent
+    from catmem.envelopes.envelope import Envelope
     from catmem.envelopes.papers import Sender, Sending
     from catmem.merging.branches import Branch
     from catmem.merging.decisions import HowDecided as Precedence
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from catmem.seeding.plan import HowSeeded, SeedPlan
     from catmem.staleness.lineage import Blamed
     from catmem.store.contract import OnDrift, OnStale
-    from catmem.store.envelope import Envelope
     from catmem.workspace.reports import Survey
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.request import Asking, How

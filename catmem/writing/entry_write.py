@@ -52,8 +52,8 @@ from catmem.writing.request import (
 
 if TYPE_CHECKING:
     from catmem.config.profile import Profile
+    from catmem.envelopes.envelope import Envelope
     from catmem.model.document import Document, Entry
-    from catmem.store.envelope import Envelope
     from catmem.workspace.root import Root
 
 _MOST_OPERATIONS = 1_000

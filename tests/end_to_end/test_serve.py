@@ -14,9 +14,9 @@ from itertools import count
 
 import pytest
 
+from catmem.envelopes.envelope import Envelope, content_hash
 from catmem.jsonable import jsonable
 from catmem.server.serving import CONNECTIONS
-from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
 from tests.golden.case import put

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from catmem.digest import bytes_digest
 from catmem.envelopes.agents import new_key, role_hash
+from catmem.envelopes.envelope import Envelope, content_hash
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.model.document import parse
-from catmem.store.envelope import Envelope, content_hash
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property import canaries

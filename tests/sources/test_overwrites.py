@@ -14,9 +14,9 @@ from urllib.parse import quote
 import pytest
 
 from catmem.envelopes.agents import new_key, role_hash, signing_key
+from catmem.envelopes.envelope import content_hash, from_fields
 from catmem.envelopes.tokens import new_token
 from catmem.jsonable import jsonable
-from catmem.store.envelope import content_hash, from_fields
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.test_serve import SECONDS, serving
 from tests.golden.case import put

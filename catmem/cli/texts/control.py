@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
     from catmem.audit.rollout import Bypass
     from catmem.envelopes.agents import Key
+    from catmem.envelopes.envelope import Envelope
     from catmem.envelopes.tokens import Token
     from catmem.ops.table import Call
     from catmem.store.audit_log import AuditLine
-    from catmem.store.envelope import Envelope
     from catmem.writing.written import Written
 
 _LONGEST = 19

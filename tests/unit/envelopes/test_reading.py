@@ -4,10 +4,9 @@ import json
 
 import pytest
 
-from catmem.envelopes.parsing import json_of, operations_of, read_envelope
+from catmem.envelopes.envelope import Envelope, content_hash, json_of, operations_of, read_envelope
 from catmem.errors import EnvelopeError
 from catmem.jsonable import jsonable
-from catmem.store.envelope import Envelope, content_hash
 from tests.together import together
 
 GOOD = Envelope(

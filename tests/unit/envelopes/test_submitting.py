@@ -8,7 +8,7 @@ import pytest
 
 from catmem.audit.rollout import begin_bypass
 from catmem.envelopes.agents import new_key, remove_keys, role_hash
-from catmem.envelopes.parsing import moment
+from catmem.envelopes.envelope import moment
 from catmem.errors import (
     CatmemError,
     EnvelopeError,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from catmem.digest import canonical_json
+from catmem.envelopes.envelope import Envelope, content_hash
 from catmem.jsonable import jsonable
-from catmem.store.envelope import Envelope, content_hash
 
 KEY = b"k" * 32
 ENVELOPE = Envelope(

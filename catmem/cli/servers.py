@@ -72,8 +72,7 @@ def serve(
     """
     with _with_extra("serve", "server"):
         from catmem.config.profile import refuse_no_root
-        from catmem.server import serving
-        from catmem.server.app import create_app
+        from catmem.server import app as server
         from catmem.workspace.root import load_each
 
         refuse_no_root(open_root("root").config)  # before a store is opened there
@@ -86,9 +85,9 @@ def serve(
             from catmem.mcp import http
 
             more = http.routes()
-        app = create_app(workspace, settings, more=more)
-    with serving.listen(host, port, has_tokens=settings.tokens is not None) as listening:
-        url = serving.url_of(listening)
+        app = server.create_app(workspace, settings, more=more)
+    with server.listen(host, port, has_tokens=settings.tokens is not None) as listening:
+        url = server.url_of(listening)
         who = "Every caller is a person." if settings.tokens is None else "Callers need their tokens."
 
         def ready() -> None:
@@ -98,7 +97,7 @@ def serve(
                 call.tell(f"The memory of {workspace.root} is served at {url}. {who} Ctrl-C ends it.")
 
         _log_to_stderr(everything=not no_access_log)
-        serving.serve(app, listening, ready)
+        server.serve(app, listening, ready)
 
 
 def _settings(

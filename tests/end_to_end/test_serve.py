@@ -16,7 +16,7 @@ import pytest
 
 from catmem.envelopes.envelope import Envelope, content_hash
 from catmem.jsonable import jsonable
-from catmem.server.serving import CONNECTIONS
+from catmem.server.app import CONNECTIONS
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
 from tests.golden.case import put

@@ -16,9 +16,8 @@ import catmem.cli.main
 import catmem.cli.servers
 from catmem.errors import ConfigError
 from catmem.resources import install_command
-from catmem.server.app import create_app
+from catmem.server.app import HttpConnection, HttpServer, create_app, listen, url_of
 from catmem.server.guard import ServerSettings
-from catmem.server.serving import HttpConnection, HttpServer, listen, url_of
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run
 from tests.golden.case import put

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
-from catmem.entities.content_redaction import ContentRedaction
 from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
 from catmem.files import real_path
 from catmem.model.document import Entry
@@ -29,7 +28,16 @@ from catmem.store.contract import PERSON, Change, Erasure, Kept, LastingStore
 from catmem.store.files.retention import UNREADABLE
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
-from catmem.workspace.redaction import Redaction, entries_with, is_purged, needle_of, read, refuse_mark, says
+from catmem.workspace.redaction import (
+    ContentRedaction,
+    Redaction,
+    entries_with,
+    is_purged,
+    needle_of,
+    read,
+    refuse_mark,
+    says,
+)
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES, backend_of, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from catmem.config.config import DeclaredEntity
 from catmem.digest import canonical_json
-from catmem.entities.content_redaction import ContentRedaction
 from catmem.entities.contents import content_of
-from catmem.workspace.redaction import PURGED
+from catmem.workspace.redaction import PURGED, ContentRedaction
 
 # Few characters, so that words are found often: those of the mark, of JSON and of lines too.
 CHARACTERS = 'ab]["\\\n1p:é😀'

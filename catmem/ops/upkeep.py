@@ -239,7 +239,7 @@ def fsck(
 
 def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
     from catmem.workspace.change_plan import apply
-    from catmem.workspace.repairing import plan_repair, write_repaired
+    from catmem.workspace.formatting import plan_repair, write_repaired
 
     plan = plan_repair(call.root, entity)
     if not yes:

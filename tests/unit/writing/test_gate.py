@@ -13,10 +13,9 @@ from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.store.contract import Change
 from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.change_plan import write_file
-from catmem.workspace.formatting import plan_format, plan_migrated, write_migrated
+from catmem.workspace.formatting import plan_format, plan_migrated, plan_repair, write_migrated, write_repaired
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
-from catmem.workspace.repairing import plan_repair, write_repaired
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.request import Operation

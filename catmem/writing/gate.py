@@ -43,7 +43,7 @@ from catmem.threats import SECRETS
 from catmem.workspace.root import Root, person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
-from catmem.writing.policy import check_threats
+from catmem.writing.policy import check_threats, has_to_wait
 
 DECIDES = "decision "
 """How the ``op_id`` of a decision on a proposal begins: no other write may block it."""
@@ -182,8 +182,6 @@ class Attempt:
         self.refuse_proposal(current.revision)
         if self.workspace.config.approval is None or writer_of(change) in {PERSON, EXTERNAL}:
             return
-        from catmem.writing.approval import has_to_wait
-
         if has_to_wait(self.workspace, self.entity, change, current.data, self.data):
             refusal = ApprovalError(
                 f"this change of {self.entity} by {change.agent} needs the approval of a person",

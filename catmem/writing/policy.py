@@ -1,4 +1,4 @@
-"""Who may write what, and what is refused whatever is in the file.
+"""Who may write what, what waits for a person, and what is refused whatever is in the file.
 
 A commit takes in what others wrote to the file, and may keep a copy of it. Who has no right to write causes neither:
 the refusal comes before a store is asked, and leaves no trace.
@@ -6,11 +6,12 @@ the refusal comes before a store is asked, and leaves no trace.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.clock import read_date
@@ -19,8 +20,10 @@ from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
 from catmem.config.profile import Profile, limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
-from catmem.names import UNCATEGORIZED
+from catmem.model.document import Entry, gone_entries
+from catmem.names import UNCATEGORIZED, is_declared
 from catmem.staleness.freshness import stale_after_days, unverified
+from catmem.store.contract import EXTERNAL, PERSON, Change, writer_of
 from catmem.text import unify_newlines
 from catmem.threats import RULES, SECRETS
 from catmem.workspace.seen_entry import findings_in
@@ -313,3 +316,73 @@ def _check_addition(operation: Operation, policy: WritePolicy) -> None:
         raise policy.no_category(policy.writable_names())
     policy.check_tags(operation.tags or {}, None)
     policy.refuse_future(operation.as_of, "written")
+
+
+# --- what waits for a person ------------------------------------------------------------------------------------------
+
+
+class EntryState(NamedTuple):
+    """What makes an entry another one, wherever it stands and however it is laid out."""
+
+    category: str
+    body: str
+    tags: str
+    verified: date | None
+
+
+def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:
+    """Whether ``change``, which makes ``after`` of ``before``, waits by the policy of the root."""
+    from catmem.staleness.lineage import differing, histories_of
+
+    policy, writer = workspace.config.approval, writer_of(change)
+    if policy is None or is_declared(entity) or writer in {PERSON, EXTERNAL}:
+        return False
+    closes = policy.agents != "off" and _closes_unmerged(workspace, entity, change, writer)
+    if closes or before == after or policy.agents == "all":
+        return closes or before != after
+    try:
+        found = differing(workspace.parse(before), workspace.parse(after))
+    except CatmemError:  # what is no text cannot be changed by an agent; another check says so
+        return False
+    old = _states(gone_entries(found.old, found.new))
+    new = _states(gone_entries(found.new, found.old))
+    gone, come = old - new, new - old
+    if any(policy.categories.matches(each.category) for each in gone | come):
+        return True
+    taken = _taken(gone, come)
+    if policy.agents == "off" or not taken:
+        return False
+    (history,) = histories_of(workspace, entity, [workspace.profile(writer)])
+    return any(history.writers(each.body) != {writer} for each in taken)
+
+
+def _states(entries: Iterable[Entry]) -> Counter[EntryState]:
+    found: Counter[EntryState] = Counter()
+    for entry in entries:
+        day = read_date(entry.tags.get("verified_date"))
+        tags = sorted((key, value) for key, value in entry.tags.items() if day is None or key != "verified_date")
+        found[EntryState(entry.category, entry.body, repr(tags), day)] += 1
+    return found
+
+
+def _taken(gone: Counter[EntryState], come: Counter[EntryState]) -> list[EntryState]:
+    """What is gone, but for what only has a later day of verification now: each such entry stands for one."""
+    dated = sorted((each for each in come.elements() if each.verified), key=lambda each: each.verified or date.min)
+    taken = []
+    for each in sorted(gone.elements(), key=lambda each: each.verified or date.min):
+        later = (other for other in dated if other[:3] == each[:3] and str(other.verified) >= str(each.verified or ""))
+        now = next(later, None)
+        if now is None:
+            taken.append(each)
+        else:
+            dated.remove(now)
+    return taken
+
+
+def _closes_unmerged(workspace: Root, entity: str, change: Change, writer: str) -> bool:
+    """Whether it closes a branch of another writer and need not bring in its text."""
+    is_merge = change.op == "merge" and "dropped" not in change.note
+    return not is_merge and any(
+        each.is_branch and each.revision in change.merges and writer_of(each) != writer
+        for each in (workspace.store.log(entity) if change.merges else ())
+    )

@@ -16,8 +16,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES
-from catmem.store.contract import EXTERNAL, Fault, Revision
-from catmem.store.graph import tips
+from catmem.store.contract import EXTERNAL, Fault, Revision, tips
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES

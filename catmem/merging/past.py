@@ -13,8 +13,7 @@ from catmem.model.document import Document
 from catmem.model.merge import Merge, merge_linked
 from catmem.model.pairing import Links, equal_entries, pair_entries
 from catmem.model.version import Conflict, Precedence, Side, Version
-from catmem.store.contract import EXTERNAL, Revision, unknown_revision
-from catmem.store.graph import merge_bases
+from catmem.store.contract import EXTERNAL, Revision, merge_bases, unknown_revision
 from catmem.workspace.root import Root
 from catmem.writing.matching import parse_for_write
 

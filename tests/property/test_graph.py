@@ -3,8 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.store.contract import Revision
-from catmem.store.graph import merge_bases, tips
+from catmem.store.contract import Revision, merge_bases, tips
 
 
 def revision(name, parents):

@@ -13,8 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, RefusedError, StoreError
-from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, Store
-from catmem.store.graph import tips
+from catmem.store.contract import EXTERNAL, Change, Current, Revision, Snapshot, Store, tips
 from tests.stateful.model import Allowed, Beside, Branch, Entity, Kept
 from tests.store.stores import Kind
 

@@ -21,9 +21,9 @@ from catmem.store.contract import (
     repeated,
     sees,
     stale,
+    tips,
     unknown_revision,
 )
-from catmem.store.graph import tips
 from catmem.store.judgement import KnownRevision, KnownState, judge
 
 

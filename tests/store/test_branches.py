@@ -7,8 +7,7 @@ import pytest
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, OperationCollisionError, StaleError, StoreError, UnknownRevisionError
-from catmem.store.contract import Change
-from catmem.store.graph import tips
+from catmem.store.contract import Change, tips
 from tests.store.memory import InMemoryStore
 from tests.store.stores import kinds
 from tests.store.test_conformance import MEMORY, USER, never, run_all, write, written

@@ -22,8 +22,7 @@ from catmem.plugins.sql.connections import Database, Link, Statement
 from catmem.plugins.sql.log_rows import LogHistory, LogStep, Meta, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import is_counted, version_of
 from catmem.store.changes import redacted
-from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Revision, Rows
-from catmem.store.graph import tips
+from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Revision, Rows, tips
 from catmem.store.table_rows import Codec, FoundRow, copies, read_copy, rows_of
 
 _OPEN_TO_ALL = (

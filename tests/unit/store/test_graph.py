@@ -2,8 +2,7 @@
 
 import pytest
 
-from catmem.store.contract import Revision
-from catmem.store.graph import merge_bases
+from catmem.store.contract import Revision, merge_bases
 
 LONG = 100_000
 

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from catmem.audit.recording import audit_log
 from catmem.audit.rollout import SOFT, Bypass, current_bypass, enforces, place_of
 from catmem.clock import timestamp
 from catmem.config.json_schema import shown, suggestion
@@ -24,7 +23,7 @@ from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
 from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
-from catmem.workspace.root import Root
+from catmem.workspace.root import Root, audit_log
 from catmem.writing.request import Action
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from catmem import clock
-from catmem.audit.recording import record
 from catmem.config.config import Rollout
 from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError, EditError, StoreError
@@ -23,7 +22,7 @@ from catmem.files import os_errors, read_bounded, replace_json
 from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine
 from catmem.store.contract import PERSON, SIDECAR
-from catmem.workspace.root import Root, person_name
+from catmem.workspace.root import Root, log_attempt, person_name
 
 NAME = "bypass.json"
 LONGEST = timedelta(days=7)
@@ -119,7 +118,7 @@ def _take_away(workspace: Root, what: str, found: Bypass) -> None:
 
 def _tell(workspace: Root, what: str, note: str) -> None:
     said = clock.timestamp(clock.now()), _ALL_ENTITIES, "bypass", PERSON, None, None, "ok", what, None
-    record(workspace, AuditLine(*said, note=note, person=person_name(workspace.root)))
+    log_attempt(workspace, AuditLine(*said, note=note, person=person_name(workspace.root)))
 
 
 def _read(path: Path) -> Bypass | None:

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from catmem import clock
-from catmem.audit.recording import record
 from catmem.config.profile import one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, wrong_type
@@ -24,7 +23,7 @@ from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.store.contract import PERSON, Change, Current, OnDrift
 from catmem.text import counted
 from catmem.workspace.change_plan import RefusedChange, apply
-from catmem.workspace.root import Root
+from catmem.workspace.root import Root, log_attempt
 from catmem.writing import gate
 from catmem.writing.matching import parse_for_write
 from catmem.writing.written import notes_on, on_title
@@ -89,7 +88,9 @@ class _Applying:
         agent = plan.asked.actor or PERSON
         for each in left:
             if is_entity(each.name):
-                record(self.workspace, gate.Attempt(self.workspace, each.name, "seed", agent).line(0.0, each.error))
+                log_attempt(
+                    self.workspace, gate.Attempt(self.workspace, each.name, "seed", agent).line(0.0, each.error)
+                )
         try:
             made = apply(replace(plan, files=(*plan.files, *lost), refused=left), self._write, at_once=_AT_ONCE)
         finally:

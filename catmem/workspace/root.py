@@ -1,4 +1,4 @@
-"""A root that is opened for reading: its configuration, its profiles, its store, and the files as they are now.
+"""A root that is opened: its configuration, its profiles, its store and its audit log, and the files as they are now.
 
 All that reads or writes memory works on a ``Root``; ``Workspace`` is one with every verb.
 """
@@ -6,6 +6,7 @@ All that reads or writes memory works on a ``Root``; ``Workspace`` is one with e
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -24,6 +25,7 @@ from catmem.config.profile import (
     Profile,
     check_profile,
     find_profile,
+    is_root,
     load_profile,
     load_profiles,
     one_reading,
@@ -44,6 +46,7 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Problem
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style
+    from catmem.store.audit_log import AuditLine, AuditLog
     from catmem.store.contract import Store
 
 
@@ -337,6 +340,45 @@ def hide_names(workspace: Root, actor: str | None) -> Iterator[None]:
                 hint="It is the one that you act as. The person who runs this memory can bring it back.",
             ) from None
         raise
+
+
+# --- its audit log ----------------------------------------------------------------------------------------------------
+
+_COUNTING = threading.Lock()
+
+
+def audit_log(workspace: Root) -> AuditLog:
+    """The audit log of a root, whether it was begun or not."""
+    from catmem.store.audit_log import AuditLog
+    from catmem.store.contract import SIDECAR
+
+    return AuditLog(workspace.root / SIDECAR)
+
+
+def log_attempt(workspace: Root, line: AuditLine) -> None:
+    """Add a line to the audit log of a root: one for each attempt, whatever came of it.
+
+    A write is not undone or refused because of its line: where that cannot be written, a warning is logged (to stderr,
+    by default), and the operation is counted in ``Root.unlogged``. A folder that is no root gets no log.
+    """
+    if not is_root(workspace.config):
+        return
+    log = audit_log(workspace)
+    try:
+        log.append(line)
+    except OSError as error:
+        with _COUNTING:
+            workspace.unlogged[line.status] += 1
+        import logging
+
+        logging.getLogger("catmem.audit").warning(
+            "%s: the audit log cannot be written (%s), so it does not tell of this %s of %s (%s)",
+            log.folder,
+            error.strerror or error,
+            line.op,
+            ascii(line.entity_id),
+            line.status,
+        )
 
 
 # --- what a process takes from its machine: which person acts, git, and a socket to listen on ------------------------

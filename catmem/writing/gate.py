@@ -23,7 +23,6 @@ from functools import partial
 from typing import Self
 
 from catmem import clock
-from catmem.audit.recording import record
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, bounded
 from catmem.store.contract import (
@@ -40,7 +39,7 @@ from catmem.store.contract import (
 )
 from catmem.store.judgement import tried
 from catmem.threats import SECRETS
-from catmem.workspace.root import Root, person_name
+from catmem.workspace.root import Root, log_attempt, person_name
 from catmem.workspace.seen_entry import findings_in
 from catmem.writing.drift_guard import refuse_signs
 from catmem.writing.policy import check_threats, has_to_wait
@@ -92,7 +91,7 @@ class Attempt:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Put it down in the audit log."""
         if not self.dry_run:
-            record(self.workspace, self.line(time.perf_counter() - self._begun, error))
+            log_attempt(self.workspace, self.line(time.perf_counter() - self._begun, error))
 
     def refuse(self, error: CatmemError) -> None:
         """Raise a refusal where refusals of its kind are enforced; elsewhere the attempt goes on.
@@ -298,7 +297,7 @@ def checks(workspace: Root, entity: str, *, op: str, agent: str, recorded: bool 
         yield looked
     except CatmemError as error:
         if recorded:
-            record(workspace, looked.line(0.0, error))
+            log_attempt(workspace, looked.line(0.0, error))
         raise
 
 

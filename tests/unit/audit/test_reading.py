@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from catmem.audit.log_queries import Filter, read_audit, rollout_report, rollout_state
-from catmem.audit.recording import record
 from catmem.errors import StoreError
 from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine, Damage
+from catmem.workspace.root import log_attempt
 from tests.unit.audit.audited import make_audited
 
 
@@ -37,7 +37,7 @@ LINES = [
 def workspace(tmp_path):
     made = make_audited(tmp_path)
     for each in LINES:
-        record(made, each)
+        log_attempt(made, each)
     return made
 
 

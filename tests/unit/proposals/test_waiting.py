@@ -4,11 +4,11 @@ from datetime import date
 
 import pytest
 
-from catmem.audit.recording import audit_log
 from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
+from catmem.workspace.root import audit_log
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put

@@ -439,10 +439,9 @@ def _is_open(mark: int) -> bool:
 SIDECAR = ".catmem"
 """The folder beside memory files, and in a root, for what is kept besides them."""
 
-KeptKind: TypeAlias = Literal["backup", "retired", "left", "aside", "torn", "stray"]
-"""A ``backup`` of the file; a file ``retired`` from its place, or a copy of rows;
-something ``left`` by a process that was stopped; part of a journal that was moved ``aside``; a ``torn`` line of the
-journal; a ``stray`` file that the store did not make."""
+KeptKind: TypeAlias = Literal["backup", "left", "journal", "stray"]
+"""A ``backup`` of the file; what is ``left`` of it elsewhere: taken out of its place, by a process that was stopped, or
+as a copy of rows; a part of a ``journal`` that is in use no more; a ``stray`` file that the store did not make."""
 
 
 class Kept(NamedTuple):

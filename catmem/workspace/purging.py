@@ -356,7 +356,7 @@ class _Purging:
             is_copy, holds = each.kind == "backup", self._holds(entity, each)
             if is_copy and holds:
                 self.files[each.path] = None
-            elif each.kind == "torn" or (each.kind != "stray" and (holds or not (each.whole or is_copy))):
+            elif each.kind != "stray" and (holds or not (each.whole or is_copy)):
                 self.removed[each.path] = None
 
     def _holds(self, entity: str, each: Kept) -> bool:

@@ -255,11 +255,11 @@ def kept(folder: Path, entity: str, codec: Codec) -> Iterator[Kept]:
         if not rows:
             continue
         edited = codec.edited(entity, b"", rows)
-        yield Kept(path, edited.data, "retired", entity)
+        yield Kept(path, edited.data, "left", entity)
         bad = {id_ for id_, _ in edited.bad}
         for row in rows:
             if row.id in bad:
-                yield Kept(path, str(row.content).encode(errors="backslashreplace"), "retired", entity)
+                yield Kept(path, str(row.content).encode(errors="backslashreplace"), "left", entity)
 
 
 def _row(number: int, said: dict[str, object]) -> FoundRow:

@@ -11,7 +11,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,11 +21,10 @@ from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, MergeFunction
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place, acknowledged
-from catmem.store.files.journal import Brought, Journal
-from catmem.store.files.journal_check import salvage
+from catmem.store.files.journal import Journal
+from catmem.store.files.journal_check import highest_numbers
 from catmem.store.files.observed_file import WATCHED
 from catmem.store.files.publication import Publication
-from catmem.store.files.records import Record
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
 from catmem.store.files.segments import SegmentFolder
@@ -278,26 +276,19 @@ def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
     stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
     with opened(folder.system, "journal", folder.side, FOLDER) as descriptor:
-        highest, branches = salvage(SegmentFolder(folder.system, descriptor, folder.path))
-    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, highest, branches))
-    done.append(f"the damaged journal is kept as {folder.path / SIDECAR / aside}, and a new one is begun")
+        highest = highest_numbers(SegmentFolder(folder.system, descriptor, folder.path))
+    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, highest))
+    done.append(
+        f"the damaged journal is kept with its branches as {folder.path / SIDECAR / aside}, and a new one is begun"
+    )
     done += [
         f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
         for name, number in sorted(highest.items())
     ]
-    done += [
-        f"the branch {branch.revision} of {folder.path / branch.owner}, which was not merged, is in the new one too"
-        for branch, _ in branches
-    ]
 
 
-def _begin_again(
-    folder: Folder, journal: Journal, highest: Mapping[str, int], branches: Sequence[tuple[Record, bytes]]
-) -> None:
+def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -> None:
     """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
     for name, number in sorted(highest.items()):
         # What is not there, or no file, the next write to it tells.
         record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)
-    journal.append_history(
-        Brought(replace(branch, publishes=False, brought=True), data, branch.timestamp) for branch, data in branches
-    )

@@ -1,4 +1,4 @@
-"""Look at every byte of a journal, and say what is not right; and take from a damaged one what can be read.
+"""Look at every byte of a journal, and say what is not right.
 
 Codes: ``journal_damaged`` (a segment is missing, or is not what was written: its bytes, its chain or the contents),
 ``journal_tail`` (the last line is cut short); and for information ``records_lost`` (a repair went on behind records
@@ -12,11 +12,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import chain
 
-from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
-from catmem.store.changes import WholeText
 from catmem.store.contract import Fault, revision_number
-from catmem.store.files.records import MalformedError, Record, decode, decode_header, recorded_name
+from catmem.store.files.records import MalformedError, Record, decode, decode_header
 from catmem.store.files.segments import Segment, SegmentFolder, chain_start, damaged, payloads
 
 _MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."
@@ -91,27 +89,17 @@ def _of_loss(record: Record, path: str) -> Fault:
     return Fault("records_lost", message, path, hint, damage=False)
 
 
-def salvage(folder: SegmentFolder) -> tuple[dict[str, int], list[tuple[Record, bytes]]]:
-    """The highest revision of each file that a good line names; and the branches that no good line follows."""
+def highest_numbers(folder: SegmentFolder) -> dict[str, int]:
+    """The highest number of a revision of each file that a good line names, in a journal that is damaged."""
     highest: dict[str, int] = {}
-    branches: dict[str, tuple[Record, bytes]] = {}
-    followed: set[str] = set()
     for payload in chain.from_iterable(payloads(data) for data in _readable(folder)):
         try:
-            record, change = decode(payload, "")
+            record, _ = decode(payload, "")
+            numbers = {record.owner: record.number}
         except MalformedError:
-            highest |= {name: max(number, highest.get(name, 0)) for name, number in _numbers(payload).items()}
-            continue
-        highest[record.owner] = max(highest.get(record.owner, 0), record.number)
-        followed.update(recorded_name(record.owner, parent) for parent in record.parents)
-        if record.is_branch and isinstance(change, WholeText):
-            try:
-                data = change.apply()
-            except ValueError:
-                continue  # damaged inside a line that is whole: what it said is unknown
-            if bytes_digest(data) == record.head:
-                branches[record.file] = record, data
-    return highest, [kept for name, kept in branches.items() if name not in followed]
+            numbers = _numbers(payload)
+        highest |= {name: max(number, highest.get(name, 0)) for name, number in numbers.items()}
+    return highest
 
 
 def _numbers(payload: bytes) -> dict[str, int]:

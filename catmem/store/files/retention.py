@@ -1,7 +1,7 @@
 """All that lies in a folder besides a file and its journal: what it holds, how long it stays, how it is erased.
 
 That is copies beside the file, files that were taken out of their place and that a program may still write to, what
-stopped processes left, journals that were moved aside, and broken ends of lines. Each is unpacked into its texts.
+stopped processes left, and journals that are in use no more, unpacked into their texts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, timedelta
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 from catmem.digest import bytes_digest
 from catmem.errors import DamagedError
@@ -26,7 +26,7 @@ from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, WATCHED, leased
 from catmem.store.files.records import decode
-from catmem.store.files.segments import MAX_SEGMENT, Segment, payloads
+from catmem.store.files.segments import MAX_SEGMENT, Segment, is_leftover, is_segment, payloads
 from catmem.store.files.system import FOLDER, System, new_file, opened, read_file, read_whole, store_errors
 
 KEPT = 10
@@ -118,67 +118,63 @@ def _prune(folder: Folder, copies: list[str]) -> None:
             folder.system.unlink(copy, folder=folder.descriptor)
 
 
-_ASIDE = re.compile(r"damaged-.+|journal\.new")
-_SEGMENT = re.compile(r"[0-9]{12}\.log")
-_TORN = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
-_OWN = {"lock", "published"}
-
-
-class _Drawer(NamedTuple):
-    path: Path
-    descriptor: int
-    part: str
-
-
 def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
     """Every text that is kept of the file ``name``, and what may be one. What goes away meanwhile is left out."""
-    files: dict[int, str] | None = None
+    owners = {record.sequence: record.owner for record in folder.journal.records()} if folder.journal else {}
     with _drawers(folder) as drawers:
-        for drawer in drawers:
-            for each in folder.system.names(drawer.descriptor):
-                if _is_skipped(drawer.part, each, name):
+        for path, descriptor in drawers:
+            for each in folder.system.names(descriptor):
+                kind = _kind(folder, path, each, name)
+                found = _read(folder.system, each, descriptor) if kind is not None else None
+                if kind is None or found is None:
                     continue
-                if drawer.part == "gen" and files is None:
-                    records = folder.journal.records() if folder.journal else ()
-                    files = {record.sequence: record.owner for record in records}
-                found = _read(folder.system, each, drawer)
-                if found is not None:
-                    yield from _texts(found, drawer, each, name, files or {})
+                data, whole = found
+                if kind == "journal":
+                    yield from _journal_texts(path / each, data, whole=whole)
+                    continue
+                retired = _SUPERSEDED.fullmatch(each) if kind == "left" and path.name == "gen" else None
+                file = owners.get(int(retired["sequence"])) if retired else name if kind == "backup" else None
+                yield Kept(path / each, data, kind, file, whole)
 
 
 @contextmanager
-def _drawers(folder: Folder) -> Iterator[list[_Drawer]]:
-    drawers = [_Drawer(folder.path, folder.descriptor, "beside")]
+def _drawers(folder: Folder) -> Iterator[list[tuple[Path, int]]]:
+    """The folder, its sidecar and the folders in that, each with a descriptor."""
+    drawers = [(folder.path, folder.descriptor)]
     side, system = folder.path / SIDECAR, folder.system
     with ExitStack() as stack:
         if folder.side >= 0:
-            drawers.append(_Drawer(side, folder.side, "side"))
+            drawers.append((side, folder.side))
             for each in system.names(folder.side):
                 with suppress(FileNotFoundError):
                     if stat.S_ISDIR(system.look(each, folder=folder.side).st_mode):
-                        descriptor = stack.enter_context(opened(system, each, folder.side, FOLDER))
-                        known = each in {"journal", "tmp", "gen"}
-                        part = each if known else "aside" if _ASIDE.fullmatch(each) else "stray"
-                        drawers.append(_Drawer(side / each, descriptor, part))
+                        drawers.append((side / each, stack.enter_context(opened(system, each, folder.side, FOLDER))))
         yield drawers
 
 
-def _is_skipped(part: str, each: str, name: str) -> bool:
-    """Whether this is no place for old texts: the file itself, its locks, and the journal, which is read by itself."""
-    if part == "beside":
-        return each in {name, f"{name}.lock"}
-    return (part == "side" and each in _OWN) or (part == "journal" and bool(_SEGMENT.fullmatch(each)))
+def _kind(folder: Folder, drawer: Path, each: str, name: str) -> KeptKind | None:
+    """What a file in a drawer is; ``None`` for the file itself, its locks, and the journal, which is read by itself."""
+    if drawer == folder.path:
+        return None if each in {name, f"{name}.lock"} else "backup" if each.startswith(f"{name}.bak.") else "stray"
+    if drawer.name == SIDECAR:
+        return None if each in {"lock", "published"} else "stray"
+    if drawer.name == "journal":
+        return None if is_segment(each) else "journal" if is_leftover(each) else "stray"
+    is_aside = drawer.name.startswith("damaged-")
+    if drawer.name in {"tmp", "gen"} or (is_aside and drawer.name.endswith("-gen")):
+        return "left"
+    return "journal" if is_aside or drawer.name == "journal.new" else "stray"
 
 
-def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | None:
+def _read(system: System, name: str, where: int) -> tuple[bytes, bool] | None:
     """The bytes of a file, and whether they are all; ``None`` for what is none, or no longer there."""
     try:
-        status = system.look(name, folder=drawer.descriptor)
+        status = system.look(name, folder=where)
         if not stat.S_ISREG(status.st_mode):
             return None
         if status.st_size > MAX_SEGMENT:
             return b"", False
-        with opened(system, name, drawer.descriptor) as descriptor:
+        with opened(system, name, where) as descriptor:
             data = read_whole(system, descriptor, MAX_SEGMENT)
             return data, len(data) <= MAX_SEGMENT
     except FileNotFoundError:
@@ -187,33 +183,11 @@ def _read(system: System, name: str, drawer: _Drawer) -> tuple[bytes, bool] | No
         return b"", False
 
 
-def _texts(found: tuple[bytes, bool], drawer: _Drawer, each: str, name: str, files: dict[int, str]) -> Iterator[Kept]:
-    data, whole = found
-    path, part = drawer.path / each, drawer.part
-    kind: KeptKind = "stray"
-    file = None
-    if part == "gen":
-        match = _SUPERSEDED.fullmatch(each)
-        kind, file = ("retired", files.get(int(match["sequence"]))) if match else ("left", None)
-    elif part == "tmp":
-        kind = "left"
-    elif part == "aside":
-        kind = "aside"
-    elif part == "beside" and each.startswith(f"{name}.bak."):
-        kind, file = "backup", name
-    if part == "journal" and _TORN.fullmatch(each):
-        yield from _journal_texts(path, data, "torn", whole=whole)
-    elif kind == "aside" and not drawer.path.name.endswith("-gen"):
-        yield from _journal_texts(path, data, "aside", whole=whole)
-    else:
-        yield Kept(path, data, kind, file, whole)
-
-
-def _journal_texts(path: Path, data: bytes, kind: KeptKind, *, whole: bool) -> Iterator[Kept]:
+def _journal_texts(path: Path, data: bytes, *, whole: bool) -> Iterator[Kept]:
     """Every revision in a segment; where it is damaged, every text that its good lines hold."""
     try:
         segment = Segment.read(path, data)
-        yield from [Kept(path, content, kind, record.owner) for record, content in segment.contents()]
+        yield from [Kept(path, content, "journal", record.owner) for record, content in segment.contents()]
         whole = whole and not segment.torn
     except DamagedError:
         whole = False
@@ -221,9 +195,9 @@ def _journal_texts(path: Path, data: bytes, kind: KeptKind, *, whole: bool) -> I
             with suppress(ValueError):
                 record, change = decode(payload, "")
                 text = change.inserted if isinstance(change, Splice) else change.apply()
-                yield Kept(path, text, kind, record.owner)
+                yield Kept(path, text, "journal", record.owner)
     if not whole:
-        yield Kept(path, b"", kind, None, whole=False)
+        yield Kept(path, b"", "journal", None, whole=False)
 
 
 SUPERSEDED_FOR = timedelta(days=1)
@@ -271,32 +245,24 @@ def erase(writers: ExternalWriters, erasure: Erasure) -> Erased:
     folder, name = writers.folder, writers.name
     removed, left = _remove_retired(writers, erasure)
     rewritten: list[Path] = []
-    torn: dict[Path, None] = {}
-    aside: dict[Path, None] = {}
+    journals: dict[Path, None] = {}
     with closing(kept(folder, name)) as texts:
         for each in texts:
-            if each.kind == "torn":
-                torn[each.path] = None  # the journal removes all of these
-            elif each.kind == "aside" and _is_of_journal(each) and (not each.whole or erasure.holds(each)):
-                aside[each.path] = None
+            if each.kind == "journal" and (not each.whole or erasure.holds(each)):
+                journals[each.path] = None
             elif each.kind == "backup" and not each.whole:
                 left.append(Left(each.path, UNREADABLE))
             elif each.kind == "backup" and _rewrite(folder, each, erasure.redact):
                 rewritten.append(each.path)
-    for path in aside:
-        _remove_aside(folder, path)
+    for path in journals:
+        _remove_journal(folder, path)
     folder.sync(folder.descriptor)
     journal = folder.writable_journal
     revisions = journal.erase(
         lambda file, data: erasure.redact(data) if file == name else data,
         lambda file, note, data: erasure.redact_note(note, data) if file == name else note,
     )
-    return Erased(revisions, tuple(rewritten), (*removed, *aside, *torn), tuple(left))
-
-
-def _is_of_journal(each: Kept) -> bool:
-    """Whether it is part of a journal that was moved aside, and not a retired file of it."""
-    return not each.path.parent.name.endswith("-gen")
+    return Erased(revisions, tuple(rewritten), (*removed, *journals), tuple(left))
 
 
 def _remove_retired(writers: ExternalWriters, erasure: Erasure) -> tuple[list[Path], list[Left]]:
@@ -310,7 +276,9 @@ def _remove_retired(writers: ExternalWriters, erasure: Erasure) -> tuple[list[Pa
         left.clear()
         with closing(kept(folder, name)) as texts:
             paths = {
-                each.path: each.whole for each in texts if _is_retired(each) and (not each.whole or erasure.holds(each))
+                each.path: each.whole
+                for each in texts
+                if each.kind == "left" and (not each.whole or erasure.holds(each))
             }
         for path, whole in paths.items():
             if not whole:
@@ -333,10 +301,6 @@ def adopt_late_writes(writers: ExternalWriters) -> None:
     for file in writers.journal.files():
         own = writers if file == writers.name else ExternalWriters(writers.publication.for_file(file), writers.merge)
         deque(own.adopt_late_writes(of_all=True), maxlen=0)
-
-
-def _is_retired(each: Kept) -> bool:
-    return each.kind in {"retired", "left"} or (each.kind == "aside" and not _is_of_journal(each))
 
 
 def _remove_retired_file(folder: Folder, path: Path) -> _Removal:
@@ -366,8 +330,8 @@ def _remove_alone(system: System, name: str, where: int, digest: str | None, *, 
     return "gone"
 
 
-def _remove_aside(folder: Folder, path: Path) -> None:
-    """Remove a file of a journal that was moved aside; no program writes to one."""
+def _remove_journal(folder: Folder, path: Path) -> None:
+    """Remove a file of a journal that was moved aside, or a broken end; no program writes to one."""
     with opened(folder.system, path.parent.name, folder.side, FOLDER) as where:
         with suppress(FileNotFoundError):
             folder.system.unlink(path.name, folder=where)

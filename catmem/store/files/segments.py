@@ -365,6 +365,16 @@ _LEFTOVER = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
+def is_segment(name: str) -> bool:
+    """Whether this is the name of a segment."""
+    return _SEGMENT.fullmatch(name) is not None
+
+
+def is_leftover(name: str) -> bool:
+    """Whether this is the name of a broken end that a repair kept, or of a segment that was never finished."""
+    return _LEFTOVER.fullmatch(name) is not None
+
+
 class SegmentFolder(NamedTuple):
     """The folder of a journal: ``descriptor`` is open, ``where`` its path, for messages."""
 
@@ -374,11 +384,11 @@ class SegmentFolder(NamedTuple):
 
     def names(self) -> list[str]:
         """The names of the segments, the oldest first."""
-        return [name for name in self.system.names(self.descriptor) if _SEGMENT.fullmatch(name)]
+        return list(filter(is_segment, self.system.names(self.descriptor)))
 
     def leftovers(self) -> list[str]:
         """Ends of lines that a repair kept, and segments that were never finished."""
-        return [name for name in self.system.names(self.descriptor) if _LEFTOVER.fullmatch(name)]
+        return list(filter(is_leftover, self.system.names(self.descriptor)))
 
     def status(self, name: str) -> os.stat_result | None:
         """What stands under the name; ``None`` for nothing."""

@@ -62,11 +62,10 @@ def test_what_is_kept_is_told_by_the_file_that_it_is_of(store, home, side):
     (home / "README").write_bytes(b"3")
     (side / "tmp" / "x").write_bytes(b"4")
     (side / "journal" / "x").write_bytes(b"5")
-    assert texts(store, "retired") == {
-        ("USER.md", b"- one\n"), ("USER.md", b"- one\n" + SECRET), ("MEMORY.md", b"- other\n")
+    assert texts(store, "left") == {
+        ("USER.md", b"- one\n"), ("USER.md", b"- one\n" + SECRET), ("MEMORY.md", b"- other\n"), (None, b"4")
     }  # fmt: skip
     assert texts(store, "backup") == {("USER.md", b"1")}
-    assert texts(store, "left") == {(None, b"4")}
     assert {data for _, data in texts(store, "stray")} == {b"- more\n", b"3", b"5"}
 
 
@@ -75,7 +74,7 @@ def test_a_damaged_line_keeps_nobody_from_seeing_the_others(store, side):
     data = segment.read_bytes().replace(b'"revision":"1"', b'"revision":"7"', 1)
     (side / "damaged-1").mkdir()
     (side / "damaged-1" / segment.name).write_bytes(data)
-    found = [each for each in store.kept("USER.md") if each.kind == "aside"]
+    found = [each for each in store.kept("USER.md") if each.kind == "journal"]
     assert [each.whole for each in found if not each.data] == [False]
     assert ("USER.md", SECRET) in {(each.file, each.data) for each in found}
 

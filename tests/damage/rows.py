@@ -48,7 +48,8 @@ def _head(folder: Path) -> bytes | None:
     """The bytes at the head; ``None`` where the damage is refused."""
     with journal_in(folder) as journal:
         try:
-            journal.refresh(repair=True)
+            journal.refresh()
+            journal.cut_tail()
             return journal.head_data("USER.md")
         except DamagedError:
             return None

@@ -83,7 +83,6 @@ _RECORD = (
     "WHERE entity = :name AND sequence = :before"
 )
 _SEEN = Statement("UPDATE memory_meta SET recorded = generation WHERE entity = :name")
-_BRANCHES = Statement("UPDATE memory_meta SET branches = :branches WHERE entity = :name")
 _CHANGED = Statement("UPDATE memory_meta SET generation = generation + 1 WHERE entity = :name")
 
 
@@ -206,11 +205,6 @@ def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[s
 def rows_are_recorded(link: Link, entity: str) -> None:
     """Say that the rows are what the head says, though they were touched."""
     link.run(_SEEN, name=entity)
-
-
-def set_branches(link: Link, entity: str, branches: Sequence[str]) -> None:
-    """Say which branches nothing follows."""
-    link.run(_BRANCHES, name=entity, branches=json.dumps(branches))
 
 
 def rows_were_changed(link: Link, entity: str) -> None:

@@ -257,7 +257,7 @@ class SqlStore(LastingStore):
         return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
-        """Make the triggers again, take in uncounted changes of the rows, and make open branches from the log again.
+        """Make the triggers again, and take in uncounted changes of the rows.
 
         A database that lost its end, or is another one, is taken as it is from now on; that is said too.
         Rows that are no entries stay as they are, and that is said.
@@ -272,7 +272,6 @@ class SqlStore(LastingStore):
                 done += self._again(partial(self._take_in, entity))
             except DriftError as error:
                 done.append(f"{entity}: left as it is, {error.message}")
-            done += self._again(partial(sql_upkeep.mend, self._database, entity))
         return done
 
     def _with_rows(self) -> list[str]:

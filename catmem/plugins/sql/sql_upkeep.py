@@ -64,7 +64,6 @@ def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
 
 
 _RESTORE = "Restore the database from a backup."
-_REPAIR = "Run 'catmem fsck --repair': it makes them again from the log."
 _TAKE_IN = "Run 'catmem fsck --repair': it takes what the rows say into the history, as a revision of external."
 _COUNT_AGAIN = (
     "Run 'catmem fsck --repair', or write anything: that makes them again, and compares all rows with the history. "
@@ -139,7 +138,8 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
     branches = [each.revision for each in tips(reversed(log)) if each.is_branch]
     if branches != open_branches:
         message = f"the open branches are {_list(branches)}, and memory_meta has {_list(open_branches)}"
-        faults.append(Fault("branches_differ", message, place, _REPAIR, repairable=True))
+        hint = f"Set the column branches of {entity} in memory_meta to '{json.dumps(branches[::-1])}'."
+        faults.append(Fault("branches_differ", message, place, hint))
     return [*faults, *_rows(codec, entity, there, head, rows, place)]
 
 
@@ -167,20 +167,6 @@ def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
 
 def _list(names: list[str]) -> str:
     return ", ".join(names) or "none"
-
-
-def mend(database: Database, entity: str) -> list[str]:
-    """Make the open branches of an entity again from its log; says what was done."""
-    done: list[str] = []
-    with database.writing() as link:
-        log_rows.lock(link, entity)
-        past = LogHistory(link, entity)
-        log = log_rows.page_before(link, entity, 1 << 62, 1 << 62)
-        branches = [each for each in tips(log) if each.is_branch]
-        if [each.revision for each in branches] != [each.revision for each in past.tips()]:
-            log_rows.set_branches(link, entity, [each.revision for each in reversed(branches)])
-            done.append(f"{entity}: the list of open branches was made again from the log")
-    return done
 
 
 ERASED = "erased"

@@ -346,14 +346,16 @@ class FileStore(LastingStore):
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""
-        from catmem.store.files.file_upkeep import mend
+        from catmem.store.files.file_upkeep import mend_files, mend_journal
 
         done: list[str] = []
         for group in self._by_folder():
             if not os.path.lexists(group[0].home / SIDECAR):
                 continue
             with self._locked(group[0]) as (folder, _):
-                done += mend(folder, self._merge, self._publication, durable=self._durable)
+                done += mend_journal(folder)
+            with self._locked(group[0]) as (folder, _):
+                done += mend_files(folder, self._merge, self._publication, durable=self._durable)
         return done
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC
 from pathlib import Path
@@ -23,7 +23,6 @@ from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place, acknowledged
 from catmem.store.files.journal import Journal
 from catmem.store.files.journal_check import highest_numbers
-from catmem.store.files.observed_file import WATCHED
 from catmem.store.files.publication import Publication
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
@@ -210,19 +209,14 @@ def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
 
 def _leftovers(folder: Folder) -> Iterator[Fault]:
     side = folder.path / SIDECAR
-    latest = folder.journal.latest(WATCHED) if folder.journal else ()
-    watched = {f"{each.late_of or each.sequence:012d}": each.file for each in latest if each.retired is not None}
     for name in folder.system.names(folder.tmp):
         message = "a write was stopped before it was recorded"
         yield Fault("leftover", message, str(side / "tmp" / name), _WRITES, repairable=True, damage=False)
     for name in folder.system.names(folder.gen):
         digest = named_digest(name)
         if digest is not None and digest != bytes_digest(read_file(folder.system, name, folder.gen)):
-            file = watched.get(name.partition("-")[0])
-            hint = "No write looks at a file that old any more. 'catmem fsck --repair' sees to it."
-            if file is not None:
-                hint = f"The next write to {file} sees to it, and so does 'catmem fsck --repair'."
             message = "a program wrote to a file that was no longer in its place"
+            hint = "'catmem fsck --repair' sees to it, and so does the next write if it is among the newest."
             yield Fault("late_write", message, str(side / "gen" / name), hint, repairable=True, damage=False)
 
 
@@ -237,15 +231,57 @@ def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
         )
 
 
-def mend(folder: Folder, merge: MergeFunction, publication: type[Publication], *, durable: bool) -> list[str]:
-    """Mend the sidecar, the journal, an unfinished write and late writes of a locked folder; says what was done."""
+def mend_journal(folder: Folder) -> list[str]:
+    """Mend the sidecar and the journal of a locked folder, which is to be opened again then; says what was done."""
     done: list[str] = []
     if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
         folder.system.change_mode(folder.side, 0o700)
         done.append(f"{folder.path / SIDECAR} is closed to others")
-    _with_a_good_journal(folder, done)
     journal = folder.writable_journal
-    for name in journal.files():
+    try:
+        journal.refresh()
+        is_damaged = any(fault.code == "journal_damaged" for fault in journal.verify())
+    except DamagedError:
+        is_damaged = True
+    if is_damaged:
+        return [*done, *_with_new_journal(folder)]
+    lost = folder.lost_records()
+    journal.cut_tail(keep=lost > 0)
+    if lost:
+        bridge(folder, lost)
+        done.append(
+            f"{acknowledged(lost)} gone from the history of {folder.path}, which goes on from the files as they are"
+        )
+    return done
+
+
+def _with_new_journal(folder: Folder) -> list[str]:
+    """Put a new journal in the place of a damaged one; says so."""
+    stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+    aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
+    with opened(folder.system, "journal", folder.side, FOLDER) as descriptor:
+        highest = highest_numbers(SegmentFolder(folder.system, descriptor, folder.path))
+
+    def begin(journal: Journal) -> None:
+        """Record each file as it is, after the highest revision that ever was: no number means two things."""
+        for name, number in sorted(highest.items()):
+            # What is not there, or no file, the next write to it tells.
+            record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)
+
+    folder.begin_new_journal(aside, begin)
+    return [
+        f"the damaged journal is kept with its branches as {folder.path / SIDECAR / aside}, and a new one is begun",
+        *(
+            f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
+            for name, number in sorted(highest.items())
+        ),
+    ]
+
+
+def mend_files(folder: Folder, merge: MergeFunction, publication: type[Publication], *, durable: bool) -> list[str]:
+    """Finish an unfinished write, and take in late ones, in a locked folder with a good journal; says what was done."""
+    done: list[str] = []
+    for name in folder.writable_journal.files():
         put = publication(folder, name, durable=durable)
         writers = ExternalWriters(put, merge)
         recover(folder, put, merge)
@@ -254,41 +290,3 @@ def mend(folder: Folder, merge: MergeFunction, publication: type[Publication], *
             for head in writers.adopt_late_writes(of_all=True)
         ]
     return done
-
-
-def _with_a_good_journal(folder: Folder, done: list[str]) -> None:
-    """Put a new journal in the place of a damaged one; say so in ``done``."""
-    journal = folder.writable_journal
-    try:
-        journal.refresh()
-        is_damaged = any(fault.code == "journal_damaged" for fault in journal.verify())
-    except DamagedError:
-        is_damaged = True
-    if not is_damaged:
-        lost = folder.lost_records()
-        journal.cut_tail(keep=lost > 0)
-        if lost:
-            bridge(folder, lost)
-            done.append(
-                f"{acknowledged(lost)} gone from the history of {folder.path}, which goes on from the files as they are"
-            )
-        return
-    stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-    aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
-    with opened(folder.system, "journal", folder.side, FOLDER) as descriptor:
-        highest = highest_numbers(SegmentFolder(folder.system, descriptor, folder.path))
-    folder.begin_new_journal(aside, lambda journal: _begin_again(folder, journal, highest))
-    done.append(
-        f"the damaged journal is kept with its branches as {folder.path / SIDECAR / aside}, and a new one is begun"
-    )
-    done += [
-        f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
-        for name, number in sorted(highest.items())
-    ]
-
-
-def _begin_again(folder: Folder, journal: Journal, highest: Mapping[str, int]) -> None:
-    """Record each file as it is, as the revision after the highest that ever was: no number means two things."""
-    for name, number in sorted(highest.items()):
-        # What is not there, or no file, the next write to it tells.
-        record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)

@@ -207,7 +207,10 @@ class Folder:
         self.system.close(descriptor)
 
     def begin_new_journal(self, aside: str, begin: Callable[[Journal], None]) -> None:
-        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``."""
+        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``.
+
+        What is open is no longer current then.
+        """
         # `begin` fills the new one before that, so that a repair that is stopped half way has done nothing yet. The
         # files that the old one took out of their place go aside too: their numbers are those of its records.
         side = self.side
@@ -229,14 +232,6 @@ class Folder:
         self.system.rename(_NEXT_JOURNAL, "journal", old_folder=side, new_folder=side)
         self.mark_published(last.sequence if last else 0)
         self.sync(side)
-        self.writable_journal.close()
-        for descriptor in (self.gen, self._journal_folder):
-            self.system.close(descriptor)
-        self.gen = self._journal_folder = -1
-        self._identities = ()
-        self.gen = self.system.open("gen", FOLDER, folder=self.side)
-        self._journal_folder = self.system.open("journal", FOLDER, folder=self.side)
-        self._journal = Journal(self.system, self._journal_folder, self.path / SIDECAR / "journal")
 
     def is_current(self, place: Place) -> bool:
         """Whether the path still leads to this folder, and its sidecar and its parts are still the open ones."""

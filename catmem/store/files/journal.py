@@ -290,18 +290,16 @@ class Journal:
 
     # --- the newest segment on the disk --------------------------------------------------------------------------
 
-    def refresh(self, *, repair: bool = False) -> None:
+    def refresh(self) -> None:
         """Read what was appended since the last time, by whomever."""
-        # A line at the end that is cut short is passed over, since a writer may be at it. With `repair` (the caller has
-        # the lock, so none is) it is cut off. Damage before a good record raises `DamagedError`.
+        # A line at the end that is cut short is passed over, since a writer may be at it. Who has the lock, so that
+        # none is, cuts it off (`cut_tail`). Damage before a good record raises `DamagedError`.
         if self._newest is None or not self._read_on(self._newest):
             try:
                 self._read_anew()
             except (DamagedError, FileNotFoundError):
                 # Without the lock one may read half of what is being cut off and half of what is written in its place.
                 self._read_anew()
-        if repair:
-            self.cut_tail()
 
     def _read_on(self, segment: Segment) -> bool:
         """Take in what was appended; false if this is no longer the newest segment, or another file."""
@@ -398,7 +396,7 @@ class Journal:
             size = self._system.status(self._reader).st_size
             if keep:
                 tail = self._folder.read(segment.name, self._reader, segment.end, size)
-                self._folder.keep(f"{segment.name}.tail-{self._system.token()[:8]}", tail)
+                self._folder.put(f"{segment.name}.tail-{self._system.token()[:8]}", tail)
             writer = self._opened_to_write(segment)
             self._system.truncate(writer, segment.end)
             self._system.fsync(writer)
@@ -477,7 +475,7 @@ class Journal:
                 "the journal was changed since it was read",
                 code="read_only",
                 path=self._folder.where,
-                hint="Nothing was written. Read it again with repair, under the lock, and repeat the write.",
+                hint="Nothing was written. Read it again under the lock, and repeat the write.",
             )
 
     def _append_to(self, segment: Segment, line: bytes) -> None:

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from catmem.files import real_path
 from catmem.store.changes import Splice
 from catmem.store.contract import SIDECAR, Erased, Erasure, Kept, KeptKind, Left, Redact
 from catmem.store.files.external_changes import ExternalWriters
-from catmem.store.files.folder import Folder, Place
+from catmem.store.files.folder import Folder
 from catmem.store.files.observed_file import LEASE_TRIES, NO_LEASES, WATCHED, leased
 from catmem.store.files.records import decode
 from catmem.store.files.segments import MAX_SEGMENT, Segment, is_leftover, is_segment, payloads
@@ -60,15 +60,6 @@ def keep_copy(path: Path, data: bytes) -> Path:
         descriptor = os.open(real.parent, FOLDER | os.O_CLOEXEC)
     with closing(Folder(System(), real.parent, descriptor)) as folder:
         return keep_backup(folder, real.name, data, status)
-
-
-def copies_in(path: Path, names: Iterable[str]) -> Mapping[str, Sequence[str]]:
-    """The names of the copies of each file in a folder. Raises ``OSError`` and ``StoreError``."""
-    folder = Folder.open(System(), Place(path, (), ""), create=False)
-    if folder is None:
-        return {}
-    with closing(folder):
-        return {name: backups(folder, name) for name in names}
 
 
 def copied_name(copy: str) -> str | None:

@@ -429,7 +429,7 @@ class SegmentFolder(NamedTuple):
             self.system.close(descriptor)
 
     def put(self, name: str, data: bytes) -> None:
-        """Put a segment in place, new or over the old one: whole and durable, or not at all."""
+        """Put a file in place, new or over the old one: whole and durable, or not at all."""
         unfinished = f"{name}.new"
         self.remove(unfinished)
         with opened(self.system, unfinished, self.descriptor, _NEW) as descriptor:
@@ -442,13 +442,6 @@ class SegmentFolder(NamedTuple):
                     self.system.unlink(unfinished, folder=self.descriptor)
                 raise
         self.system.rename(unfinished, name, old_folder=self.descriptor, new_folder=self.descriptor)
-        self.settle()
-
-    def keep(self, name: str, data: bytes) -> None:
-        """Keep bytes in a file of its own, durably."""
-        with opened(self.system, name, self.descriptor, _NEW) as descriptor:
-            write_whole(self.system, descriptor, data)
-            self.system.fsync(descriptor)
         self.settle()
 
     def remove(self, name: str) -> None:

@@ -28,7 +28,8 @@ def head_after_repair(path):
     """The last sequence and the bytes of the file; ``None`` where the damage is refused."""
     with journal_in(path) as journal:
         try:
-            journal.refresh(repair=True)
+            journal.refresh()
+            journal.cut_tail()
             return journal.last.sequence if journal.last else 0, journal.head_data("USER.md")
         except DamagedError:
             return None
@@ -85,7 +86,8 @@ def test_a_segment_whose_only_record_is_cut_off_is_written_to_again(tmp_path):
     newest = segments(tmp_path)[-1]
     newest.write_bytes(newest.read_bytes()[:-1])
     with journal_in(tmp_path, **SMALL) as journal:
-        journal.refresh(repair=True)
+        journal.refresh()
+        journal.cut_tail()
         assert journal.last.sequence == 4
         assert [record.sequence for record in journal.latest(9)] == [1, 2, 3, 4]
         for number in range(5, 12):

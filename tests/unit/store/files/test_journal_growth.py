@@ -14,7 +14,7 @@ def calls_by_work(folder, records):
     system = Counting()
     with journal_in(folder, system) as journal:
         works = {
-            "open": lambda: journal.refresh(repair=True),
+            "open": journal.refresh,
             "first append": lambda: put(journal, b"first"),
             "append": lambda: put(journal, b"second"),
             "refresh": journal.refresh,

@@ -16,11 +16,13 @@ def write(folder, finished):
     try:
         with journal_in(folder, **SMALL) as journal:
             for number in range(2, WRITES + 1):
-                journal.refresh(repair=True)
+                journal.refresh()
+                journal.cut_tail()
                 put(journal, b"- %d secret\n" % number * (number % 40 + 1))
                 if number % 20 == 0:
                     journal.erase(lambda _, data: data.replace(b"secret", b"******"))
-                    journal.refresh(repair=True)
+                    journal.refresh()
+                    journal.cut_tail()
     finally:
         finished.set()
 

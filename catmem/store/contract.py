@@ -447,14 +447,14 @@ as a copy of rows; a part of a ``journal`` that is in use no more; a ``stray`` f
 class Kept(NamedTuple):
     """One text that lies at ``path``, which may hold several.
 
-    ``file`` is the name of the memory file that it is of (in a database, of the entity), ``None`` where that is not
+    ``own`` says whether it is of the entity that was asked for, or of another in its folder; ``None`` where that is not
     known. ``whole`` is false where the file cannot be read to its end, so that it is unknown what else is in it.
     """
 
     path: Path
     data: bytes
     kind: KeptKind
-    file: str | None
+    own: bool | None
     whole: bool = True
 
 
@@ -532,10 +532,6 @@ class LastingStore(Store, Protocol):
 
     def history_place(self, entity: str) -> Path:
         """Where the history of an entity is, for a person."""
-
-    def kept_name(self, entity: str) -> str:
-        """What ``Kept.file`` calls an entity."""
-        return entity
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend; says what was done."""

@@ -142,12 +142,10 @@ def keep_rows(folder: Path, entity: str, rows: Rows) -> Path:
 
 def find_copy(folder: Path, entity: str, generations: tuple[int, int]) -> Path | None:
     """The newest copy that was made of an external change, by the generations of its entity before and after."""
+    wanted = (entity, *generations)
     for path in reversed(copies(folder)):
         said = read_copy(path) or {}
-        if (said.get("entity"), said.get("generation_observed"), said.get("generation_actual")) == (
-            entity,
-            *generations,
-        ):
+        if tuple(map(said.get, ("entity", "generation_observed", "generation_actual"))) == wanted:
             return path
     return None
 
@@ -162,14 +160,17 @@ def _remove_old(folder: Path) -> None:
 
 def copies(folder: Path) -> list[Path]:
     """The copies in a folder, the oldest first."""
+    return [path for _, path in _copies(folder)]
+
+
+def _copies(folder: Path) -> list[tuple[tuple[int, int], Path]]:
+    """The copies in a folder, each with its second and its number among those of that."""
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names are matched
     except FileNotFoundError:
         return []
     found = [match for name in names if (match := _NAME.fullmatch(name))]
-    return [
-        folder / match[0] for match in sorted(found, key=lambda each: (int(each["stamp"]), int(each["number"] or 0)))
-    ]
+    return sorted(((int(each["stamp"]), int(each["number"] or 1)), folder / each[0]) for each in found)
 
 
 def rows_of(said: Mapping[str, Any], entity: str) -> list[dict[str, Any]]:
@@ -192,22 +193,16 @@ def read_copy(path: Path) -> dict[str, Any] | None:
 
 def _write(folder: Path, data: bytes) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    stamp, number = int(time.time()), 1
     # Its name comes behind all others, also in the same second, and whatever the clock says.
-    for newest in (_NAME.fullmatch(each.name) for each in copies(folder)[-1:]):
-        if newest is not None and int(newest["stamp"]) >= stamp:
-            stamp, number = int(newest["stamp"]), int(newest["number"] or 1) + 1
+    stamp, number = max([(int(time.time()), 0), *(place for place, _ in _copies(folder)[-1:])])
     system, descriptor = System(), os.open(folder, FOLDER | os.O_CLOEXEC)
     try:
         while True:
+            number += 1
             name = f"memory.bak.{stamp}.json" if number == 1 else f"memory.bak.{stamp}-{number}.json"
-            try:
+            with suppress(FileExistsError):
                 new_file(system, name, descriptor, data, mode=0o600, sync=system.fsync)
-            except FileExistsError:
-                number += 1
-            else:
-                break
-        system.fsync(descriptor)
+                system.fsync(descriptor)
+                return folder / name
     finally:
         system.close(descriptor)
-    return folder / name

@@ -151,7 +151,7 @@ def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:
 
 def _is_in(store: LastingStore, entity: str, redaction: Redaction) -> bool:
     """Whether the text that is there, any revision or what lies beside holds what is to be forgotten."""
-    beside = _beside(store, entity, store.kept_name(entity), None)
+    beside = _beside(store, entity, (True, None))
     return _is_said(store, entity, redaction) or any(redaction.holds(each.data) for each in beside)
 
 
@@ -166,9 +166,9 @@ def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
     yield from (data for _, data in store.replay(entity))
 
 
-def _beside(store: LastingStore, entity: str, *files: str | None) -> Iterator[Kept]:
-    """What catmem keeps in the folder of an entity of some of its files; ``None``: of a file that is not known."""
-    return (each for each in store.kept(entity) if each.kind != "stray" and each.file in files)
+def _beside(store: LastingStore, entity: str, own: tuple[bool | None, ...]) -> Iterator[Kept]:
+    """What catmem keeps in the folder of an entity, of it (true), or of a file that is not known (``None``)."""
+    return (each for each in store.kept(entity) if each.kind != "stray" and each.own in own)
 
 
 # --- which entries ---------------------------------------------------------------------------------------------------
@@ -182,11 +182,11 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
     # An id is no text that any file holds: where no entry has it now, every revision is looked through.
     needle = needle_of(says(named[0])) if named else b"" if old_text.startswith("b2:") else needle_of(old_text)
     # Of what lies beside the age is unknown: the revisions count as newer.
-    beside = (each.data for each in _beside(store, entity, store.kept_name(entity)))
+    beside = (each.data for each in _beside(store, entity, (True,)))
     old = _newest_first(workspace, needle, chain(beside, (data for _, data in store.replay(entity))))
     if not _holding(old_text, [*now, *old]):
         # What a stopped process left, or a damaged journal, may be of any file of the folder: it is the last resort.
-        old += _newest_first(workspace, needle, (each.data for each in _beside(store, entity, None)))
+        old += _newest_first(workspace, needle, (each.data for each in _beside(store, entity, (None,))))
     bodies = {_known_by(entry, old_text) for entry in _holding(old_text, [*now, *old])}
     present = [entry for entry in now if {says(entry), entry.text} & bodies]
     if document and not every and len({says(entry) for entry in present}) > 1:
@@ -315,7 +315,7 @@ class _Purging:
     def _is_beside(self, entity: str) -> bool:
         """Whether what is kept beside, of its file or of none that is known, holds them and was not noted yet."""
         noted = {*self.files, *self.removed, *self.left}
-        beside = _beside(self.store, entity, self.store.kept_name(entity), None)
+        beside = _beside(self.store, entity, (True, None))
         return any(each.path not in noted and self._holds(entity, each) for each in beside)
 
     def forget(self, entity: str) -> None:
@@ -364,7 +364,7 @@ class _Purging:
         redaction, data = self._of(entity), each.data
         if each.kind == "stray":
             return redaction.in_bytes(data)
-        if each.file is not None or redaction.holds(data):
+        if each.own is not None or redaction.holds(data):
             return redaction.holds(data)
         # Half of a text, or one of an unknown file.
         return redaction.holds_text(data) or (each.kind == "left" and redaction.is_cut(data))

@@ -197,7 +197,7 @@ class DictStore(LastingStore):
         for path in self._backups():
             said = json.loads(path.read_bytes())
             if said["entity"] == entity:
-                yield Kept(path, _bytes(said["data"]), "backup", entity)
+                yield Kept(path, _bytes(said["data"]), "backup", own=True)
 
     def erase(self, entity: str, erasure: Erasure) -> Erased:
         with self._changing() as memory:

@@ -347,7 +347,7 @@ def test_a_backup_is_kept_and_says_what_was_there(kind, tmp_path):
     path = store.backup(USER)
     write(store, WITHOUT)
     (copy,) = [each for each in store.kept(USER) if each.path == path]
-    assert (copy.data, copy.file, copy.whole) == (SECRET, store.kept_name(USER), True)
+    assert (copy.data, copy.own, copy.whole) == (SECRET, True, True)
     assert path.stat().st_mode & 0o777 == 0o600
     assert not any(each.path == path for each in store.kept(OTHER))
     store.close()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import DamagedError, StoreError
 from catmem.jsonable import jsonable
-from catmem.plugins.sql.connections import GIVE_WAY, Database, Link, Statement
+from catmem.plugins.sql.connections import GIVE_WAY, Link, Statement
 from catmem.plugins.sql.tables import AS_THEY_ARE, refuse_changed
 from catmem.store.changes import ByteChange, Splice, WholeText, change, whole
 from catmem.store.contract import Revision, Snapshot, unknown_revision
@@ -89,9 +89,8 @@ _CHANGED = Statement("UPDATE memory_meta SET generation = generation + 1 WHERE e
 DEPTH = 31
 """Splices between a revision and the whole that it is rebuilt from."""
 
-PAGE = 256
-FIRST_PAGE = 8
-"""Records of the first page, the newest first: most who look at a log want the last few. The next ones are larger."""
+PAGE = 64
+"""Records that are read at once."""
 
 _FIELDS = tuple(name for name in Revision.__slots__ if name != "entity")
 _STEP = ("base", "depth", "offset", "removed", "data", "chain")
@@ -110,7 +109,7 @@ _BY_DIGEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND digest = :digest ORDER BY
 _BY_AGENT = Statement(
     f"SELECT {_COLUMNS} {_FROM} AND agent = :agent AND sequence > :after ORDER BY sequence DESC LIMIT 1"
 )
-_LATEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND sequence < :before ORDER BY sequence DESC LIMIT :most")
+_LATEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND sequence < :before ORDER BY sequence DESC LIMIT {PAGE}")
 _EARLIEST = Statement(f"SELECT {_STEPS} {_FROM} AND sequence > :after ORDER BY sequence LIMIT {PAGE}")
 _LINK = Statement(f"SELECT {_STEPS} {_FROM} AND sequence BETWEEN :first AND :last ORDER BY sequence")
 _CHAIN_OF = Statement(f"SELECT chain {_FROM} AND sequence = :sequence")
@@ -340,26 +339,14 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     return data
 
 
-def page_before(link: Link, entity: str, sequence: int, most: int) -> list[Revision]:
-    """Records that are older than ``sequence``, the newest first, ``most`` at most."""
-    return [revision_of(entity, each) for each in link.rows(_LATEST, entity=entity, before=sequence, most=most)]
+def page_before(link: Link, entity: str, sequence: int) -> list[Revision]:
+    """Records that are older than ``sequence``, the newest first."""
+    return [revision_of(entity, each) for each in link.rows(_LATEST, entity=entity, before=sequence)]
 
 
 def page_after(link: Link, entity: str, sequence: int) -> list[LogStep]:
     """Records that are newer than ``sequence``, the oldest first."""
     return [step_of(entity, each) for each in link.rows(_EARLIEST, entity=entity, after=sequence)]
-
-
-def steps(database: Database, entity: str) -> Iterator[LogStep]:
-    """All records, the oldest first. Each page of them is a look of its own."""
-    after = -1
-    while True:
-        with database.looking() as link:
-            page = page_after(link, entity, after)
-        if not page:
-            return
-        yield from page
-        after = page[-1].revision.sequence
 
 
 def contents(entity: str, log: Iterable[LogStep]) -> Iterator[tuple[LogStep, bytes, bytes]]:

@@ -19,7 +19,6 @@ from catmem.store.contract import (
     Change,
     Current,
     Revision,
-    Rows,
     Snapshot,
     Update,
     branch_number,
@@ -231,16 +230,8 @@ class SqlCommit:
         theirs = self.past.by_agent_since(EXTERNAL, seen.sequence if seen else 0)
         if theirs is not None and "generation_actual" in theirs.note:
             generations = int(theirs.note["generation_observed"]), int(theirs.note["generation_actual"])
-            _with_rows(refusal, generations, self.kept or self._copy(theirs, generations))
-
-    def _copy(self, theirs: Revision, generations: tuple[int, int]) -> Path | None:
-        """The copy of an external change, or another one, of what the history has of it."""
-        if self.folder is None:
-            return None
-        rows = self.codec.rows(self.entity, self.past.data(theirs))
-        shown = [{"entity": self.entity} | entry_rows.shown(row) for row in rows]
-        there = find_copy(self.folder, self.entity, generations)
-        return there or keep_rows(self.folder, self.entity, Rows(shown, {self.entity: generations}))
+            kept = self.kept or (find_copy(self.folder, self.entity, generations) if self.folder else None)
+            _with_rows(refusal, generations, kept)
 
     # --- the record ---------------------------------------------------------------------------------------------
 

@@ -131,13 +131,10 @@ class SqlStore(LastingStore):
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, the newest first."""
-        before, most = 1 << 62, log_rows.FIRST_PAGE
-        look = log_rows.page_before
-        while page := self._found(partial(look, entity=entity, sequence=before, most=most), at_once=True):
+        before = 1 << 62
+        while page := self._found(partial(log_rows.page_before, entity=entity, sequence=before), at_once=True):
             yield from page
-            if len(page) < most:
-                return
-            before, most = page[-1].sequence, min(log_rows.PAGE, 4 * most)
+            before = page[-1].sequence
 
     def branches(self, entity: str) -> Sequence[Revision]:
         """The head, and the branches that nothing follows, the newest first."""
@@ -253,7 +250,7 @@ class SqlStore(LastingStore):
         """Look at every record, digest and row of the database; with ``entity`` leave out the faults of others."""
         if not self._again(self.ready.to_read):
             return []
-        found = self._again(partial(sql_upkeep.look_over, self._database, self.codec))
+        found = self._again(partial(sql_upkeep.look_over, self._database, self.codec, self._steps))
         return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
@@ -354,7 +351,7 @@ class SqlStore(LastingStore):
         """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
         start = chain_start(self._again(self.ready.to_write), entity)
         removed = () if self.folder is None else sql_upkeep.erase_copies(self.folder, entity, self.codec, erasure)
-        count = self._again(lambda: sql_upkeep.erase_log(self._database, entity, erasure, start))
+        count = self._again(lambda: sql_upkeep.erase_log(self._database, entity, self._steps(entity), erasure, start))
         self.heads.clear()
         left = self._again(lambda: sql_upkeep.clean_up(self._database, entity))
         return Erased(count, (), tuple(removed), tuple(left))

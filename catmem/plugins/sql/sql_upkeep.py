@@ -10,7 +10,7 @@ change), ``bad_rows`` (rows that are no entries), ``not_counted`` (triggers are 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -85,8 +85,8 @@ def all_rows(link: Link) -> Rows:
     return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | log_rows.generations(link))
 
 
-def look_over(database: Database, codec: Codec) -> list[Fault]:
-    """What is not right."""
+def look_over(database: Database, codec: Codec, steps: Callable[[str], Iterator[LogStep]]) -> list[Fault]:
+    """What is not right; ``steps`` gives the log of an entity."""
     faults = list(_whole(database))
     with database.reading() as link:
         version = version_of(link)
@@ -96,7 +96,7 @@ def look_over(database: Database, codec: Codec) -> list[Fault]:
             faults.append(Fault("not_counted", message, database.name, _COUNT_AGAIN, repairable=True))
     store = "" if version is None else version[1]
     for entity in sorted(known):
-        faults += _entity(database, codec, entity, store)
+        faults += _entity(database, codec, entity, store, steps(entity))
     return faults
 
 
@@ -110,7 +110,7 @@ def _whole(database: Database) -> Iterator[Fault]:
                 yield Fault("database_damaged", str(said), database.name, _RESTORE)
 
 
-def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[Fault]:
+def _entity(database: Database, codec: Codec, entity: str, store: str, steps: Iterator[LogStep]) -> list[Fault]:
     place = f"{database.kind}:{entity}"
     faults: list[Fault] = []
     with database.reading() as link:
@@ -120,7 +120,7 @@ def _entity(database: Database, codec: Codec, entity: str, store: str) -> list[F
     chain, head = chain_start(store, entity), b""
     log: list[Revision] = []
     try:
-        for step, _, data in log_rows.contents(entity, log_rows.steps(database, entity)):
+        for step, _, data in log_rows.contents(entity, steps):
             if step.revision.sequence > there.sequence:
                 break  # it was written meanwhile
             if step.revision.sequence != len(log) + 1 or chained(chain, step) != step.chain:
@@ -182,7 +182,7 @@ _REWRITE = Statement(
 )
 
 
-def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> int:
+def erase_log(database: Database, entity: str, steps: Iterator[LogStep], erasure: Erasure, start: str) -> int:
     """Rewrite what holds the text in the log of an entity; returns the number of revisions.
 
     Raises ``BusyError`` if the rows have an external change since the head was written: they may hold it too.
@@ -195,7 +195,7 @@ def erase_log(database: Database, entity: str, erasure: Erasure, start: str) -> 
             raise BusyError(message, hint="Nothing was erased. Try again.")
         chain, after = start, there
         last: LogStep | None = None
-        for old, before, data in log_rows.contents(entity, log_rows.steps(database, entity)):
+        for old, before, data in log_rows.contents(entity, steps):
             new = _erased(old, before, data, erasure, chain)
             chain = new.chain
             if new != old:
@@ -241,11 +241,11 @@ def kept(folder: Path, entity: str, codec: Codec) -> Iterator[Kept]:
         if not rows:
             continue
         edited = codec.edited(entity, b"", rows)
-        yield Kept(path, edited.data, "left", entity)
+        yield Kept(path, edited.data, "left", own=True)
         bad = {id_ for id_, _ in edited.bad}
         for row in rows:
             if row.id in bad:
-                yield Kept(path, str(row.content).encode(errors="backslashreplace"), "left", entity)
+                yield Kept(path, str(row.content).encode(errors="backslashreplace"), "left", own=True)
 
 
 def _row(number: int, said: dict[str, object]) -> FoundRow:

@@ -333,10 +333,6 @@ class FileStore(LastingStore):
         """The journal beside the file."""
         return self._locate(entity).home / SIDECAR / "journal"
 
-    def kept_name(self, entity: str) -> str:
-        """The name of the file: several entities lie in one folder."""
-        return self._locate(entity).name
-
     def examine(self) -> Sequence[FolderReport]:
         """Try what the store makes use of in every folder of its entities. As ``verify``, of known places only."""
         from catmem.store.files.file_upkeep import report

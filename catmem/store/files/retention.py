@@ -111,7 +111,8 @@ def _prune(folder: Folder, copies: list[str]) -> None:
 
 def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
     """Every text that is kept of the file ``name``, and what may be one. What goes away meanwhile is left out."""
-    owners = {record.sequence: record.owner for record in folder.journal.records()} if folder.journal else {}
+    records = folder.journal.records() if folder.journal else ()
+    owned = {record.sequence: record.owner == name for record in records}
     with _drawers(folder) as drawers:
         for path, descriptor in drawers:
             for each in folder.system.names(descriptor):
@@ -121,11 +122,11 @@ def kept(folder: Folder, name: str) -> Generator[Kept, None, None]:
                     continue
                 data, whole = found
                 if kind == "journal":
-                    yield from _journal_texts(path / each, data, whole=whole)
+                    yield from _journal_texts(path / each, data, name, whole=whole)
                     continue
                 retired = _SUPERSEDED.fullmatch(each) if kind == "left" and path.name == "gen" else None
-                file = owners.get(int(retired["sequence"])) if retired else name if kind == "backup" else None
-                yield Kept(path / each, data, kind, file, whole)
+                own = owned.get(int(retired["sequence"])) if retired else kind == "backup" or None
+                yield Kept(path / each, data, kind, own, whole)
 
 
 @contextmanager
@@ -174,11 +175,11 @@ def _read(system: System, name: str, where: int) -> tuple[bytes, bool] | None:
         return b"", False
 
 
-def _journal_texts(path: Path, data: bytes, *, whole: bool) -> Iterator[Kept]:
+def _journal_texts(path: Path, data: bytes, name: str, *, whole: bool) -> Iterator[Kept]:
     """Every revision in a segment; where it is damaged, every text that its good lines hold."""
     try:
         segment = Segment.read(path, data)
-        yield from [Kept(path, content, "journal", record.owner) for record, content in segment.contents()]
+        yield from [Kept(path, content, "journal", record.owner == name) for record, content in segment.contents()]
         whole = whole and not segment.torn
     except DamagedError:
         whole = False
@@ -186,7 +187,7 @@ def _journal_texts(path: Path, data: bytes, *, whole: bool) -> Iterator[Kept]:
             with suppress(ValueError):
                 record, change = decode(payload, "")
                 text = change.inserted if isinstance(change, Splice) else change.apply()
-                yield Kept(path, text, "journal", record.owner)
+                yield Kept(path, text, "journal", record.owner == name)
     if not whole:
         yield Kept(path, b"", "journal", None, whole=False)
 
@@ -220,13 +221,14 @@ def reap(folder: Folder, newest: int) -> int:
     return gone
 
 
-OPEN = "a program has it open; end that and purge once more"
-UNKNOWN = "it is unknown whether a program has it open, for there are no leases here; remove it yourself"
 UNREADABLE = "it cannot be read"
-
-_PASSES = 3
 _LEASE_WAIT = 0.002
 _Removal: TypeAlias = Literal["gone", "changed", "open", "no leases"]
+_WHY_LEFT: dict[_Removal, str] = {
+    "changed": "a program wrote to it just now; purge once more",
+    "open": "a program has it open; end that and purge once more",
+    "no leases": "it is unknown whether a program has it open, for there are no leases here; remove it yourself",
+}
 
 
 def erase(writers: ExternalWriters, erasure: Erasure) -> Erased:
@@ -260,38 +262,23 @@ def _remove_retired(writers: ExternalWriters, erasure: Erasure) -> tuple[list[Pa
     """Remove what holds it of the files that came out of their place, after what was written to them is taken in."""
     folder, name = writers.folder, writers.name
     removed: list[Path] = []
-    left: dict[Path, str] = {}
-    for _ in range(_PASSES):
-        adopt_late_writes(writers)
-        changed = False
-        left.clear()
-        with closing(kept(folder, name)) as texts:
-            paths = {
-                each.path: each.whole
-                for each in texts
-                if each.kind == "left" and (not each.whole or erasure.holds(each))
-            }
-        for path, whole in paths.items():
-            if not whole:
-                left[path] = UNREADABLE
-                continue
-            outcome = _remove_retired_file(folder, path)
-            changed = changed or outcome == "changed"
-            if outcome == "gone":
-                removed.append(path)
-            else:
-                left[path] = UNKNOWN if outcome == "no leases" else OPEN
-        folder.sync(folder.gen)
-        if not changed:
-            break
-    return removed, [Left(path, why) for path, why in left.items()]
-
-
-def adopt_late_writes(writers: ExternalWriters) -> None:
-    """Take in what was written to any file of the folder after it was taken out, however long ago that was."""
+    left: list[Left] = []
+    # Whatever file of the folder it was written to, and however long ago.
     for file in writers.journal.files():
-        own = writers if file == writers.name else ExternalWriters(writers.publication.for_file(file), writers.merge)
+        own = writers if file == name else ExternalWriters(writers.publication.for_file(file), writers.merge)
         deque(own.adopt_late_writes(of_all=True), maxlen=0)
+    with closing(kept(folder, name)) as texts:
+        holding = {
+            each.path: each.whole for each in texts if each.kind == "left" and (not each.whole or erasure.holds(each))
+        }
+    for path, whole in holding.items():
+        outcome = _remove_retired_file(folder, path) if whole else None
+        if outcome == "gone":
+            removed.append(path)
+        else:
+            left.append(Left(path, UNREADABLE if outcome is None else _WHY_LEFT[outcome]))
+    folder.sync(folder.gen)
+    return removed, left
 
 
 def _remove_retired_file(folder: Folder, path: Path) -> _Removal:

@@ -42,7 +42,7 @@ def retired_with_it(side):
 
 
 def texts(store, kind):
-    return {(each.file, each.data) for each in store.kept("USER.md") if each.kind == kind}
+    return {(each.own, each.data) for each in store.kept("USER.md") if each.kind == kind}
 
 
 def test_history_and_retired_files_lose_it_and_nothing_else(store, home, side):
@@ -63,9 +63,9 @@ def test_what_is_kept_is_told_by_the_file_that_it_is_of(store, home, side):
     (side / "tmp" / "x").write_bytes(b"4")
     (side / "journal" / "x").write_bytes(b"5")
     assert texts(store, "left") == {
-        ("USER.md", b"- one\n"), ("USER.md", b"- one\n" + SECRET), ("MEMORY.md", b"- other\n"), (None, b"4")
+        (True, b"- one\n"), (True, b"- one\n" + SECRET), (False, b"- other\n"), (None, b"4")
     }  # fmt: skip
-    assert texts(store, "backup") == {("USER.md", b"1")}
+    assert texts(store, "backup") == {(True, b"1")}
     assert {data for _, data in texts(store, "stray")} == {b"- more\n", b"3", b"5"}
 
 
@@ -76,7 +76,7 @@ def test_a_damaged_line_keeps_nobody_from_seeing_the_others(store, side):
     (side / "damaged-1" / segment.name).write_bytes(data)
     found = [each for each in store.kept("USER.md") if each.kind == "journal"]
     assert [each.whole for each in found if not each.data] == [False]
-    assert ("USER.md", SECRET) in {(each.file, each.data) for each in found}
+    assert (True, SECRET) in {(each.own, each.data) for each in found}
 
 
 def test_a_retired_file_of_another_file_goes_after_its_late_bytes_are_taken_in(store, home, side):

@@ -8,9 +8,9 @@ import pytest
 
 from catmem.errors import ConfigError, NotUtf8Error, UnreadableError
 from catmem.store.contract import Change
-from catmem.workspace import formatting
 from catmem.workspace.change_plan import write_file
 from catmem.workspace.formatting import memory_files, plan_files, plan_format
+from catmem.workspace.root import entities_of_each
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
@@ -68,8 +68,9 @@ def test_the_profiles_are_looked_over_once_however_many_files_there_are(workspac
         put(place / "profiles" / f"n{number}.yaml", "{}")
         put(place / "homes" / f"n{number}" / "USER.md", UNTIDY)
     looks = []
-    look = formatting.entities_of_each
-    monkeypatch.setattr(formatting, "entities_of_each", lambda root: looks.append(root) or look(root))
+    monkeypatch.setattr(
+        "catmem.workspace.formatting.entities_of_each", lambda root: looks.append(root) or entities_of_each(root)
+    )
     files = memory_files(workspace, [place])
     planned = plan_files(files, partial(plan_format, workspace))
     assert len([each for each in planned.files if each.entity]) == 6

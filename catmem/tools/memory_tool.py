@@ -22,6 +22,7 @@ from catmem.errors import (
     CatmemError,
     DriftError,
     EditError,
+    NoMatchError,
     OverBudgetError,
     RefusedError,
     UnreadableError,
@@ -194,7 +195,7 @@ TOOL_SCHEMA["properties"]["tags"]["description"] += f" Known ones: {GIVEN_TAGS}.
 
 _PATIENCE = 3
 """Refusals of one call after which the agent is asked to stop."""
-_SHOWS_ENTRIES = (AmbiguousError, OverBudgetError, RefusedError, UnreadableError)
+_SHOWS_ENTRIES = (NoMatchError, AmbiguousError, OverBudgetError, RefusedError, UnreadableError)
 """Refusals after which what is on file helps to choose something else."""
 _STOP = "This was refused {count} times. Stop retrying in this turn, and say what could not be saved."
 _DONE = {
@@ -259,8 +260,7 @@ class _Turn:
         """What the call did."""
         self.action = _asked(self.arguments)
         entity, op = f"{self.profile}/{_target_of(self.arguments)}", "write" if self.action == BATCH else self.action
-        writes = self.action not in _READS
-        with gate.checks(self.workspace, entity, op=op, agent=self.profile, recorded=writes):
+        with gate.checks(self.workspace, entity, op=op, agent=self.profile, recorded=self.action not in _READS):
             self.action, given = read_arguments(self.arguments)
         row = row_of(self.action)
         values = {each.name: given[each.called] for each in row.at("tool") if each.called in given}
@@ -333,7 +333,10 @@ class _Turn:
             if isinstance(error, DriftError) and error.is_of_file:
                 return answer  # there is no other entry to choose
             look = Call(row_of("list"), lambda _: self.workspace, "tool", self.profile)
-            answer |= sight(look, self._target())[0]
+            seen = sight(look, self._target())[0]
+            if isinstance(error, NoMatchError):  # its hint names the nearest entries
+                seen = {name: said for name, said in seen.items() if name == "warnings"}
+            answer |= seen
         except CatmemError as unreadable:
             # Unreadable is never empty: the answer is without entries, and says why.
             answer["entries_error"] = unreadable.message

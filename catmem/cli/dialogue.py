@@ -222,7 +222,7 @@ class ConflictDialogue(Dialogue):
     def _own_words(self, answer: Reply, conflict: Conflict) -> Version | None:
         """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back."""
         from catmem.cli.interface import asking_about_secrets
-        from catmem.merging.decisions import in_words
+        from catmem.merging.branches import in_words
         from catmem.writing.policy import check_threats
 
         config, how, like = self.config, self.how, conflict.ours or conflict.theirs

@@ -17,7 +17,7 @@ from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
-from catmem.merging.decisions import ConflictAnswer, Disagreement
+from catmem.merging.branches import ConflictAnswer, Disagreement
 from catmem.model.version import Conflict, Version
 from catmem.names import FILE_NAMES
 from catmem.ops.review import decide

@@ -21,8 +21,17 @@ from catmem.errors import (
     wrong_type,
 )
 from catmem.jsonable import jsonable
-from catmem.merging.branches import branches_of_all, content_merge, open_branches
-from catmem.merging.decisions import Ask, ConflictAnswer, Disagreement, HowDecided, asking, settling
+from catmem.merging.branches import (
+    Ask,
+    ConflictAnswer,
+    Disagreement,
+    HowDecided,
+    asking,
+    branches_of_all,
+    content_merge,
+    open_branches,
+    settling,
+)
 from catmem.merging.past import NOW, MergeHistory
 from catmem.model.version import Version
 from catmem.names import is_declared

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
-from catmem.merging.decisions import HowDecided
+from catmem.merging.branches import HowDecided, branches_of_all
 from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.model.document import Document, Entry
 from catmem.model.version import Conflict, Side, Version
@@ -43,7 +43,6 @@ def branches(
     is not in the file until 'catmem merge' brings the two together. ENTITY is PROFILE/user or PROFILE/memory; PROFILE
     alone means PROFILE/user.
     """
-    from catmem.merging.branches import branches_of_all
     from catmem.workspace.history import entity_for, refuse_bounded
 
     if call.actor is not None and entity is not None and is_declared(entity):

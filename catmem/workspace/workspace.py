@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from catmem.envelopes.envelope import Envelope
     from catmem.envelopes.papers import Sender, Sending
     from catmem.merging.branches import Branch
-    from catmem.merging.decisions import HowDecided as Precedence
+    from catmem.merging.branches import HowDecided as Precedence
     from catmem.merging.merging import HowMerged, JoinedAll, MergePlan
     from catmem.proposals.deciding import Decided
     from catmem.proposals.proposal import Proposal

@@ -7,8 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
-from catmem.merging.branches import branch_of, branches_of_all, open_branches
-from catmem.merging.decisions import Ask, ConflictAnswer, Disagreement, in_words
+from catmem.merging.branches import (
+    Ask,
+    ConflictAnswer,
+    Disagreement,
+    branch_of,
+    branches_of_all,
+    in_words,
+    open_branches,
+)
 from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.version import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field

@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
-from catmem.merging.decisions import in_words
+from catmem.merging.branches import in_words
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import run

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catmem.merging.decisions import in_words
+from catmem.merging.branches import in_words
 from tests.roots import make_root, text_of
 
 BASE = "## Talk\n[verified_date: 2026-01-01, domain: sales] no calls before ten\n\n## Rules\nx\n"

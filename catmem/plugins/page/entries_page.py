@@ -24,8 +24,7 @@ from catmem.errors import RequestError
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Entry, TagValue
 from catmem.names import UNCATEGORIZED
-from catmem.plugins.page.page_view import Page, PageRequest, of_entity
-from catmem.plugins.page.recent_changes import can_be_undone, record_of
+from catmem.plugins.page.page_view import Page, PageRequest, can_be_undone, of_entity, record_of
 from catmem.plugins.page.rendering import own_address, reference, title_of, with_query
 from catmem.plugins.page.writing import (
     TICK,

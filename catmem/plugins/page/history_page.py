@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 
 from catmem.digest import bytes_digest
-from catmem.plugins.page.page_view import Page, PageRequest, of_entity
-from catmem.plugins.page.recent_changes import record_of
+from catmem.plugins.page.page_view import Page, PageRequest, of_entity, record_of
 from catmem.plugins.page.rendering import beginning, diff_of, text_of
 from catmem.plugins.page.writing import Redirect, SentForm, done
 from catmem.store.contract import Revision, unknown_revision

@@ -33,6 +33,8 @@ from catmem.errors import (
 )
 from catmem.model.document import Document
 from catmem.plugins.page.page_view import (
+    MOST_CHANGES,
+    NOTHING_TO_DO,
     OWN_REFERRER,
     Page,
     PageRequest,
@@ -42,11 +44,11 @@ from catmem.plugins.page.page_view import (
     in_html,
     is_own,
     operation_of,
+    record_of,
     remember,
     token_of,
     visit_of,
 )
-from catmem.plugins.page.recent_changes import MOST, NOTHING_TO_DO, record_of
 from catmem.plugins.page.rendering import Diff, diff_of, own_address, text_of, with_query
 from catmem.server.guard import DEADLINE, in_thread
 from catmem.server.requests import refuse_other_type, refuse_query, unforeseen
@@ -273,7 +275,7 @@ def writing(
             sent.remarks[written[0]] = did.remarks
             if len(sent.remarks) > _MOST_REMARKS:
                 del sent.remarks[next(iter(sent.remarks))]
-        address = with_query(did.address, did=" ".join(written[:MOST]) or NOTHING_TO_DO)
+        address = with_query(did.address, did=" ".join(written[:MOST_CHANGES]) or NOTHING_TO_DO)
         return RedirectResponse(address, 303, OWN_REFERRER)
 
     return endpoint

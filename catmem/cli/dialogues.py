@@ -27,8 +27,7 @@ from catmem.proposals.proposal import Proposal, data_for
 from catmem.registry import registry
 from catmem.seeding.plan import SeedPlan
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
-from catmem.staleness.due import Due
-from catmem.staleness.review import Answered, Review, ReviewAnswer
+from catmem.staleness.review import Answered, Due, Review, ReviewAnswer
 from catmem.text import counted, plural, printable
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace

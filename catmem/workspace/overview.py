@@ -30,8 +30,7 @@ from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import SeedRowState
-from catmem.staleness.due import Copies, FactKey, asked_about, due_facts
-from catmem.staleness.review import Round
+from catmem.staleness.review import Copies, FactKey, Round, asked_about, due_facts
 from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few
 from catmem.workspace.profile_memory import LostEntries, lost_entries

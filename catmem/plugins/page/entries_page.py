@@ -37,8 +37,8 @@ from catmem.plugins.page.writing import (
     put,
     seen_text,
 )
-from catmem.staleness.due import Answering, answering_to, corrections, day_of
 from catmem.staleness.lineage import entry_in
+from catmem.staleness.review import Answering, answering_to, corrections, day_of
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.history import parent_of, restore

@@ -20,8 +20,7 @@ from catmem.plugins.page.rendering import Paged, paged, reference, with_query
 from catmem.plugins.page.writing import TICK, Redirect, SentForm, nothing_ticked, refuse_partly
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import Proposal, proposal, proposals
-from catmem.staleness.due import Due, DueState
-from catmem.staleness.review import Review
+from catmem.staleness.review import Due, DueState, Review
 from catmem.workspace.root import agent_names
 from catmem.workspace.workspace import Workspace
 

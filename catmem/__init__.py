@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from catmem.model.document import Document, Entry, Problem, Section, Tags, parse
     from catmem.model.merge import Merge, merge
     from catmem.model.version import Conflict
+    from catmem.ops.memory_tool import memory_tool
     from catmem.prompt.prompt import Prompt, build_prompt
-    from catmem.tools.memory_tool import memory_tool
     from catmem.workspace.workspace import Workspace
     from catmem.writing.request import Operation
     from catmem.writing.written import Written
@@ -67,7 +67,7 @@ _HOMES = {
     "catmem.config.profile": ("Profile", "load_profile"),
     "catmem.prompt.prompt": ("Prompt", "build_prompt"),
     "catmem.writing.request": ("Operation",),
-    "catmem.tools.memory_tool": ("memory_tool",),
+    "catmem.ops.memory_tool": ("memory_tool",),
     "catmem.workspace.workspace": ("Workspace",),
     "catmem.writing.written": ("Written",),
     "catmem.envelopes.envelope": ("Envelope",),

@@ -15,10 +15,10 @@ from catmem.config.selector import is_pattern
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.ops.memory_tool import ACTIONS, GIVEN_TAGS, bad_arguments, memory_tool, refusal
 from catmem.ops.table import OPERATIONS, Call, OperationRow, Parameter, UsageError, call, load_all, value_of
 from catmem.ops.table import Tool as OfferedTool
 from catmem.threats import scan
-from catmem.tools.memory_tool import ACTIONS, GIVEN_TAGS, bad_arguments, memory_tool, refusal
 from catmem.workspace.init import kits
 from catmem.workspace.root import hide_names
 from catmem.workspace.seen_entry import preview, rules_in, texts_of

@@ -6,9 +6,9 @@ import re
 
 from benchmarks.__main__ import LONG, NAMES
 from catmem.mcp.tools import all_tools
+from catmem.ops.memory_tool import TOOL_SCHEMA
 from catmem.plugins.importers import SOURCES
 from catmem.resources import SCHEMA_NAMES, schema
-from catmem.tools.memory_tool import TOOL_SCHEMA
 from tests.docs.pages import ROOT
 from tests.together import together
 

@@ -192,7 +192,7 @@ def test_requests_that_are_not_as_the_protocol_has_them_are_answered_and_not_wai
 
 NOISE = """
 import atexit, ctypes, threading
-import catmem.cli.interface as door, catmem.tools.memory_tool as tool
+import catmem.cli.interface as door, catmem.ops.memory_tool as tool
 
 def noisy(function, word):
     def called(*arguments, **options):

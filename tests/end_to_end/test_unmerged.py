@@ -3,7 +3,7 @@
 import anyio
 import pytest
 
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, run_json, write_root
 from tests.http_root import plain, served

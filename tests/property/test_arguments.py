@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.mcp.tools import all_tools, call_tool
+from catmem.ops.memory_tool import _ROWS, TAKES, TOOL_SCHEMA, memory_tool
 from catmem.plugins.page.site import CHANGES, VIEWS
 from catmem.server.routes import endpoints
-from catmem.tools.memory_tool import _ROWS, TAKES, TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.http_root import Served, served
 from tests.roots import make_root, text_of

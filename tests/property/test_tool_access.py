@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from catmem.digest import bytes_digest
 from catmem.model.document import parse
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
 from tests.golden.case import put

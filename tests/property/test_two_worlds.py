@@ -25,12 +25,12 @@ from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.mcp.server import make_server
+from catmem.ops.memory_tool import memory_tool
 from catmem.plugins.anthropic.tool import CatmemMemoryTool
 from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.search.search import search
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
 from catmem.writing.request import Operation

@@ -40,7 +40,6 @@ LAYERS = [
     "rules",
     "service",
     "ops",
-    "tools",
     "surface",
     "server",
     "mcp",

@@ -19,6 +19,7 @@ from catmem.config.json_schema import faults_by, shown
 from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, DriftError, EditError, NoMatchError
 from catmem.names import TARGETS
+from catmem.ops.memory_tool import stop_after
 from catmem.plugins.anthropic.memory_files import (
     ROOT,
     CategoryFile,
@@ -36,7 +37,6 @@ from catmem.plugins.anthropic.memory_files import (
 )
 from catmem.proposals.proposal import disclosed_all
 from catmem.staleness.freshness import advice, freshness
-from catmem.tools.memory_tool import stop_after
 from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession, words_of_entry
 from catmem.writing.request import Operation

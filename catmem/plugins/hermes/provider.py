@@ -29,6 +29,7 @@ from catmem.digest import content_digest
 from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.model.document import parse
 from catmem.names import TARGETS
+from catmem.ops.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.plugins.hermes.homes import (
     HermesConfig,
     HermesSettings,
@@ -41,7 +42,6 @@ from catmem.plugins.hermes.homes import (
     write_settings,
 )
 from catmem.prompt.prompt import build_prompt
-from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession, shown_by_prompt, words_of_entry

@@ -5,8 +5,8 @@ from datetime import date
 import pytest
 
 from catmem.errors import ApprovalError
+from catmem.ops.memory_tool import memory_tool
 from catmem.store.contract import Change
-from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation

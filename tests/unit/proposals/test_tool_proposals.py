@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from catmem.ops.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.proposals import proposing
-from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root, put_bytes, text_of
 

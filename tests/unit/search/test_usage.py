@@ -7,8 +7,8 @@ from datetime import date
 
 import pytest
 
+from catmem.ops.memory_tool import memory_tool
 from catmem.search.search import EntryUse, count_used, read_usage, usage_key
-from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace

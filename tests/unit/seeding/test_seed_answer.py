@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError
 from catmem.mcp.tools import call_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.planner import slices_of
 from catmem.store.contract import Change
-from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.http_root import served
 from tests.roots import make_root, put_bytes, text_of

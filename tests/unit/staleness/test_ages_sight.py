@@ -4,10 +4,10 @@ from datetime import date
 
 import pytest
 
+from catmem.ops.memory_tool import memory_tool
 from catmem.staleness import lineage
 from catmem.staleness.lineage import CLOCKS, body_key, freshness_of
 from catmem.store.contract import Change
-from catmem.tools.memory_tool import memory_tool
 from tests.golden.case import put
 from tests.unit.staleness.aging import LATER, Aging
 

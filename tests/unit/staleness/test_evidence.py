@@ -7,7 +7,7 @@ import pytest
 
 from catmem.errors import EditError, OperationCollisionError
 from catmem.jsonable import jsonable
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace

@@ -13,9 +13,9 @@ from catmem.errors import (
     OverBudgetError,
     StaleError,
 )
+from catmem.ops.memory_tool import memory_tool
 from catmem.staleness import review as reviewing
 from catmem.staleness.review import Review
-from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.writing.written import crowded_out
 from tests.end_to_end.terminal import run
 from tests.golden.case import put

@@ -9,9 +9,9 @@ import pytest
 
 from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedError, StaleError
 from catmem.linting.root_lint import Linter
+from catmem.ops.memory_tool import memory_tool
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.store.contract import Change
-from catmem.tools.memory_tool import memory_tool
 from catmem.workspace.change_plan import write_file
 from catmem.workspace.formatting import plan_format, plan_migrated, plan_repair, write_migrated, write_repaired
 from catmem.workspace.history import restore

@@ -6,8 +6,8 @@ from datetime import date
 
 import pytest
 
+from catmem.ops.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.staleness.freshness import VERIFY_FIRST
-from catmem.tools.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
 from tests.golden.case import put
@@ -266,7 +266,7 @@ LARGE = "the arguments are too large: a call has at most 256 KiB and 4,000 value
     ids=lambda value: "" if isinstance(value, str) else None,
 )  # fmt: skip
 def test_a_call_that_is_huge_is_refused_before_it_is_read(workspace, monkeypatch, arguments, error):
-    monkeypatch.setattr("catmem.tools.memory_tool.validate", lambda *_: pytest.fail("it was read"))
+    monkeypatch.setattr("catmem.ops.memory_tool.validate", lambda *_: pytest.fail("it was read"))
     answer = memory_tool(workspace, "neo", arguments)
     assert (answer["success"], answer["reason"], answer["error"]) == (False, "bad_arguments", error)
     assert len(json.dumps(answer)) < 2_000

@@ -6,7 +6,7 @@ import pytest
 
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.writing.request import Operation
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json

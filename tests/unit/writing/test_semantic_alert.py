@@ -3,7 +3,7 @@
 import pytest
 
 from catmem.errors import RefusedError
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.writing.request import Operation
 from tests.roots import newest
 from tests.unit.audit.audited import make_audited, outcomes

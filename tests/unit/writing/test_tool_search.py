@@ -5,8 +5,8 @@ from datetime import date
 
 import pytest
 
+from catmem.ops.memory_tool import memory_tool
 from catmem.staleness.freshness import VERIFY_FIRST
-from catmem.tools.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root, put_bytes
 

@@ -7,7 +7,7 @@ import pytest
 
 from catmem.errors import NoMatchError, OperationCollisionError, StaleError
 from catmem.jsonable import jsonable
-from catmem.tools.memory_tool import memory_tool
+from catmem.ops.memory_tool import memory_tool
 from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root, put_bytes
 

@@ -18,7 +18,7 @@ from tests.crash.watched import Call, Watched
 
 CHANGES = {
     "write_at", "truncate", "fsync", "make_folder", "link", "rename", "exchange", "unlink", "change_mode",
-    "change_owner", "copy_attributes", "set_attribute",
+    "change_owner", "copy_attributes",
 }  # fmt: skip
 READS = {"open", "read_at", "status", "look", "names", "lock", "lease", "lease_stands"}
 ROOM = {"write_at", "make_folder", "link"}

@@ -25,7 +25,6 @@ CALLS = (
     "change_mode",
     "change_owner",
     "copy_attributes",
-    "set_attribute",
     "lock",
     "lock_holder",
     "unlock",

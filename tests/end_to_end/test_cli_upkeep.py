@@ -80,7 +80,7 @@ def test_doctor_says_what_each_folder_gives(user):
     assert [line.split(":")[0] for line in folders] == ["homes/boss", "homes/neo"]
     assert "no such folder yet" in said
     words = [line.split()[:2] for line in said.splitlines() if line.startswith("  ")]
-    assert ["yes", "fsync"] in words
+    assert ["yes", "exchange"] in words
     assert {word for word, _ in words} <= {"yes", "no", "there"}
 
 

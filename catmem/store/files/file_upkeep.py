@@ -12,6 +12,7 @@ import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,11 +32,6 @@ from catmem.store.files.system import FOLDER, System, lines_of, new_file, opened
 from catmem.text import DEFAULT_LIMITS
 
 _FEATURES = {
-    "locks": ("writers of catmem wait for each other", "writers cannot wait for each other: nothing is written here"),
-    "fsync": (
-        "a write is on the disk before it is acknowledged",
-        "the disk confirms nothing: a power cut may lose writes",
-    ),
     "leases": (
         "a write sees whether a program has the file open for writing, and makes it wait",
         (
@@ -50,9 +46,8 @@ _FEATURES = {
             "two is replaced unseen (docs/stores.md says how often)"
         ),
     ),
-    "xattrs": ("extended attributes of a file are kept", "extended attributes of a file are not kept"),
 }
-"""What the store makes use of: what it means where it is there, and where it is not."""
+"""What the store makes use of where it is there: what it means, and what it means where it is missing."""
 
 
 def report(system: System, places: Sequence[Place], records: int | None) -> FolderReport:
@@ -74,32 +69,19 @@ def report(system: System, places: Sequence[Place], records: int | None) -> Fold
 
 def examine(system: System, folder: Path) -> list[Feature]:
     """Try each feature in ``folder``, in a folder of its own that is removed again. Raises ``StoreError``."""
+    offered = system.features()
     with store_errors(folder), TemporaryDirectory(prefix=".catmem-doctor-", dir=folder) as trial:
         where = os.open(trial, FOLDER | os.O_CLOEXEC)
         try:
             for name in ("one", "two"):
-                new_file(system, name, where, b"", mode=0o600, sync=lambda _: None)
-            there = dict(_tried(system, where))
+                new_file(system, name, where, b"", mode=0o600, sync=system.fsync)
+            with opened(system, "one", where) as read:
+                leases = offered.leases and _works(lambda: system.lease(read) and system.lease_stands(read))
+            swap = partial(system.exchange, "one", "two", old_folder=where, new_folder=where)
+            there = {"leases": leases, "exchange": offered.exchange and _works(swap)}
         finally:
             system.close(where)
-    wanted = system.features()
-    there = {name: is_there and getattr(wanted, name, True) for name, is_there in there.items()}
     return [Feature(name, there[name], means if there[name] else lacks) for name, (means, lacks) in _FEATURES.items()]
-
-
-def _tried(system: System, where: int) -> Iterator[tuple[str, bool]]:
-    with opened(system, "one", where, os.O_RDWR) as written:
-        yield "locks", _works(lambda: system.lock(written))
-        yield "fsync", _works(lambda: _sync_both(system, written, where))
-        yield "xattrs", _works(lambda: system.set_attribute(written, "user.catmem", b"1"))
-    with opened(system, "one", where) as read:
-        yield "leases", _works(lambda: system.lease(read) and system.lease_stands(read))
-    yield "exchange", _works(lambda: system.exchange("one", "two", old_folder=where, new_folder=where))
-
-
-def _sync_both(system: System, file: int, folder: int) -> None:
-    system.fsync(file)
-    system.fsync(folder)
 
 
 def _works(trial: Callable[[], object]) -> bool:

@@ -139,12 +139,6 @@ class System:
             for name in os.listxattr(old):
                 os.setxattr(new, name, os.getxattr(old, name))
 
-    def set_attribute(self, descriptor: int, name: str, value: bytes) -> None:
-        """Set an extended attribute of an open file."""
-        if not sys.platform.startswith("linux"):
-            raise OSError(errno.EOPNOTSUPP, "this platform's attributes are not used")
-        os.setxattr(descriptor, name, value)
-
     def lock(self, descriptor: int) -> bool:
         """Take the exclusive lock of an open file, if it is free."""
         try:

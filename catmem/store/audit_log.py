@@ -15,7 +15,7 @@ import re
 import stat
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -62,34 +62,32 @@ class AuditLog:
             os.rename(_name(number), _name(number + 1), src_dir_fd=folder, dst_dir_fd=folder)
         os.rename(NAME, _name(1), src_dir_fd=folder, dst_dir_fd=folder)
 
-    def open_files(self) -> list[tuple[str, int]]:
+    @contextmanager
+    def opened(self) -> Iterator[list[tuple[str, int]]]:
         """Names and descriptors of all files there are, the oldest first, as they are at one moment."""
-        # Who asks closes the descriptors.
-        try:
-            folder = os.open(self.folder, _FOLDER)
-        except FileNotFoundError:
-            return []
-        try:
-            with _held(folder, os.O_RDONLY, fcntl.LOCK_SH) as current:
-                return [*_open_older(folder), (NAME, os.dup(current))]
-        except FileNotFoundError:
-            return _open_older(folder)  # the process that is to begin the next file has not done so yet
-        finally:
-            os.close(folder)
+        with ExitStack() as stack:
+            try:
+                folder = os.open(self.folder, _FOLDER)
+            except FileNotFoundError:
+                yield []
+                return
+            stack.callback(os.close, folder)
+            newest: list[tuple[str, int]] = []
+            with ExitStack() as held:
+                # Without one the process that is to begin the next file has not done so yet.
+                with suppress(FileNotFoundError):
+                    descriptor = os.dup(held.enter_context(_held(folder, os.O_RDONLY, fcntl.LOCK_SH)))
+                    stack.callback(os.close, descriptor)
+                    newest = [(NAME, descriptor)]
+                older = [(name, _open_older(name, folder, stack)) for _, name in _older(folder)]
+            yield [*older, *newest]
 
 
-def _open_older(folder: int) -> list[tuple[str, int]]:
-    opened: list[tuple[str, int]] = []
-    try:
-        for _, name in _older(folder):
-            descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
-            opened.append((name, descriptor))
-            _refuse_other_kinds(os.fstat(descriptor), name)
-    except OSError:
-        for _, descriptor in opened:
-            os.close(descriptor)
-        raise
-    return opened
+def _open_older(name: str, folder: int, stack: ExitStack) -> int:
+    descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
+    stack.callback(os.close, descriptor)
+    _refuse_other_kinds(os.fstat(descriptor), name)
+    return descriptor
 
 
 def _older(folder: int) -> list[tuple[int, str]]:
@@ -265,33 +263,28 @@ class AuditReader:
     def poll(self) -> Iterator[AuditLine | Damage]:
         """The lines that were not given yet, the oldest first. Raises ``OSError``."""
         # A file that has become an older one is read to its end first, so that no line is left out or given twice.
-        files = self._log.open_files()
-        own = self._descriptor
-        places = [number for number, (_, each) in enumerate(files) if own >= 0 and os.path.sameopenfile(own, each)]
-        name = files[places[0]][0] if places else "an older file"
-        newer = files[places[0] + 1 :] if places else files
-        for each in files:
-            if each not in newer:
-                os.close(each[1])
-        waiting = [descriptor for _, descriptor in newer]
-        try:
-            if self._descriptor >= 0:
-                yield from self._rest(name, ended=bool(newer))
-            for number, (newer_name, _) in enumerate(newer, 1):
-                self.close()
-                self._descriptor = waiting.pop(0)
-                yield from self._rest(newer_name, ended=number < len(newer))
-        finally:
-            for descriptor in waiting:
-                os.close(descriptor)
+        with self._log.opened() as files:
+            own = self._descriptor
+            place = next(
+                (number for number, (_, each) in enumerate(files) if own >= 0 and os.path.sameopenfile(own, each)), -1
+            )
+            newer = files[place + 1 :]
+            if own >= 0:
+                yield from self._rest(files[place][0] if place >= 0 else "an older file", ended=bool(newer))
+            for number, (name, descriptor) in enumerate(newer, 1):
+                self._go_on_with(descriptor)
+                yield from self._rest(name, ended=number < len(newer))
 
     def skip(self) -> None:
         """Have the next ``poll`` begin behind the lines that there are now. Raises ``OSError``."""
-        for _, descriptor in self._log.open_files():
-            self.close()
-            self._descriptor = descriptor
-        if self._descriptor >= 0:
-            deque(self._rest(NAME, ended=False), maxlen=0)
+        with self._log.opened() as files:
+            for _, descriptor in files[-1:]:
+                self._go_on_with(descriptor)
+                deque(self._rest(NAME, ended=False), maxlen=0)
+
+    def _go_on_with(self, descriptor: int) -> None:
+        self.close()
+        self._descriptor = os.dup(descriptor)
 
     def _rest(self, name: str, *, ended: bool) -> Iterator[AuditLine | Damage]:
         """What the open file has further on. ``ended``: no process writes to it any more."""

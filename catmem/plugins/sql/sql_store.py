@@ -356,27 +356,20 @@ class SqlStore(LastingStore):
         left = self._again(lambda: sql_upkeep.clean_up(self._database, entity))
         return Erased(count, (), tuple(removed), tuple(left))
 
-    def features(self) -> tuple[str, Sequence[Feature]]:
-        """The database's own name and version, and what it gives the store. Raises ``StoreError``."""
-        name, features = self._again(partial(sql_upkeep.examine, self._database))
-        return name, (self._writes(), *features)
-
     def examine(self) -> Sequence[FolderReport]:
         """What the database gives the store, or why it gives nothing."""
         try:
-            version, features = self.features()
+            version, features = self._again(partial(sql_upkeep.examine, self._database))
         except StoreError as error:
             note = f"{error.message}. {error.hint or ''}".strip()
             return [FolderReport(self.name, "", (), store=False, records=None, note=note)]
-        records = sum(end["sequence"] for _, end in self.anchors())
-        return [FolderReport(self.name, version, tuple(features), store=True, records=records, note=None)]
-
-    def _writes(self) -> Feature:
+        writes = Feature("writes", there=True, means="the user who runs this may write here")
         try:
             self.check_writable()
         except StoreError as error:
-            return Feature("writes", there=False, means=f"{error.message}: nothing is written here")
-        return Feature("writes", there=True, means="the user who runs this may write here")
+            writes = Feature("writes", there=False, means=f"{error.message}: nothing is written here")
+        records = sum(end["sequence"] for _, end in self.anchors())
+        return [FolderReport(self.name, version, (writes, *features), store=True, records=records, note=None)]
 
     def check_writable(self, entities: Iterable[str] = ()) -> None:
         """Raise ``StoreError`` where the database takes no writes: a transaction that changes nothing is tried."""

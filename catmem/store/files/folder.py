@@ -106,7 +106,6 @@ class Folder:
         self._made = False
         self._named = False
         self._place: Place | None = None
-        self._mark = -1
         self._identities: tuple[FolderIdentity, ...] = ()
 
     @cached_property
@@ -258,10 +257,10 @@ class Folder:
         """Let go of everything."""
         if self._journal is not None:
             self._journal.close()
-        for descriptor in (self._mark, self._journal_folder, self.tmp, self.gen, self.side, self.descriptor):
+        for descriptor in (self._journal_folder, self.tmp, self.gen, self.side, self.descriptor):
             if descriptor >= 0:
                 self.system.close(descriptor)
-        self._journal, self._journal_folder, self._mark = None, -1, -1
+        self._journal, self._journal_folder = None, -1
         self.tmp = self.gen = self.side = self.descriptor = -1
 
     @contextmanager
@@ -368,28 +367,18 @@ class Folder:
 
     def mark_published(self, sequence: int) -> None:
         """Note that the file of a record is in place. Not durable: without it recovery looks twice, no more."""
-        if not self._has_mark():
-            self._mark = self.system.open("published", os.O_RDWR | os.O_CREAT | os.O_NONBLOCK, folder=self.side)
-        self.system.write_at(self._mark, b"%019d\n" % sequence, 0)
+        flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK
+        with opened(self.system, "published", self.side, flags) as descriptor:
+            self.system.write_at(descriptor, b"%019d\n" % sequence, 0)
 
     def published(self) -> int:
         """The sequence in the mark; 0 if there is none that can be read."""
-        if self._has_mark():
-            said = self.system.read_at(self._mark, _MARK_SIZE, 0).strip()
-        else:
-            try:
-                with opened(self.system, "published", self.side) as descriptor:
-                    said = self.system.read_at(descriptor, _MARK_SIZE, 0).strip()
-            except FileNotFoundError:
-                return 0
+        try:
+            with opened(self.system, "published", self.side) as descriptor:
+                said = self.system.read_at(descriptor, _MARK_SIZE, 0).strip()
+        except FileNotFoundError:
+            return 0
         return int(said) if said.isdigit() else 0
-
-    def _has_mark(self) -> bool:
-        """Whether the mark is open; it is closed once it has lost its name, and another may have it."""
-        if self._mark >= 0 and self.system.status(self._mark).st_nlink == 0:
-            self.system.close(self._mark)
-            self._mark = -1
-        return self._mark >= 0
 
 
 def _identity(status: os.stat_result) -> FolderIdentity:

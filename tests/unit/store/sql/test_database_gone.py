@@ -81,7 +81,6 @@ USES = {
     "mend": lambda store: store.mend(),
     "anchors": lambda store: list(store.anchors()),
     "rows": lambda store: store.rows(),
-    "features": lambda store: store.features(),
     "commit": lambda store: add(store, b"never"),
 }
 

@@ -46,7 +46,7 @@ def immutable(path):
 
 
 def writes(store):
-    return {feature.name: feature.there for feature in store.features()[1]}["writes"]
+    return {feature.name: feature.there for feature in store.examine()[0].features}["writes"]
 
 
 @pytest.fixture

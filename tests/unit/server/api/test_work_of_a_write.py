@@ -6,7 +6,7 @@ import pytest
 
 from catmem import Workspace
 from catmem.config import profile
-from catmem.envelopes import papers, parsing
+from catmem.envelopes import envelope, papers
 from catmem.jsonable import jsonable
 from catmem.model import document
 from catmem.plugins.sql.connections import Database, Link
@@ -39,7 +39,7 @@ def counted(monkeypatch):
 
     count(document, "parse", "documents parsed")
     count(profile, "_profile_files", "profiles listed")
-    count(parsing, "_refuse_deep", "envelopes read")
+    count(envelope, "_refuse_deep", "envelopes read")
     count(papers, "envelope_of", "envelopes checked")
     count(papers, "read_envelope", "envelopes made")
     for name in ("_execute", "text", "commit"):

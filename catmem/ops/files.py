@@ -227,14 +227,11 @@ def _next(
 
 def _uncategorized(made: NewRoot) -> dict[str, int]:
     """How many entries of the source's files have no category, by target; of none, the target is left out."""
-    from catmem.workspace.workspace import Workspace
+    from catmem.workspace.profile_memory import read_document
 
-    root, found = Workspace.open(made.root, search=False), {}
-    for target in TARGETS:
-        path = root.path(made.source, target)
-        entries = root.parse(path.read_bytes() if path.exists() else b"").entries
-        found[target] = sum(each.category == UNCATEGORIZED for each in entries)
-    return {target: count for target, count in found.items() if count}
+    root = Workspace.open(made.root, search=False)
+    found = {target: read_document(root, root.profile(made.source), target).by_category for target in TARGETS}
+    return {target: len(each[UNCATEGORIZED]) for target, each in found.items() if UNCATEGORIZED in each}
 
 
 @operation(

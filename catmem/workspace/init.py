@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.config.access import Rights, targets_read
-from catmem.config.config import CONFIG_NAME, Taxonomy, config_of, load_config, refuse_bad_name
+from catmem.config.config import CONFIG_NAME, Taxonomy, load_config, refuse_bad_name
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS, ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, find_profile, profile_names
 from catmem.config.selector import Selectors
@@ -33,6 +33,8 @@ from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, package_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, size_of
+from catmem.workspace.formatting import plan_declaration
+from catmem.workspace.migration import Proposed
 from catmem.workspace.root import run_git
 
 _SHARING = 2
@@ -131,7 +133,7 @@ def make_root(
 def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) -> _RootFiles:
     """The files of a new root with these profiles, and the orchestrator's first memory."""
     shipped = profile_texts()
-    own, titles, unknown = _specialists([name for name in names if name not in shipped], starting_categories())
+    own, titles, unknown = _specialists(names, starting_categories())
     chosen = _chosen(shipped, names, own)
     large = _larger_files(root, memory)
     config = _with_limits(root, _config_for(chosen, titles), {target for target, *_ in large})
@@ -163,34 +165,33 @@ def _with_limits(root: Path, start: bytes, large: set[str]) -> bytes:
 def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     """Profiles for a root that is there, and in its ``catmem.yaml`` the categories that it does not declare yet."""
     config, shipped = load_config(root), profile_texts()
-    declared, path = config.taxonomy.categories, root / CONFIG_NAME
     place = os.path.relpath(config.profiles_dir, config.root)
     there = {name: find_profile(config, name) for name in profile_names(config.profiles_dir)}
     # A root over the files of another program has a profile of its own in the orchestrator's place.
     first = [name for name, profile in there.items() if profile.tier == ORCHESTRATOR_TIER]
     source = first[0] if len(first) == 1 else ORCHESTRATOR
-    own, titles, notes = _specialists([name for name in names if name not in shipped], declared, place, source)
-    edits = list[tuple[str, str, str]]()
+    own, titles, notes = _specialists(names, config.taxonomy.categories, place, source)
+    declaration = plan_declaration(config, [Proposed(slug, title) for slug, title in titles.items()])
+    # The configuration is first: after a stop between the two a profile can still be changed.
+    edits = [(CONFIG_NAME, declaration.old, declaration.new)] if declaration.new != declaration.old else []
+    changed: dict[str, str] = {}
     for name in sorted(own.keys() & there.keys() - {*first}):
-        before = read_bounded(config.profiles_dir / f"{name}.yaml", YAML_LIMIT).decode()
+        at = os.path.relpath(there[name].path or "", config.root)
+        before = read_bounded(config.root / at, YAML_LIMIT).decode()
         if package_text(SEES_ALL) in before:
-            edits.append((f"{place}/{name}.yaml", before, _with_lists_of(own.pop(name), before)))
+            changed[name] = _with_lists_of(own.pop(name), before)
+            edits.append((at, before, changed[name]))
             notes.append(f"{name} saw all of its own files, and now what it names: catmem sort -p {name}")
-    wanted = [name for name in names if name in own or name in shipped]
     texts = {
         name: text.replace(f"seed_from: {ORCHESTRATOR}", f"seed_from: {source}")
-        for name, text in _chosen(shipped, wanted, own).items()
+        for name, text in _chosen(shipped, [each for each in names if each not in changed], own).items()
         if name in names or name not in {*there, *({ORCHESTRATOR} - {source})}
     }
-    new = {slug: title for slug, title in titles.items() if slug not in declared}
-    old = read_bounded(path, YAML_LIMIT).decode()
-    text = with_categories(old, new, path) if new else old
-    every = (there | _as_profiles(texts | {Path(name).stem: after for name, _, after in edits})).values()
-    categories = _with_readers(titles, every, config_of(root, text).taxonomy)
+    every = (there | _as_profiles(texts | changed)).values()
+    categories = _with_readers(titles, every, declaration.config.taxonomy)
     files = {f"{place}/{name}.yaml": each.encode() for name, each in texts.items()}
     said = NewRoot(root, notes=tuple(notes), categories=categories, source=source, folder=place)
-    # The configuration is first: after a stop between the two a profile can still be changed.
-    return _RootFiles(files, said, [*([(CONFIG_NAME, old, text)] if new else []), *edits])
+    return _RootFiles(files, said, edits)
 
 
 def _with_lists_of(new: str, old: str) -> str:
@@ -305,23 +306,18 @@ def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
 
 
 def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, str, int]]:
-    """The target, path and characters of each memory file, old or new, that is over the limit of a new root."""
+    """The target, path and characters of each memory file, old or new, that is over the limit of a new root.
+
+    Raises ``UnreadableError``.
+    """
     sizes = {name: size_of(data.decode()) for name, data in memory.items()}
     for path in root.glob("homes/*/*.md"):
         name = path.relative_to(root).as_posix()
         if path.is_file() and name not in memory:
-            sizes[name] = _size_at(path)
+            sizes[name] = size_of(read_bounded(path, DEFAULT_LIMITS.file_bytes).decode(errors="replace"))
     targets = {name: target for target, name in FILE_NAMES.items()}
     found = [(targets.get(name.rpartition("/")[2], ""), name, size) for name, size in sorted(sizes.items())]
     return [each for each in found if each[0] and each[2] > HERMES_LIMITS[each[0]]]
-
-
-def _size_at(path: Path) -> int:
-    """The characters of a memory file; its bytes, where it cannot be read."""
-    try:
-        return size_of(read_bounded(path, DEFAULT_LIMITS.file_bytes).decode(errors="replace"))
-    except UnreadableError:
-        return path.stat().st_size
 
 
 # --- profiles and their categories ---------------------------------------------------------------------------------
@@ -343,12 +339,12 @@ def starting_categories() -> dict[str, str]:
 def _specialists(
     names: Sequence[str], standing: Collection[str], place: str = "profiles", source: str = ORCHESTRATOR
 ) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """The profiles of new specialists of these names, the titles of their categories, and what a person should know.
+    """The profiles of those names that are not shipped, the titles of their categories, and what a person should know.
 
     ``standing`` categories are declared already; the files go to ``place``, and what they hold comes from ``source``.
     """
     data, found, notes = kits(), dict[str, Mapping[str, list[str]]](), list[str]()
-    for name in names:
+    for name in (each for each in names if each not in profile_texts()):
         role, words = role_of(name), _words_of(name)
         found[name] = kit = data["kits"].get(role, {"own": [words], "reads": []})
         if role not in {None, words}:

@@ -233,14 +233,25 @@ def test_a_new_root_says_how_long_a_verification_lasts(tmp_path):
     workspace.store.close()
 
 
-@pytest.mark.parametrize(("mode", "size"), [(0o644, "1,378"), (0, "1,840")])  # in bytes, where it cannot be read
-def test_a_file_over_the_limit_of_hermes_agent_leaves_it_out_readable_or_not(mode, size):
+def test_a_file_over_the_limit_of_hermes_agent_leaves_it_out(tmp_path):
+    put(tmp_path / "homes" / "neo" / "USER.md", "é\r\n" * (HERMES_LIMITS["user"] // 3 + 2))
+    (said,) = make_root(tmp_path).notes
+    assert said.startswith("homes/neo/USER.md has 1,378 characters")
+    assert "so catmem.yaml sets no limit for user" in said
+
+
+def test_a_memory_file_that_is_there_and_cannot_be_read_stops_a_new_root():
     folder = Path(tempfile.mkdtemp())
-    path = put(folder / "homes" / "neo" / "USER.md", "é\r\n" * (HERMES_LIMITS["user"] // 3 + 2))
+    path = put(folder / "homes" / "neo" / "USER.md", "x\n")
     for each in (folder, path.parent.parent, path.parent):
         each.chmod(0o777)
-    path.chmod(mode)
-    said = as_somebody_else(lambda: " ".join(make_root(folder).notes))
-    assert said.startswith(f"homes/neo/USER.md has {size} characters")
-    assert "so catmem.yaml sets no limit for user" in said
+    path.chmod(0)
+
+    def refused():
+        with pytest.raises(UnreadableError) as caught:
+            make_root(folder)
+        return caught.value.path
+
+    assert str(as_somebody_else(refused)) == str(path)
+    assert sorted(contents(folder)) == ["homes/neo/USER.md"]
     shutil.rmtree(folder)

@@ -215,6 +215,7 @@ def _with_readers(slugs: Iterable[str], every: Collection[Profile], taxonomy: Ta
     """New categories with those of all profiles of the root that read and write them."""
     usual, made = kits()["categories"], list[NewCategory]()
     specialists = [each for each in every if each.tier != ORCHESTRATOR_TIER and not each.is_base(every)]
+    specialists.sort(key=lambda each: each.name)
     for slug in slugs:
         about = usual.get(slug, {"about": f"What {slug} works on."})["about"]
         readers = tuple(each.name for each in specialists if targets_read(slug, each, taxonomy))

@@ -257,6 +257,8 @@ def test_names_that_are_not_shipped_become_specialists_that_know_what_their_kind
     assert any(line.split() == ["invoices", "tax-advisor*"] for line in table)
     assert any(line.split() == ["communication-style", "all"] for line in table)
     assert any(line.split() == ["clients", "all"] for line in table)  # both read it, so it is declared
+    three = run("three", "--profile", "tax-advisor", "--profile", "neo", "--profile", "bookkeeper").stdout
+    assert "\ninvoices              bookkeeper*, tax-advisor*\n" in three
     command("sort", "--unsure")
     command("seed", "--all")
     assert "Prefers short answers." in command("prompt", "tax-advisor").stdout

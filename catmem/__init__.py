@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     from catmem.linting.diagnostic import Diagnostic
     from catmem.linting.engine import lint
     from catmem.model.document import Document, Entry, Problem, Section, Tags, parse
-    from catmem.model.merge import Merge, merge
-    from catmem.model.version import Conflict
+    from catmem.model.merge import Conflict, Merge, merge
     from catmem.ops.memory_tool import memory_tool
     from catmem.prompt.prompt import Prompt, build_prompt
     from catmem.workspace.workspace import Workspace
@@ -59,9 +58,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "catmem.model.version": ("Conflict",),
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "Tags", "parse"),
-    "catmem.model.merge": ("Merge", "merge"),
+    "catmem.model.merge": ("Conflict", "Merge", "merge"),
     "catmem.linting.diagnostic": ("Diagnostic",),
     "catmem.linting.engine": ("lint",),
     "catmem.config.profile": ("Profile", "load_profile"),

@@ -15,7 +15,8 @@ from catmem.cli.output import WIDE, say
 from catmem.config.config import Config
 from catmem.errors import ConfigError, EditError, UnreadableError, errors_at
 from catmem.files import shown_path
-from catmem.model.version import Conflict, Version
+from catmem.model.document import Version
+from catmem.model.merge import Conflict
 from catmem.text import DEFAULT_LIMITS, decode, first_line, printable
 from catmem.writing.request import How
 

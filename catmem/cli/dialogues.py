@@ -18,7 +18,8 @@ from catmem.config.config import Config, expand_user
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.merging.branches import ConflictAnswer, Disagreement
-from catmem.model.version import Conflict, Version
+from catmem.model.document import Version
+from catmem.model.merge import Conflict
 from catmem.names import FILE_NAMES
 from catmem.ops.review import decide
 from catmem.ops.seeding import open_conflicts

@@ -27,11 +27,10 @@ from catmem.errors import (
     UnknownNameError,
     UnknownRevisionError,
 )
-from catmem.model.document import Document, Entry, gone_entries
+from catmem.model.document import Document, Entry, Version, gone_entries
 from catmem.model.layout import is_shared
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import Slot, spliced, titled
-from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.syntax import tags as tag_blocks

@@ -15,9 +15,9 @@ from catmem.config.profile import profile_names
 from catmem.entities.contents import ContentConflict, MergedContent, Settle, merge_contents
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, UnreadableError, wrong_type
 from catmem.merging.past import MergeHistory, is_so
-from catmem.model.document import Document
+from catmem.model.document import Document, Version
+from catmem.model.merge import Conflict, Side
 from catmem.model.pairing import pair_entries
-from catmem.model.version import Conflict, Side, Version
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import EXTERNAL, PERSON, Revision, unknown_revision, who
 from catmem.syntax import tags as tag_blocks

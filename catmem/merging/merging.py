@@ -33,7 +33,7 @@ from catmem.merging.branches import (
     settling,
 )
 from catmem.merging.past import NOW, MergeHistory
-from catmem.model.version import Version
+from catmem.model.document import Version
 from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, Current, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings

@@ -9,10 +9,9 @@ from typing import Any
 from catmem.digest import bytes_digest
 from catmem.entities.contents import ContentConflict, says_at
 from catmem.errors import CatmemError, EditError
-from catmem.model.document import Document
-from catmem.model.merge import Merge, merge_linked
+from catmem.model.document import Document, Version
+from catmem.model.merge import Conflict, Merge, Precedence, Side, merge_linked
 from catmem.model.pairing import Links, equal_entries, pair_entries
-from catmem.model.version import Conflict, Precedence, Side, Version
 from catmem.store.contract import EXTERNAL, Revision, merge_bases, unknown_revision
 from catmem.workspace.root import Root
 from catmem.writing.matching import parse_for_write

@@ -1,4 +1,4 @@
-"""A memory file as a value: its text, and sections and entries as spans over it.
+"""A memory file as a value: its text, and sections and entries as spans over it; and an entry apart from its place.
 
 Nothing here renders text that exists: joining the spans of a document gives back its text, and encoding that gives
 back the bytes that were parsed. Offsets are in code points of ``Document.text`` (a BOM is its first character).
@@ -149,6 +149,45 @@ def first_of_each(pairs: tag_blocks.TagPairs) -> dict[str, TagValue]:
     for key, value in pairs:
         tags.setdefault(key, value if isinstance(value, str) else list(value))
     return tags
+
+
+class Version(NamedTuple):
+    """An entry apart from its place; ``text`` is its text with its tag block, escapes undone."""
+
+    category: str
+    body: str
+    tags: dict[str, TagValue]
+    text: str
+
+    @classmethod
+    def from_entry(cls, entry: Entry) -> Version:
+        """The version that an entry is."""
+        return cls(entry.category, entry.body, entry.tags, entry.text)
+
+    @classmethod
+    def read(cls, category: str, text: str) -> Version:
+        """The version that a text with its tag block is, escapes undone."""
+        pairs, body = tag_blocks.read(text, DEFAULT_LIMITS.tag_block_chars)
+        return cls(category, body, first_of_each(pairs), text)
+
+    @classmethod
+    def of_each(cls, *documents: Document) -> tuple[list[Version], ...]:
+        """The versions that the entries of each document are."""
+        return tuple([cls.from_entry(entry) for entry in document.entries] for document in documents)
+
+    @property
+    def id(self) -> str:
+        """The id of an entry that says this."""
+        return content_digest([self.body, self.tags])
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Where it stands, and the id."""
+        return self.category, self.id
+
+    def says(self, other: Version) -> bool:
+        """Whether the two are the same in category, body and tags."""
+        return self[:3] == other[:3]
 
 
 @dataclass(frozen=True)

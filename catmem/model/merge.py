@@ -12,20 +12,70 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.errors import wrong_type
-from catmem.model.document import Document, TagValue, parse
+from catmem.model.document import Document, TagValue, Version, parse
 from catmem.model.pairing import Links, Pairs, is_reordered, pair_entries, pair_sides
 from catmem.model.splice import Slot, headed, spliced, titled
-from catmem.model.version import OPEN, Conflict, Decision, Precedence, Reason, Version
 from catmem.syntax import tags as tag_blocks
 
 _ISO_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _VERIFIED = "verified_date"
 _EXPIRES = "expires"
+
+
+Side = Literal["ours", "theirs"]
+Reason = Literal["body", "removed", "tags", "category", "title"]
+
+Hand = Literal["near", "far"]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Where the two sides disagree; a side that removed the entry is ``None``, and so is the base of two additions.
+
+    ``reason`` is ``body`` (both reworded it), ``removed`` (one reworded, tagged or moved what the other removed),
+    ``tags``, ``category``, or ``title`` (of the document). Of the first, the merged text holds both versions; of the
+    others it holds one.
+    """
+
+    reason: Reason
+    base: Version | None
+    ours: Version | None
+    theirs: Version | None
+
+
+Precedence: TypeAlias = Side | Callable[[Conflict], Side | Version | None]
+"""Who wins a conflict: a side, or a function that says it of each.
+
+For a side it may also give what the entry is to say instead, and ``None`` to leave the conflict open. It is asked once
+of each, in the order of the base; then of what both sides added, and of the title last.
+"""
+
+
+class Decision(NamedTuple):
+    """What was said of one conflict: the side that wins, or a version instead of both; neither leaves it open."""
+
+    hand: Hand | None = None
+    instead: Version | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing was said."""
+        return self.hand is None and self.instead is None
+
+    def among(self, near: Version | None, far: Version | None) -> list[Version]:
+        """What stays of the two sides: what was given instead, the one that wins, or both."""
+        if self.instead is not None:
+            return [self.instead]
+        sides = {"near": [near], "far": [far], None: [near, far]}[self.hand]
+        return [each for each in sides if each is not None]
+
+
+OPEN = Decision()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry
+from catmem.model.document import Document, Entry, Version
 from catmem.model.edit import (
     TextEdit,
     add_entry,
@@ -26,7 +26,6 @@ from catmem.model.layout import (
     place_for_entry,
     place_for_section,
 )
-from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan, unclosed_spans
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
 from catmem.merging.branches import HowDecided, branches_of_all
 from catmem.merging.reconciling import Difference, Reconciliation
-from catmem.model.document import Document, Entry
-from catmem.model.version import Conflict, Side, Version
+from catmem.model.document import Document, Entry, Version
+from catmem.model.merge import Conflict, Side
 from catmem.names import is_declared
 from catmem.ops.memory import with_head
 from catmem.ops.seen import without_texts
@@ -311,7 +311,6 @@ def _merged(call: Call, name: str, *sides: Path) -> FileMerged:
 
 def _marked(conflict: "Conflict") -> "Version | Side":
     """What stands for a conflict: both sides between the marks of git, each with its tags. A title has no place."""
-    from catmem.model.version import Version
     from catmem.syntax.scan import unclosed_spans
 
     ours, theirs = conflict.ours, conflict.theirs

@@ -10,7 +10,7 @@ from catmem.config.profile import Profile, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError, UnknownNameError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.model.version import Conflict
+from catmem.model.merge import Conflict
 from catmem.names import TARGETS, Target
 from catmem.ops.shared import (
     CATEGORY,

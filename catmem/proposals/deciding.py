@@ -18,9 +18,9 @@ from catmem.errors import (
     OperationCollisionError,
     ProposalError,
 )
+from catmem.model.document import Version
 from catmem.model.edit import replace_entry
 from catmem.model.merge import merge
-from catmem.model.version import Version
 from catmem.proposals.proposal import (
     Proposal,
     ProposalReader,

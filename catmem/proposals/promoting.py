@@ -17,9 +17,8 @@ from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.config.selector import Selectors
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, EditError
-from catmem.model.document import Entry
+from catmem.model.document import Entry, Version
 from catmem.model.pairing import nearly_same, pair_entries
-from catmem.model.version import Version
 from catmem.names import TARGETS, known_target
 from catmem.proposals.proposal import Proposal, ProposalReader
 from catmem.seeding.lockfile import SeedFile

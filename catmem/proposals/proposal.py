@@ -14,9 +14,8 @@ from catmem.config.json_schema import shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.errors import CatmemError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
-from catmem.model.document import Document
+from catmem.model.document import Document, Version
 from catmem.model.pairing import pair_entries
-from catmem.model.version import Version
 from catmem.names import TARGETS
 from catmem.prompt.styles import blocked_line
 from catmem.staleness.lineage import found_by

@@ -14,7 +14,7 @@ from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, profile_names
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
-from catmem.model.version import Version
+from catmem.model.document import Version
 from catmem.names import known_target
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock

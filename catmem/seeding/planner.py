@@ -10,10 +10,9 @@ from catmem.config.access import Rights
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, UnknownNameError, UnreadableError
-from catmem.model.document import Document
+from catmem.model.document import Document, Version
 from catmem.model.layout import shared_within
 from catmem.model.splice import composed
-from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_chain, seed_order

@@ -21,12 +21,11 @@ from catmem.config.access import visible
 from catmem.config.config import Taxonomy
 from catmem.config.profile import Profile
 from catmem.digest import content_digest
-from catmem.model.document import Document, Entry
+from catmem.model.document import Document, Entry, Version
 from catmem.model.edit import remove_entry
-from catmem.model.merge import links_of, merge_into, only_verified
+from catmem.model.merge import Conflict, Side, links_of, merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.splice import composed, read_like
-from catmem.model.version import Conflict, Side, Version
 from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on

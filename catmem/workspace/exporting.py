@@ -12,9 +12,8 @@ from typing import Any, Literal
 from catmem.config.profile import profile_names
 from catmem.errors import UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
-from catmem.model.document import Document, Entry, parse
+from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.splice import composed
-from catmem.model.version import Version
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.store.contract import PERSON, Change, Rows
 from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of

@@ -16,11 +16,10 @@ from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import nearest
 from catmem.config.labels import Labels, LabelVocabulary, read_labels
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry, TagValue
+from catmem.model.document import Document, Entry, TagValue, Version
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.model.layout import formatted, is_shared
 from catmem.model.splice import Slot, spliced, titled
-from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import scan

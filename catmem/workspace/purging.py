@@ -19,8 +19,7 @@ from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
 from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
 from catmem.files import real_path
-from catmem.model.document import Entry
-from catmem.model.version import Version
+from catmem.model.document import Entry, Version
 from catmem.search.search import drop_usage
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord

@@ -14,8 +14,7 @@ from catmem.staleness.freshness import Freshness
 from catmem.threats import Threat, scan_each
 
 if TYPE_CHECKING:
-    from catmem.model.document import Entry, TagValue
-    from catmem.model.version import Version
+    from catmem.model.document import Entry, TagValue, Version
 
 PREVIEW = 80
 """Characters of an entry that a message quotes."""

@@ -45,7 +45,7 @@ from tests.merging.scripts import HEAD, Item, Scene, Side, share
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from catmem.model.version import Conflict
+    from catmem.model.merge import Conflict
 
 KINDS = (
     "hidden",

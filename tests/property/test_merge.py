@@ -5,10 +5,9 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.model.document import parse
+from catmem.model.document import Version, parse
 from catmem.model.edit import add_entry, move_entry, remove_entry, replace_entry, retag_entry
-from catmem.model.merge import merge
-from catmem.model.version import Conflict, Version
+from catmem.model.merge import Conflict, merge
 from tests.property.strategies import texts
 
 WORDS = st.sampled_from(["vendor", "is", "acme", "short", "answers", "tea", "no", "calls", "before", "ten", "§", "```"])

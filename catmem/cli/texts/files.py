@@ -29,7 +29,8 @@ from catmem.text import counted, first_line, plural, printable, text_diff
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from catmem.model.version import Conflict, Reason, Version
+    from catmem.model.document import Version
+    from catmem.model.merge import Conflict, Reason
     from catmem.ops.files import Exports, Init
     from catmem.ops.seeding import Promotions, Seeds
     from catmem.ops.shared import ExternalChange

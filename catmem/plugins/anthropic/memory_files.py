@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 from catmem.config.config import Taxonomy
 from catmem.config.json_schema import shown
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry, parse
+from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.pairing import pair_entries
 from catmem.model.splice import composed
-from catmem.model.version import Version
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.styles import blocked_line
 from catmem.threats import scan_each

@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.errors import CatmemError
-from catmem.model.document import Document, parse
-from catmem.model.version import Version
+from catmem.model.document import Document, Version, parse
 from catmem.names import UNCATEGORIZED
 from catmem.text import decode, unify_newlines
 

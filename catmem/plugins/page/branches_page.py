@@ -17,7 +17,7 @@ from catmem.merging.branches import (
     open_branches,
 )
 from catmem.merging.merging import MergeRequest, plan_merge
-from catmem.model.version import Conflict, Reason
+from catmem.model.merge import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.rendering import diff_of

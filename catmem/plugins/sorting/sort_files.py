@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded, real_path
-from catmem.model.document import Document, Entry
+from catmem.model.document import Document, Entry, Version
 from catmem.model.splice import titled
-from catmem.model.version import Version
 from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, slugify
 from catmem.plugins.sorting.sort_lines import ACTIONS, Described, Proposer, SortLine
 from catmem.plugins.sorting.sort_list import Checker, ReadList, as_text

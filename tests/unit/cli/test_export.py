@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 
 from catmem.jsonable import jsonable
-from catmem.model.document import parse
+from catmem.model.document import Version, parse
 from catmem.model.splice import composed
-from catmem.model.version import Version
 from catmem.plugins.importers import read
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.exporting import flat, markdown

@@ -17,8 +17,7 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.jsonable import jsonable
-from catmem.model.document import parse
-from catmem.model.version import Version
+from catmem.model.document import Version, parse
 from catmem.store.contract import Change
 from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of

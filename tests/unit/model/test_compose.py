@@ -1,8 +1,7 @@
 """A document made of given entries: just these, in order, whatever their texts look like."""
 
-from catmem.model.document import parse
+from catmem.model.document import Version, parse
 from catmem.model.splice import composed
-from catmem.model.version import Version
 from catmem.names import UNCATEGORIZED
 from tests.together import together
 

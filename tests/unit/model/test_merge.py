@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from catmem.model import pairing
-from catmem.model.document import parse
+from catmem.model.document import Version, parse
 from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
-from catmem.model.version import Version
 from tests.together import together
 
 FOLDER = Path(__file__).parents[2] / "conformance" / "merge"

@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import ConfigError
-from catmem.model.version import Version
+from catmem.model.document import Version
 from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord, read_lock
 from tests.together import together
 

@@ -17,7 +17,7 @@ from catmem.errors import (
     UnreadableError,
 )
 from catmem.jsonable import jsonable
-from catmem.model.version import Conflict
+from catmem.model.merge import Conflict
 from catmem.proposals.promoting import promote, promote_learned
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import seed_order

@@ -101,9 +101,10 @@ def _close(app: Starlette) -> None:
 
 
 def _routes_of_parts(settings: ServerSettings) -> list[BaseRoute]:
-    from catmem.server import metrics, openapi
+    from catmem.server import metrics
+    from catmem.server.routes import api_routes
 
-    routes = [*openapi.routes(), *metrics.routes()]
+    routes = [*api_routes(), *metrics.routes()]
     if settings.page:
         routes += [route for module in registry().pages for route in at(module).routes()]
     return routes

@@ -152,9 +152,7 @@ def test_a_new_importer_imports(change, tmp_path):
 @on("an operation")
 def test_a_new_operation_has_every_door(change):
     assert change.run("count", "neo/user") == "entity: neo/user\nentries: 4\n"
-    ask = (
-        "import json; from catmem.server.openapi import document; print(json.dumps(document()['paths']['/mem/count']))"
-    )
+    ask = "import json; from catmem.server.routes import document; print(json.dumps(document()['paths']['/mem/count']))"
     path = json.loads(change.python("-c", ask))
     assert [each["name"] for each in path["get"]["parameters"]] == ["entity_id", "If-None-Match"]
     server = StdioServerParameters(

@@ -16,7 +16,7 @@ from typing import Any
 from click.testing import CliRunner
 
 from catmem.mcp.tools import all_tools
-from catmem.server.openapi import document
+from catmem.server.routes import document
 from tests.docs.cli_reference import command_line
 from tests.docs.pages import ROOT
 

@@ -19,7 +19,7 @@ from schemathesis.specs.openapi.checks import (
 
 from catmem.ops.shared import ENTITY, PROFILE
 from catmem.resources import schema
-from catmem.server.openapi import document
+from catmem.server.routes import document
 from tests.http_root import ADDRESS
 
 NAMES = {

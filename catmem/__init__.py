@@ -45,8 +45,8 @@ if TYPE_CHECKING:
         UnknownRevisionError,
         UnreadableError,
     )
-    from catmem.linting.diagnostic import Diagnostic
     from catmem.linting.engine import lint
+    from catmem.linting.rule import Diagnostic
     from catmem.model.document import Document, Entry, Problem, Section, Tags, parse
     from catmem.model.merge import Conflict, Merge, merge
     from catmem.ops.memory_tool import memory_tool
@@ -60,7 +60,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "Tags", "parse"),
     "catmem.model.merge": ("Conflict", "Merge", "merge"),
-    "catmem.linting.diagnostic": ("Diagnostic",),
+    "catmem.linting.rule": ("Diagnostic",),
     "catmem.linting.engine": ("lint",),
     "catmem.config.profile": ("Profile", "load_profile"),
     "catmem.prompt.prompt": ("Prompt", "build_prompt"),

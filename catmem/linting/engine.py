@@ -15,9 +15,8 @@ from catmem.clock import checked_day
 from catmem.config.config import NO_ROOT, Config
 from catmem.digest import content_digest
 from catmem.errors import wrong_type
-from catmem.linting.diagnostic import Diagnostic, Finding
 from catmem.linting.linted import Context, LintedFile, LintedYaml, entry_at
-from catmem.linting.rule import LintSettings, Rule, all_rules, read_settings
+from catmem.linting.rule import Diagnostic, Finding, LintSettings, Rule, all_rules, read_settings
 from catmem.model.document import Document, Entry
 from catmem.model.edit import TextEdit, apply_edits
 

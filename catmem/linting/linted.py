@@ -16,8 +16,7 @@ from catmem.config.profile import Profile
 from catmem.config.yamlfile import KeyPath
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
-from catmem.linting.diagnostic import Region
-from catmem.linting.rule import all_rules
+from catmem.linting.rule import Region, all_rules
 from catmem.model.document import Document, Entry, TagValue, first_of_each, parse
 from catmem.names import Target
 from catmem.syntax import tags as tag_blocks

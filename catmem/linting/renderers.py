@@ -21,8 +21,7 @@ from typing import Any, Literal
 
 from catmem import text as plain
 from catmem.jsonable import jsonable
-from catmem.linting.diagnostic import Diagnostic, LintResult, Region, rank
-from catmem.linting.rule import all_rules
+from catmem.linting.rule import Diagnostic, LintResult, Region, all_rules, rank
 from catmem.text import LineIndex, printable_json
 from catmem.threats import scan_secrets
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from catmem.config.config import Config, find_root
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
-from catmem.linting.diagnostic import LintResult, Severity
 from catmem.linting.root_lint import Linter
+from catmem.linting.rule import LintResult, Severity
 from catmem.ops.shared import AsOf, DryRun, EntityArgument
 from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
 from catmem.text import counted
@@ -90,8 +90,8 @@ def lint(
     files are looked at too).
     """
     from catmem.config.profile import refuse_no_root
-    from catmem.linting.diagnostic import rank
     from catmem.linting.root_lint import Linter
+    from catmem.linting.rule import rank
 
     if call.interface == "http":
         with closing(Linter.open(call.root.root, as_of=as_of)) as linter:

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from catmem.linting.diagnostic import Diagnostic, Fix, LintResult, Region, Related
 from catmem.linting.renderers import render
+from catmem.linting.rule import Diagnostic, Fix, LintResult, Region, Related
 from catmem.model.edit import TextEdit
 from catmem.text import LineIndex
 from tests.unit.linting.rules_for_tests import registered, word_rule

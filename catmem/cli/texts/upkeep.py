@@ -41,8 +41,8 @@ def _linted(value: Linted, call: Call) -> None:
     if value.fixed is not None:
         _fixed(value.fixed, call)
     linter, found, form = value.linter, value.found, call.values["form"]
-    from catmem.linting.diagnostic import SEVERITIES, rank
     from catmem.linting.renderers import render
+    from catmem.linting.rule import SEVERITIES, rank
 
     names: dict[str, str] = {}
     diagnostics = []

@@ -12,9 +12,8 @@ from catmem.config.profile import SELECTOR_KEYS, Profile
 from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError
-from catmem.linting.diagnostic import Finding
 from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, first_line
-from catmem.linting.rule import rule
+from catmem.linting.rule import Finding, rule
 from catmem.syntax.scan import Header
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from catmem.clock import read_date
 from catmem.config.json_schema import SLIPS, known_tags, meant_tag, tag_faults
 from catmem.config.profile import HERMES_LIMITS, Profile, limit_of
 from catmem.errors import EditError
-from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.linted import (
     DATES,
     Context,
@@ -19,7 +18,7 @@ from catmem.linting.linted import (
     key_span,
     value_span,
 )
-from catmem.linting.rule import rule
+from catmem.linting.rule import Finding, Fix, Related, rule
 from catmem.model.edit import TextEdit, remove_entry
 from catmem.names import FILE_NAMES, slugify
 from catmem.staleness.freshness import freshness

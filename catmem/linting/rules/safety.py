@@ -6,9 +6,8 @@ import re
 from collections.abc import Container, Iterator
 from functools import lru_cache
 
-from catmem.linting.diagnostic import Finding, Fix
 from catmem.linting.linted import Context, LintedFile
-from catmem.linting.rule import rule
+from catmem.linting.rule import Finding, Fix, rule
 from catmem.model.edit import TextEdit
 from catmem.syntax.scan import closed_spans
 from catmem.threats import RULES, SECRETS, Threat, scan, scan_each

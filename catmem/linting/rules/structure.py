@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from catmem.config.access import undeclared_sections, visible_categories
 from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.errors import NotUtf8Error
-from catmem.linting.diagnostic import Finding, Fix, Related
 from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, first_line, lines_with
-from catmem.linting.rule import rule
+from catmem.linting.rule import Finding, Fix, Related, rule
 from catmem.model.document import Document, Section, unclosed
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.names import UNCATEGORIZED, slugify

@@ -10,9 +10,9 @@ from typing import Any
 from catmem import clock
 from catmem.config.access import visible
 from catmem.errors import QueryError
-from catmem.linting.diagnostic import SEVERITIES, Diagnostic
 from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
+from catmem.linting.rule import SEVERITIES, Diagnostic
 from catmem.model.document import Entry
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.rendering import paged, reference, with_query

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from catmem.config.config import Config
 from catmem.linting import rule as registry
-from catmem.linting.diagnostic import Diagnostic, Finding, Fix
 from catmem.linting.engine import lint_file
 from catmem.linting.linted import Context, LintedFile
-from catmem.linting.rule import LintSettings
+from catmem.linting.rule import Diagnostic, Finding, Fix, LintSettings
 from catmem.model.edit import TextEdit
 
 CONTEXT = Context(Config(Path()), date(2026, 11, 21))

@@ -1,10 +1,9 @@
 """From findings to diagnostics."""
 
-from catmem.linting.diagnostic import Finding, Related
 from catmem.linting.engine import lint_file, lint_root
 from catmem.linting.linted import LintedFile, LintedYaml
 from catmem.linting.root_lint import Linter
-from catmem.linting.rule import LintSettings, rule
+from catmem.linting.rule import Finding, LintSettings, Related, rule
 from tests.together import together
 from tests.unit.linting.rules_for_tests import CONTEXT, lint, only, registered, word_rule
 

@@ -1,7 +1,7 @@
 """Applying fixes."""
 
-from catmem.linting.diagnostic import Diagnostic, Fix, Region
 from catmem.linting.engine import fix_all, fix_once
+from catmem.linting.rule import Diagnostic, Fix, Region
 from catmem.model.document import parse
 from catmem.model.edit import TextEdit
 from tests.together import together

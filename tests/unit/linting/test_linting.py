@@ -7,8 +7,8 @@ import pytest
 
 from catmem.errors import ChangedMeanwhileError, UnreadableError
 from catmem.linting import rule as registry
-from catmem.linting.diagnostic import Finding, Fix
 from catmem.linting.root_lint import Linter
+from catmem.linting.rule import Finding, Fix
 from catmem.model.edit import TextEdit
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from catmem.linting.diagnostic import LintResult
 from catmem.linting.renderers import WIDTH, excerpt, printable, render
+from catmem.linting.rule import LintResult
 from tests.golden.lint_case import FOLDER, NAMES, SOURCES, golden_report, golden_rules
 from tests.together import together
 

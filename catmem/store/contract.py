@@ -37,9 +37,10 @@ DECISION = "decision"
 """In the note of a revision: the proposal that it ended, the verdict, and the reason."""
 
 EXTERNAL = "external"
+"""The agent of revisions that catmem did not write."""
+
 UNREAD = "unread"
 """In the note of a revision: what external writers changed and no writer with a view has seen; ids of the caller's."""
-"""The agent of revisions that catmem did not write."""
 
 
 @dataclass(frozen=True, slots=True)

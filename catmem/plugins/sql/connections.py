@@ -429,7 +429,7 @@ class Database:
         self._after_fork()
         with self._opening:
             if self.file is not None and (self._inode is None or self._inode != self._found()):
-                if self._inode is not None and self.file.is_known:
+                if self._inode is not None and self.file.store is not None:
                     # Its connections stay as they are: what they hold is there again as soon as the file is.
                     raise self.file.other() if self.file.is_there() else self.file.gone()
                 self._end()

@@ -438,39 +438,29 @@ class Heads:
 
     def __init__(self) -> None:
         """None is at hand."""
-        self._known: dict[str, bytes] = {}
-        self._checked: dict[str, str] = {}
+        self.known: dict[str, bytes] = {}
+        """The bytes by their digest."""
+        self.checked: dict[str, str] = {}
+        """The chain of the record with which the log of each entity ended, when it was written or looked at here."""
         self._lock = threading.Lock()
-
-    def is_checked(self, entity: str, chain: str) -> bool:
-        """Whether the log of an entity ends with the record that was written, or looked at, here last."""
-        return self._checked.get(entity) == chain
-
-    def check(self, entity: str, chain: str) -> None:
-        """Say that the log of an entity ends with a record that is as it was written."""
-        self._checked[entity] = chain
-
-    def known(self, digest: str) -> bytes | None:
-        """The bytes with this digest, if they are at hand."""
-        return self._known.get(digest)
 
     def keep(self, digest: str, data: bytes) -> None:
         """Have some bytes at hand."""
         with self._lock:
-            self._known[digest] = data
-            if len(self._known) > _MOST:
-                del self._known[next(iter(self._known))]
+            self.known[digest] = data
+            if len(self.known) > _MOST:
+                del self.known[next(iter(self.known))]
 
     def clear(self) -> None:
         """Have nothing at hand any more."""
         with self._lock:
-            self._known.clear()
+            self.known.clear()
 
     def data(self, link: Link, entity: str, meta: Meta) -> bytes:
         """The bytes of an entity's head. Raises ``DamagedError``."""
         if not meta.head:
             return b""
-        data = self.known(meta.digest)
+        data = self.known.get(meta.digest)
         if data is None:
             data = rebuilt(link, entity, meta.head)
             if bytes_digest(data) != meta.digest:

@@ -82,7 +82,7 @@ class SqlCommit:
             self._refuse_unknown(merged)
         if expected is not None and expected != "0" and not expected.startswith("sha256:"):
             self._refuse_unknown(expected)
-        if self.meta.head and not self.heads.is_checked(self.entity, self.meta.chain):
+        if self.meta.head and self.heads.checked.get(self.entity) != self.meta.chain:
             self.past.check(self.meta.head, self.start)
         self.data = self.heads.data(self.link, self.entity, self.meta)
         if self.meta.is_drifted or self.distrusts:
@@ -279,7 +279,7 @@ class SqlCommit:
         after = self.meta.followed_by(step)
         log_rows.record(self.link, self.meta, after, step.revision, columns_of(step))
         self.meta = after
-        self.heads.check(self.entity, after.chain)
+        self.heads.checked[self.entity] = after.chain
         if step.revision.agent != EXTERNAL:
             self.link.op_id = step.revision.op_id
 

@@ -103,7 +103,7 @@ class SqlStore(LastingStore):
                 return LogHistory(link, entity).snapshot(revision)
         with self._database.looking() as link:
             there = log_rows.look(link, entity)
-        data = self.heads.known(there.digest) if there.head else b""
+        data = self.heads.known.get(there.digest) if there.head else b""
         if data is None or there.is_drifted or not self.ready.is_counted:
             with self._database.reading() as link:
                 there = log_rows.look(link, entity)

@@ -280,12 +280,8 @@ class DatabaseFile:
         """Nothing is looked at yet. ``path`` is absolute."""
         self.path = path
         self.mark = FileMark(root, path)
-        self._store: str | None = None
-
-    @property
-    def is_known(self) -> bool:
-        """Whether this process has seen the tables of a store in it."""
-        return self._store is not None
+        self.store: str | None = None
+        """The name of the store of which this process has seen the tables in it."""
 
     @property
     def uri(self) -> str:
@@ -322,7 +318,7 @@ class DatabaseFile:
 
     def is_lasting(self) -> bool:
         """Whether this process has seen a store in it, or the root has had one there. Raises ``UnreadableError``."""
-        return self.is_known or self.mark.read() is not None
+        return self.store is not None or self.mark.read() is not None
 
     def refuse_other(self, store: str, revisions: int) -> None:
         """Raise ``StoreError`` (``other_database``) for another store than the one that is known here.
@@ -330,7 +326,7 @@ class DatabaseFile:
         Raises ``DamagedError`` if it has less than what was acknowledged, and ``UnreadableError``.
         """
         marked = self.mark.read()
-        if {self._store, marked and marked.store} - {None, store}:
+        if {self.store, marked and marked.store} - {None, store}:
             raise self.other()
         self.refuse_behind(revisions)
 
@@ -347,14 +343,10 @@ class DatabaseFile:
                 "fsck --repair' takes the database as it is; the numbers of lost revisions are then used again.",
             )
 
-    def learn(self, store: str) -> None:
-        """Take note of the store that is in it."""
-        self._store = store
-
     def acknowledge(self, revisions: int) -> None:
         """Mark that the store has so many revisions, before they are acknowledged. Raises ``StoreError``."""
-        if self._store is not None:
-            self.mark.write(self._store, revisions, only_more=True)
+        if self.store is not None:
+            self.mark.write(self.store, revisions, only_more=True)
 
     def accept(self, store: str, revisions: int) -> str | None:
         """Take the database as it is, also if it is another one or has lost something; says so then."""
@@ -364,7 +356,7 @@ class DatabaseFile:
             said = f"{error.message}; it is taken as it is"
         else:
             return None
-        self._store = store
+        self.store = store
         self.mark.write(store, revisions, only_more=False)
         return said
 

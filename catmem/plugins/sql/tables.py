@@ -325,7 +325,7 @@ class Readiness:
             if found is None:
                 return False
             if database.file is not None:
-                database.file.learn(found[1])
+                database.file.store = found[1]
             refuse_other(found[0], database.name)
             tables = as_they_are(link)  # first, so that what changes meanwhile is noticed
             if is_counted(link):
@@ -363,6 +363,6 @@ class Readiness:
     def _learn(self, name: str, tables: tuple[Any, ...]) -> None:
         self.name = name
         if self._database.file is not None:
-            self._database.file.learn(name)
+            self._database.file.store = name
         self._database.tables = tables
         self._known = self._database.identity

@@ -8,9 +8,7 @@ follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from itertools import chain
 
 from catmem.errors import DamagedError
 from catmem.store.contract import Fault, revision_number
@@ -92,30 +90,20 @@ def _of_loss(record: Record, path: str) -> Fault:
 def highest_numbers(folder: SegmentFolder) -> dict[str, int]:
     """The highest number of a revision of each file that a good line names, in a journal that is damaged."""
     highest: dict[str, int] = {}
-    for payload in chain.from_iterable(payloads(data) for data in _readable(folder)):
-        try:
-            record, _ = decode(payload, "")
-            numbers = {record.owner: record.number}
-        except MalformedError:
-            numbers = _numbers(payload)
-        highest |= {name: max(number, highest.get(name, 0)) for name, number in numbers.items()}
+    for segment in folder.names():
+        with suppress(DamagedError):  # no file, or one over the limit
+            for payload in payloads(folder.load(segment)[0]):
+                for name, number in _numbers(payload).items():
+                    highest[name] = max(number, highest.get(name, 0))
     return highest
 
 
 def _numbers(payload: bytes) -> dict[str, int]:
-    """The number of each file's newest revision, as a header has them."""
-    try:
+    """The numbers of revisions that a line names, a record or a header; none where this version can read neither."""
+    with suppress(MalformedError):
+        record, _ = decode(payload, "")
+        return {record.owner: record.number}
+    with suppress(MalformedError):
         heads = decode_header(payload).heads
-    except MalformedError:
-        return {}  # nothing that this version can read
-    return {name: revision_number(at.revision) for name, at in heads.items() if "/" not in name}
-
-
-def _readable(folder: SegmentFolder) -> Iterator[bytes]:
-    for name in folder.names():
-        with suppress(DamagedError):  # no file, or one over the limit
-            descriptor, status = folder.open(name)
-            try:
-                yield folder.read(name, descriptor, 0, status.st_size)
-            finally:
-                folder.system.close(descriptor)
+        return {name: revision_number(at.revision) for name, at in heads.items() if "/" not in name}
+    return {}

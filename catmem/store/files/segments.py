@@ -420,13 +420,18 @@ class SegmentFolder(NamedTuple):
             start += len(part)
         return b"".join(parts)
 
-    def segment(self, name: str) -> tuple[Segment, os.stat_result]:
-        """A segment as it is on the disk. Raises ``FileNotFoundError`` and ``DamagedError``."""
+    def load(self, name: str) -> tuple[bytes, os.stat_result]:
+        """The bytes of a segment as they are on the disk. Raises ``FileNotFoundError`` and ``DamagedError``."""
         descriptor, status = self.open(name)
         try:
-            return Segment.read(self.where / name, self.read(name, descriptor, 0, status.st_size)), status
+            return self.read(name, descriptor, 0, status.st_size), status
         finally:
             self.system.close(descriptor)
+
+    def segment(self, name: str) -> tuple[Segment, os.stat_result]:
+        """A segment as it is on the disk. Raises ``FileNotFoundError`` and ``DamagedError``."""
+        data, status = self.load(name)
+        return Segment.read(self.where / name, data), status
 
     def put(self, name: str, data: bytes) -> None:
         """Put a file in place, new or over the old one: whole and durable, or not at all."""

@@ -55,9 +55,8 @@ class FoundRow(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """The rows of new bytes as a change of the ``total`` old ones: from ``first`` on, ``gone`` give way to ``rows``."""
+    """The rows of new bytes as a change of the old ones: from ``first`` on, ``gone`` give way to ``rows``."""
 
-    total: int
     first: int
     gone: Sequence[TableRow]
     rows: Sequence[TableRow]

@@ -49,15 +49,13 @@ class RowCodec:
         """The entries that differ, those before and behind them left out."""
         before, after = self._document(entity, old), self._document(entity, new)
         if before is None or after is None:
-            gone = self.rows(entity, old)
-            return Changed(len(gone), 0, gone, self.rows(entity, new))
+            return Changed(0, self.rows(entity, old), self.rows(entity, new))
         titles, old_titles = _titles(after), _titles(before)
         starts = held_pieces(before.scan)
-        total = len(starts)
         # Every row of a category shows its title; entries before all headers are of one that may get a header later.
         shared = (titles.keys() & old_titles.keys()) | {UNCATEGORIZED}
         if any(old_titles.get(category) != titles.get(category) for category in shared):
-            return Changed(total, 0, self.rows(entity, old), self.rows(entity, new))
+            return Changed(0, self.rows(entity, old), self.rows(entity, new))
         first, last = differing_stretches(before, after)
         had = before.entries_between(first, last)
         has = after.entries_between(first, last + len(after.text) - len(before.text))
@@ -65,7 +63,7 @@ class RowCodec:
         tier = self._tier(entity)
         gone = [_row(entry, old_titles, tier) for entry in had[start : len(had) - end]]
         rows = [_row(entry, titles, tier) for entry in has[start : len(has) - end]]
-        return Changed(total, bisect_left(starts, first) + start, gone, rows)
+        return Changed(bisect_left(starts, first) + start, gone, rows)
 
     def known(self, rows: Sequence[FoundRow]) -> list[FoundRow]:
         """The rows by the names that their categories have now; one whose category had another has no mark."""

@@ -36,9 +36,9 @@ def _found(columns: str, end: str) -> Statement:
 
 _ALL = _found("", "WHERE entity = :entity ORDER BY position, id")
 _OF_ALL = _found("entity", "ORDER BY entity, position, id")
-_PLACES = "SELECT id, position FROM user_memories WHERE entity = :entity"
-_FROM_START = Statement(f"{_PLACES} ORDER BY position, id LIMIT :count OFFSET :skipped")
-_FROM_END = Statement(f"{_PLACES} ORDER BY position DESC, id DESC LIMIT :count OFFSET :skipped")
+_PLACES = Statement(
+    "SELECT id, position FROM user_memories WHERE entity = :entity ORDER BY position, id LIMIT :count OFFSET :skipped"
+)
 _INSERT = Statement(
     f"INSERT INTO user_memories (entity, position, {', '.join(TableRow._fields)}) "
     f"VALUES (:entity, :position, {', '.join(f':{name}' for name in TableRow._fields)})"
@@ -130,7 +130,8 @@ def apply(link: Link, entity: str, changed: Changed) -> None:
     if not changed.gone and not changed.rows:
         return
     lead, gone = 1 if changed.first else 0, len(changed.gone)
-    spots = _spots(link, entity, changed.first - lead, gone + lead + 1, changed.total)
+    found = link.rows(_PLACES, entity=entity, count=gone + lead + 1, skipped=changed.first - lead)
+    spots = [Spot(*each) for each in found]
     if len(spots) < lead + gone or not all(isinstance(spot.position, int) for spot in spots):
         raise UncountedError
     left = spots[0].position if lead else None
@@ -149,17 +150,6 @@ def apply(link: Link, entity: str, changed: Changed) -> None:
         _insert_tight(link, entity, changed.first + kept, new)
     else:
         _insert(link, entity, zip(positions, new, strict=True))
-
-
-def _spots(link: Link, entity: str, first: int, count: int, total: int) -> list[Spot]:
-    """``count`` rows from the number ``first`` on, fetched from the end that is nearer."""
-    count = min(count, total - first)
-    behind = total - first - count
-    if behind < first:
-        found = link.rows(_FROM_END, entity=entity, count=count, skipped=behind)[::-1]
-    else:
-        found = link.rows(_FROM_START, entity=entity, count=count, skipped=first)
-    return [Spot(*each) for each in found]
 
 
 def _between(left: int | None, right: int | None, count: int) -> list[int] | None:

@@ -1,1 +1,1 @@
-"""The rules, one module a family. A module is found by being here; its rules register themselves when imported."""
+"""The rules, in modules by what they look at. A module is found by being here; its rules register when imported."""

@@ -22,17 +22,18 @@ from catmem.errors import (
 )
 from catmem.jsonable import jsonable
 from catmem.merging.branches import (
+    NOW,
     Ask,
     ConflictAnswer,
     Disagreement,
     HowDecided,
+    MergeHistory,
     asking,
     branches_of_all,
     content_merge,
     open_branches,
     settling,
 )
-from catmem.merging.past import NOW, MergeHistory
 from catmem.model.document import Version
 from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, Current, Revision, is_branch, repeated, sees, stale

@@ -1,4 +1,4 @@
-"""Reading what other programs remember: one module a program, each with ``read(path) -> Imported``.
+"""Reading what other programs remember: a function ``read(path) -> Imported`` a program.
 
 Reading changes nothing, there or here; ``importing`` writes what was read, as a person's edit would.
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from catmem.registry import Registry
 
 SOURCES = {
-    "hermes": "hermes_agent",
-    "cheetahclaws": "cheetahclaws",
-    "claude": "claude",
-    "basic-memory": "basic_memory",
-    "mcp-memory": "mcp_memory",
+    "hermes": "hermes_agent:read",
+    "cheetahclaws": "claude:read_cheetahclaws",
+    "claude": "claude:read_claude",
+    "basic-memory": "basic_memory:read",
+    "mcp-memory": "mcp_memory:read",
 }
-"""The programs, and the module that reads the files of each."""
+"""The programs, and the module and function that read the files of each."""
 
 
 def register(registry: Registry) -> None:
@@ -52,8 +52,8 @@ def register(registry: Registry) -> None:
         said="Bring in what another program remembers.",
         is_first=True,
     )
-    for program, module in SOURCES.items():
-        registry.add_importer(program, f"catmem.plugins.importers.{module}:read")
+    for program, place in SOURCES.items():
+        registry.add_importer(program, f"catmem.plugins.importers.{place}")
 
 
 def read(source: str, path: str | Path) -> Imported:

@@ -1,23 +1,25 @@
-"""Claude Code: the memory folder of a project (``~/.claude/projects/…/memory``), with ``MEMORY.md`` and topic files.
+"""Memory folders of Markdown files with an index, ``MEMORY.md``: those of Claude Code and of cheetahclaws.
 
-The files are free Markdown. ``MEMORY.md`` is read by its level-2 headings, a top-level bullet an entry; its links to
-topic files are no facts. A topic file is read by its headings, a heading and what stands below it an entry, or, with
-fields in front, as one.
+Of Claude Code it is the folder of a project (``~/.claude/projects/…/memory``). The files are free Markdown.
+``MEMORY.md`` is read by its level-2 headings, a top-level bullet an entry; its links to topic files are no facts. A
+topic file is read by its headings, a heading and what stands below it an entry, or, with fields in front, as one.
+
+cheetahclaws has one Markdown file a memory, with ``key: value`` lines between two ``---`` in front.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from catmem.plugins.importers.cheetahclaws import INDEX, entry_of
 from catmem.plugins.importers.source_files import (
     File,
     Imported,
     ImportedEntry,
     LeftOut,
+    dated,
     front_matter,
     markdown_files,
     read_file,
@@ -26,12 +28,33 @@ from catmem.plugins.importers.source_files import (
     within,
 )
 
+_INDEX = "MEMORY.md"
+_DATES = {"created": "created", "last_verified": "verified_date"}
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
 _CLOSING = re.compile(r"(?:^|[ \t])#+\Z")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINK = re.compile(r"[-*+] +\[[^\]]*\]\(([^)]+\.md)\).*")
 _BULLET = re.compile(r"\A[-*+] +")
 _SECTION = 2
+
+
+def _entry_with_fields(program: str, file: File, left_out: list[LeftOut]) -> ImportedEntry:
+    """The entry of one file; without text its description or its name is the text.
+
+    What stands in front of the file and is no field goes to ``left_out``.
+    """
+    found, content, lost = front_matter(file)
+    left_out += lost
+    fields = {key: value for key, value in found.items() if value}
+    kind = fields.pop("type", None)
+    tags, rest = dated(fields, _DATES)
+    origin = rest.pop("source", "")
+    tags["source"] = source_tag(program, f"{file.name} ({origin})" if origin else file.name)
+    body = content.strip() or rest.pop("description", "") or rest.pop("name", "")
+    return ImportedEntry(body, file.name, kind, tags, rest, single=True, day=file.day)
+
+
+# --- Claude Code ------------------------------------------------------------------------------------------------------
 
 
 class _ClaudePart(NamedTuple):
@@ -43,7 +66,7 @@ class _ClaudePart(NamedTuple):
     lines: list[str]
 
 
-def read(path: Path) -> Imported:
+def read_claude(path: Path) -> Imported:
     """Read a memory folder, a folder that holds one named ``memory``, or one file."""
     refuse_missing(path)
     left_out: list[LeftOut] = []
@@ -55,8 +78,8 @@ def read(path: Path) -> Imported:
     entries: list[ImportedEntry] = []
     for file in files:
         if front_matter(file).fields:
-            entries.append(entry_of("claude", file, left_out))
-        elif PurePosixPath(file.name).name in {INDEX, "CLAUDE.md"}:
+            entries.append(_entry_with_fields("claude", file, left_out))
+        elif PurePosixPath(file.name).name in {_INDEX, "CLAUDE.md"}:
             entries += _index(file, left_out)
         else:
             entries += _topic(file, left_out)
@@ -156,3 +179,32 @@ def _lines(lines: list[str], first: int) -> Iterator[tuple[int, str, bool]]:
         elif mark and mark[1].startswith(fence) and not line.strip().strip(fence[0]):
             fence = ""
         yield number, line, free and not mark
+
+
+# --- cheetahclaws -----------------------------------------------------------------------------------------------------
+
+
+def read_cheetahclaws(path: Path) -> Imported:
+    """Read a memory folder (``.cheetahclaws/memory``), the folder that holds it, or one file."""
+    refuse_missing(path)
+    left_out: list[LeftOut] = []
+    if path.is_file():
+        files = [read_file(path)]
+    else:
+        inner = within(path, ".cheetahclaws", "memory")
+        files = list(markdown_files(inner if inner.is_dir() else path, left_out))
+    memories = [file for file in files if file.name != _INDEX]
+    left_out += [each for file in files if file.name == _INDEX for each in _of_no_file(file, memories)]
+    return Imported([_entry_with_fields("cheetahclaws", file, left_out) for file in memories], left_out)
+
+
+def _of_no_file(index: File, memories: Sequence[File]) -> Iterator[LeftOut]:
+    """The lines of the index that lead to none of the files.
+
+    The others say what the files say, and are written anew from them.
+    """
+    names = {file.name for file in memories}
+    for number, line in enumerate(index.text.split("\n"), 1):
+        link = _LINK.fullmatch(line.strip())
+        if line.strip() and not (link and link[1].removeprefix("./") in names):
+            yield LeftOut(f"{index.name}:{number}", "text", line.strip(), "it is in the index, and in no file")

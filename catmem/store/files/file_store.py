@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
@@ -83,7 +84,10 @@ class FileStore(LastingStore):
     def _start_empty(self) -> None:
         self._folders: dict[Path, Folder] = {}
         """Those that are open, the one that was used last at the end."""
-        self._guards: dict[Path, _Locking] = {}
+        self._guards: dict[Path, threading.RLock] = {}
+        """A lock for each, which lets one thread at a time into it."""
+        self._inside: Counter[Path] = Counter()
+        """How often the thread that has the lock is in it."""
         self._process = os.getpid()
 
     # --- reading ------------------------------------------------------------------------------------------------
@@ -253,8 +257,13 @@ class FileStore(LastingStore):
         """One thread at a time in a folder. A forked child starts with nothing open: that belongs to its parent."""
         if self._process != os.getpid():
             self._start_empty()
-        with self._guards.setdefault(key, _Locking()).held():
-            yield
+        inside = self._inside  # a child that is forked in the block has another one
+        with self._guards.setdefault(key, threading.RLock()):
+            inside[key] += 1
+            try:
+                yield
+            finally:
+                inside[key] -= 1
 
     def _folder(self, place: Place, *, create: bool) -> Folder | None:
         """The open folder of a place, opened again if it is no longer the one that the path leads to."""
@@ -276,10 +285,14 @@ class FileStore(LastingStore):
     def _close_idle(self) -> None:
         """Close what was used longest ago and is not in use now: a fleet has more folders than a process may open."""
         for key in list(self._folders)[: max(0, len(self._folders) - MOST_OPEN)]:
-            with self._guards[key].held_if_idle() as idle:
-                folder = self._folders.pop(key, None) if idle else None
-                if folder is not None:
-                    folder.close()
+            guard = self._guards[key]
+            if not guard.acquire(blocking=False):
+                continue  # another thread is in it
+            try:
+                if not self._inside[key] and key in self._folders:
+                    self._folders.pop(key).close()
+            finally:
+                guard.release()
 
     def _publish(self, folder: Folder, name: str) -> Publication:
         return self._publication(folder, name, durable=self._durable)
@@ -404,35 +417,6 @@ class FileStore(LastingStore):
                 folder = self._folders.pop(key, None)
                 if folder is not None:
                     folder.close()
-
-
-class _Locking:
-    """Lets one thread at a time into a folder, as often as it likes."""
-
-    def __init__(self) -> None:
-        self._lock = threading.RLock()
-        self._inside = 0
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """Wait for the folder, and keep it."""
-        with self._lock:
-            self._inside += 1
-            try:
-                yield
-            finally:
-                self._inside -= 1
-
-    @contextmanager
-    def held_if_idle(self) -> Iterator[bool]:
-        """Keep the folder if no thread is in it, this one included; says whether that is so."""
-        if not self._lock.acquire(blocking=False):
-            yield False
-            return
-        try:
-            yield self._inside == 0
-        finally:
-            self._lock.release()
 
 
 def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:

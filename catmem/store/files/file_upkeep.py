@@ -21,13 +21,13 @@ from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, MergeFunction
 from catmem.store.files.external_changes import ExternalWriters
-from catmem.store.files.folder import Folder, Place, acknowledged
+from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal import Journal
 from catmem.store.files.journal_check import highest_numbers
 from catmem.store.files.publication import Publication
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
-from catmem.store.files.segments import SegmentFolder
+from catmem.store.files.segments import SegmentFolder, acknowledged
 from catmem.store.files.system import FOLDER, System, lines_of, new_file, opened, read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
 

@@ -29,6 +29,7 @@ from catmem.errors import BusyError, DamagedError
 from catmem.names import HERMES_FOLDER
 from catmem.store.contract import SIDECAR
 from catmem.store.files.journal import Journal
+from catmem.store.files.segments import acknowledged
 from catmem.store.files.system import (
     FOLDER,
     Features,
@@ -383,11 +384,6 @@ class Folder:
 
 def _identity(status: os.stat_result) -> FolderIdentity:
     return status.st_dev, status.st_ino
-
-
-def acknowledged(lost: int) -> str:
-    """So many records that are lost, as the subject of a sentence."""
-    return f"{lost:,} acknowledged record{' is' if lost == 1 else 's are'}"
 
 
 def _walk(system: System, place: Place, *, create: bool) -> int | None:

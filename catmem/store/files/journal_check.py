@@ -13,7 +13,7 @@ from contextlib import suppress
 from catmem.errors import DamagedError
 from catmem.store.contract import Fault, revision_number
 from catmem.store.files.records import MalformedError, Record, decode, decode_header
-from catmem.store.files.segments import Segment, SegmentFolder, chain_start, damaged, payloads
+from catmem.store.files.segments import Segment, SegmentFolder, acknowledged, chain_start, damaged, payloads
 
 _MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."
 
@@ -76,11 +76,9 @@ def _lost(record: Record) -> int:
 
 
 def _of_loss(record: Record, path: str) -> Fault:
-    lost, parent = _lost(record), record.parents[0] if record.parents else "0"
-    message = (
-        f"{lost:,} acknowledged record{' was' if lost == 1 else 's were'} gone before record {record.sequence}; "
-        f"{record.file} goes on from revision {parent} with revision {record.revision}"
-    )
+    parent = record.parents[0] if record.parents else "0"
+    said = f"{acknowledged(_lost(record))} gone before record {record.sequence}"
+    message = f"{said}; {record.file} goes on from revision {parent} with revision {record.revision}"
     hint = (
         "What was in between cannot be shown or restored. This stays reported as long as the journal has that record."
     )

@@ -322,6 +322,11 @@ def damaged(path: Path, message: str) -> DamagedError:
     return DamagedError(message, path=path, hint="Run catmem fsck; nothing is written until then.")
 
 
+def acknowledged(lost: int) -> str:
+    """So many records that are lost, as the subject of a sentence."""
+    return f"{lost:,} acknowledged record{' is' if lost == 1 else 's are'}"
+
+
 # --- what an erasure leaves of a segment ---
 
 RedactFile: TypeAlias = Callable[[str, bytes], bytes]

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import count, product
 from pathlib import Path
 from string import ascii_lowercase
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias, TypedDict, runtime_checkable
 
 from catmem.digest import bytes_digest
-from catmem.errors import OperationCollisionError, StaleError, StoreError, UnknownRevisionError
+from catmem.errors import DamagedError, OperationCollisionError, StaleError, StoreError, UnknownRevisionError
 
 OnDrift: TypeAlias = Literal["adopt", "refuse", "merge"]
 """What to do about an external change: adopt it and go on if the caller's view allows it (the default), refuse once
@@ -347,6 +348,9 @@ def repeated(first: Revision, change: Change) -> bool:
 
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
+REVISION = re.compile(r"[0-9]{1,18}[a-z]{0,8}")
+"""The id of a revision."""
+
 
 def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:
     """The error for a revision that is not there."""
@@ -363,6 +367,20 @@ def not_empty(entity: str) -> StoreError:
         code="not_empty",
         hint="Nothing was copied. Copy to a store in which the entity has no revision.",
     )
+
+
+def refuse_unsound(entity: str, revision: Revision, data: bytes) -> None:
+    """Raise ``DamagedError`` for a revision of another store that is to be taken over, and is not what it says."""
+    try:
+        datetime.fromisoformat(revision.timestamp)
+        is_sound = REVISION.fullmatch(revision.revision) is not None and bytes_digest(data) == revision.digest
+    except ValueError:
+        is_sound = False
+    if not is_sound:
+        raise DamagedError(
+            f"revision {revision.revision!r} of {entity} does not have the bytes, the time or the name of its record",
+            hint="Nothing was copied. Look over the store that it comes from with catmem fsck.",
+        )
 
 
 def revision_number(revision: str) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DamagedError, DriftError, StoreError
+from catmem.errors import BusyError, DriftError, StoreError
 from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import Database, Link, TransientError
 from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start
@@ -37,6 +37,7 @@ from catmem.store.contract import (
     Snapshot,
     Update,
     not_empty,
+    refuse_unsound,
     unknown_revision,
 )
 from catmem.store.table_rows import Codec, keep_rows
@@ -211,11 +212,7 @@ class SqlStore(LastingStore):
         head, base = b"", None
         last: Revision | None = None
         for sequence, (said, data) in enumerate(given, 1):
-            if bytes_digest(data) != said.digest:
-                raise DamagedError(
-                    f"revision {said.revision} of {entity} does not have the bytes of its digest",
-                    hint="Nothing was copied. Look over the store that it comes from with catmem fsck.",
-                )
+            refuse_unsound(entity, said, data)
             last = replace(said, entity=entity, sequence=sequence, size=len(data))
             step = log_rows.next_step(last, data, None if last.is_branch else base, after.chain)
             past.append(step)

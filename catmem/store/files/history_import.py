@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing, suppress
-from datetime import datetime
 
-from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DamagedError, StoreError
-from catmem.store.contract import Revision, not_empty
+from catmem.errors import BusyError, StoreError
+from catmem.store.contract import Revision, not_empty, refuse_unsound
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.journal import Brought
 from catmem.store.files.observed_file import ObservedFile, look_at
 from catmem.store.files.publication import state_of
-from catmem.store.files.records import RecordDraft, Retired, is_revision, recorded_name
+from catmem.store.files.records import RecordDraft, Retired, recorded_name
 from catmem.store.files.system import store_errors
 
 
@@ -58,7 +56,7 @@ class _Import:
         """The records to be written. The newest that is no branch is the head, and goes into the file."""
         waiting: list[tuple[Revision, bytes]] = []
         for revision, data in history:
-            self._check(revision, data)
+            refuse_unsound(self.entity, revision, data)
             self.count += 1
             if not revision.is_branch:
                 yield from (self._brought(*each) for each in waiting)
@@ -68,20 +66,6 @@ class _Import:
             head, data = waiting.pop(0)
             yield self._brought(head, data, publishes=True, retired=self._prepare(head.revision, data))
         yield from (self._brought(*each) for each in waiting)
-
-    def _check(self, revision: Revision, data: bytes) -> None:
-        said = None
-        if not is_revision(revision.revision):
-            said = f"{revision.revision!r} is no revision of {self.entity}"
-        elif bytes_digest(data) != revision.digest:
-            said = f"the bytes of revision {revision.revision} of {self.entity} are not what its digest says"
-        else:
-            try:
-                datetime.fromisoformat(revision.timestamp)
-            except ValueError:
-                said = f"{revision.timestamp!r} is no time at which {self.entity} can have become {revision.revision}"
-        if said is not None:
-            raise DamagedError(said, hint="Nothing was copied. Verify the store that it comes from.")
 
     def _brought(
         self, revision: Revision, data: bytes, *, publishes: bool = False, retired: Retired | None = None

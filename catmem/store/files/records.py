@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from catmem.digest import canonical_json
 from catmem.store.changes import ByteChange, Splice, WholeText
-from catmem.store.contract import is_branch, revision_number
+from catmem.store.contract import REVISION, is_branch, revision_number
 
 VERSION = 2
 MAX_DATA = 64 * 1024 * 1024
@@ -27,7 +27,6 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _HEX = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"(?!\.{1,2}$)[^/\x00]{1,255}")
 _BRANCH = re.compile(r"(?!\.{1,2}/)[^/\x00]{1,255}/[0-9]{1,18}[a-z]{1,8}")
-_REVISION = re.compile(r"[0-9]{1,18}[a-z]{0,8}")
 _STORE = re.compile(r"[0-9a-f]{32}")
 
 
@@ -138,11 +137,6 @@ class SegmentHeader:
     heads: Mapping[str, Pointer] = field(default_factory=dict)
 
 
-def is_revision(revision: str) -> bool:
-    """Whether a text can be the id of a revision in a journal."""
-    return _REVISION.fullmatch(revision) is not None
-
-
 def branch_name(file: str, revision: str) -> str:
     """The name under which the journal keeps a branch: ``USER.md/8a``, which no file can have."""
     # Beside the file's own records it is a row of its own, of one record. So a branch is no part of what the file's
@@ -171,7 +165,7 @@ _SOMETIMES: dict[str, tuple[type, Any]] = {
 }
 """Fields that are left out where they have this value."""
 
-_PATTERNS = {"revision": _REVISION, "head": DIGEST, "previous": _HEX, "store": _STORE, "line": _HEX, "digest": DIGEST}
+_PATTERNS = {"revision": REVISION, "head": DIGEST, "previous": _HEX, "store": _STORE, "line": _HEX, "digest": DIGEST}
 _LEAST = {"sequence": 1, "late_of": 1, "size": 0, "offset": 0, "removed": 0}
 
 

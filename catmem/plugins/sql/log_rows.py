@@ -89,8 +89,9 @@ _CHANGED = Statement("UPDATE memory_meta SET generation = generation + 1 WHERE e
 DEPTH = 31
 """Splices between a revision and the whole that it is rebuilt from."""
 
-PAGE = 64
-"""Records that are read at once."""
+PAGE = 256
+FIRST_PAGE = 8
+"""Records of the first page, the newest first: most who look at a log want the last few. The next ones are larger."""
 
 _FIELDS = tuple(name for name in Revision.__slots__ if name != "entity")
 _STEP = ("base", "depth", "offset", "removed", "data", "chain")
@@ -109,7 +110,7 @@ _BY_DIGEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND digest = :digest ORDER BY
 _BY_AGENT = Statement(
     f"SELECT {_COLUMNS} {_FROM} AND agent = :agent AND sequence > :after ORDER BY sequence DESC LIMIT 1"
 )
-_LATEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND sequence < :before ORDER BY sequence DESC LIMIT {PAGE}")
+_LATEST = Statement(f"SELECT {_COLUMNS} {_FROM} AND sequence < :before ORDER BY sequence DESC LIMIT :most")
 _EARLIEST = Statement(f"SELECT {_STEPS} {_FROM} AND sequence > :after ORDER BY sequence LIMIT {PAGE}")
 _LINK = Statement(f"SELECT {_STEPS} {_FROM} AND sequence BETWEEN :first AND :last ORDER BY sequence")
 _CHAIN_OF = Statement(f"SELECT chain {_FROM} AND sequence = :sequence")
@@ -339,9 +340,9 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
     return data
 
 
-def page_before(link: Link, entity: str, sequence: int) -> list[Revision]:
-    """Records that are older than ``sequence``, the newest first."""
-    return [revision_of(entity, each) for each in link.rows(_LATEST, entity=entity, before=sequence)]
+def page_before(link: Link, entity: str, sequence: int, most: int) -> list[Revision]:
+    """Records that are older than ``sequence``, the newest first, ``most`` at most."""
+    return [revision_of(entity, each) for each in link.rows(_LATEST, entity=entity, before=sequence, most=most)]
 
 
 def page_after(link: Link, entity: str, sequence: int) -> list[LogStep]:

@@ -132,10 +132,11 @@ class SqlStore(LastingStore):
 
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, the newest first."""
-        before = 1 << 62
-        while page := self._found(partial(log_rows.page_before, entity=entity, sequence=before), at_once=True):
+        before, most = 1 << 62, log_rows.FIRST_PAGE
+        look = log_rows.page_before
+        while page := self._found(partial(look, entity=entity, sequence=before, most=most), at_once=True):
             yield from page
-            before = page[-1].sequence
+            before, most = page[-1].sequence, min(log_rows.PAGE, 4 * most)
 
     def branches(self, entity: str) -> Sequence[Revision]:
         """The head, and the branches that nothing follows, the newest first."""

@@ -1,4 +1,4 @@
-"""The envelope of a write: who writes what, on which revision, signed; and how a foreign one is read and checked.
+"""The envelope of a write: who writes what, on which revision, signed; and reading and checking one that was sent.
 
 Values only: nothing here reads a file, a key or a clock, and nothing is looked up. What an envelope must look like
 stands in ``schemas/envelope.schema.json``; what is wrong by that, or by itself, is wrong on every root. Beside it

@@ -13,10 +13,12 @@ from catmem import __version__
 from catmem.cli.interface import Group, command_of, takes_text
 from catmem.cli.output import print_error, say
 from catmem.commands import COMMANDS, FIRST, GROUPS, MODULES
-from catmem.errors import CatmemError, RefusedError, UnreadableError
+from catmem.errors import CatmemError, EditError, RefusedError, UnreadableError
+from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
 from catmem.ops.table import import_rows
 from catmem.registry import registry, unloaded
+from catmem.text import printable_json
 
 
 def _load(name: str) -> click.Command:
@@ -162,6 +164,9 @@ def main() -> None:
         say("Stopped.")
         status = 130
     except click.ClickException as error:
-        error.show()
+        if "--format json" in " ".join(sys.argv).replace("--format=", "--format "):  # no option of it was read yet
+            say(printable_json({"error": jsonable(EditError(error.format_message(), code="bad_arguments"))}))
+        else:
+            error.show()
         status = error.exit_code
     sys.exit(status)

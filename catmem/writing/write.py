@@ -178,9 +178,9 @@ def write(root: Root, asked: Request) -> Written:
             written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
         # After the attempt, whose time is that of the write.
         crowded = None if a.policy is None else crowded_out(root, written, a.actor, a.policy.today)
-        lost = (
-            lost_text(root, a.policy.actor, a.entity, written.after.encode()) if a.policy and written.adopted else None
-        )
+        lost = None
+        if a.policy and written.adopted and not written.branch:  # which says only what there was at its base
+            lost = lost_text(root, a.policy.actor, a.entity, written.after.encode())
         return replace(written, notes=(*a.notes(), *written.notes, *([lost] if lost else ())), crowded=crowded)
 
 

@@ -1,5 +1,11 @@
 """Options that leave each other nothing to do are refused, by their names, before anything happens."""
 
+import json
+import subprocess
+import sys
+
+import pytest
+
 from tests.end_to_end.terminal import error_of, run, run_json, write_root
 from tests.together import together
 from tests.unit.seeding.seeds import everything
@@ -80,3 +86,12 @@ def test_a_profile_that_is_needed_is_missed_and_a_base_is_no_agent(tmp_path, mon
     (tmp_path / "homes" / "stem-of-all").mkdir()
     (tmp_path / "homes" / "stem-of-all" / "USER.md").write_text("## Rules\nOne.\n")
     assert "stem-of-all" in str(run_json("access"))
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "neo", "--as-of", "2026-13-01", "--format=json"), ("log", "--format", "json")]
+)
+def test_wrong_usage_is_json_for_who_asked_for_json(arguments):
+    done = subprocess.run([sys.executable, "-m", "catmem", *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert json.loads(done.stderr)["error"]["code"] == "bad_arguments"

@@ -81,6 +81,10 @@ def test_an_event_is_answered_with_the_prompt_of_the_profile(root, event):
     assert "CANARY" not in text
 
 
+def test_the_profile_may_be_an_argument_as_for_every_command(answer):
+    assert "trinity" in context(answer("trinity", data={"hook_event_name": "SessionStart"}), "SessionStart")
+
+
 def test_vs_code_says_its_event_in_another_way(answer):
     said = {"hookEventName": "SessionStart", "sessionId": "1", "timestamp": "x", "cwd": "/"}
     assert "trinity" in context(answer("--profile=trinity", data=said), "SessionStart")

@@ -74,6 +74,9 @@ def asked(arguments: Sequence[str]) -> HookRequest:
     while left:
         option, is_joined, value = left.pop(0).partition("=")
         name = names.get(option)
+        if name is None and not option.startswith("-") and "profile" not in said:
+            said["profile"] = option
+            continue
         if name is None:
             raise ValueError(f"there is no option {option}")
         if name == "by_agent":

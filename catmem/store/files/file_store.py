@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -84,6 +85,7 @@ class FileStore(LastingStore):
     def _start_empty(self) -> None:
         self._folders: dict[Path, Folder] = {}
         """Those that are open, the one that was used last at the end."""
+        weakref.finalize(self, _let_go, self._folders, os.getpid()).atexit = False
         self._guards: dict[Path, threading.RLock] = {}
         """A lock for each, which lets one thread at a time into it."""
         self._inside: Counter[Path] = Counter()
@@ -417,6 +419,13 @@ class FileStore(LastingStore):
                 folder = self._folders.pop(key, None)
                 if folder is not None:
                     folder.close()
+
+
+def _let_go(folders: dict[Path, Folder], process: int) -> None:
+    """Close the folders of a store that nobody has any more; those of a parent process are left to it."""
+    if os.getpid() == process:
+        for folder in folders.values():
+            folder.close()
 
 
 def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:

@@ -373,6 +373,16 @@ def test_when_an_entry_is_lost(alone, talk, then, count):
     assert found.get("lost", 0) == count
 
 
+def test_a_branch_takes_nothing_for_lost_that_came_after_its_base(alone):
+    put(alone.parents[2] / "catmem.yaml", "version: 1\non_stale: branch\n")
+    run("add", "-p", "neo", "-c", "talk", "Be brief.")
+    with alone.open("a") as file:
+        file.write("§\nAppended by an editor.\n")
+    said = run("add", "-p", "neo", "-c", "talk", "Late.", "--expected", "0").stderr
+    assert "kept as branch" in said
+    assert "out of neo/user" not in said
+
+
 def test_what_comes_back_is_not_lost(alone):
     run("add", "-p", "neo", "-c", "talk", "Be brief.")
     alone.unlink()

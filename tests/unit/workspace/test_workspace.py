@@ -1,9 +1,11 @@
 """A root that has been opened: whose files, which of them, and never a byte changed."""
 
+import gc
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from pathlib import Path
 
 import pytest
 
@@ -176,3 +178,18 @@ def test_threads_that_come_first_together_get_one_store(tmp_path, monkeypatch):
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: root.store, range(4)))
     assert found == opened * 4
+
+
+def test_roots_that_nobody_has_any_more_keep_no_file_open(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nwritable_categories: ['*']\n")
+
+    def opened():
+        gc.collect()
+        return len([*Path("/proc/self/fd").iterdir()])
+
+    Workspace.open(tmp_path).add("neo", "The first.", category="talk")
+    before = opened()
+    for number in range(5):
+        Workspace.open(tmp_path).add("neo", f"One more: {number}.", category="talk")
+    assert opened() <= before

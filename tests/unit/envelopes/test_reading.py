@@ -1,25 +1,17 @@
 """Envelopes from elsewhere: what is wrong with the envelope itself."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
-from catmem.envelopes.envelope import Envelope, content_hash, json_of, operations_of, read_envelope
+from catmem.envelopes.envelope import json_of, operations_of, read_envelope
 from catmem.errors import EnvelopeError
 from catmem.jsonable import jsonable
 from tests.together import together
+from tests.unit.envelopes.test_envelope import ENVELOPE
 
-GOOD = Envelope(
-    entity_id="neo/user",
-    agent_id="neo",
-    op_id="a1",
-    timestamp="2026-11-21T12:00:00Z",
-    prev_rev=7,
-    content="## Talk\nshort answers\n",
-    mem_hash=content_hash("## Talk\nshort answers\n"),
-    role_id="neo@v3",
-    role_hash="sha256:" + "0" * 64,
-)
+GOOD = replace(ENVELOPE, agent_id="neo")
 FIELDS = jsonable(GOOD.signed("k1", b"k" * 32))
 DIGEST = "sha256:" + "0" * 64
 

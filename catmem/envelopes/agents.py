@@ -97,6 +97,11 @@ class SecretFiles(NamedTuple):
     elsewhere: str
     """What to do about a place inside of the root."""
 
+    @property
+    def has_keys(self) -> bool:
+        """Whether these are keys, and not tokens."""
+        return self.kind == "keys"
+
     def default(self, config: Config, ending: str = "") -> Path:
         """Below ``~/.config/catmem``, by the name of the root and a digest of its place."""
         root = Path(os.path.realpath(config.root))
@@ -111,7 +116,7 @@ class SecretFiles(NamedTuple):
             if path == outer or outer in path.parents:
                 raise ConfigError(
                     f"{shown(str(path))}, the place of {self.kind}, is inside of {outer}, which others get to see",
-                    code=f"{self.kind}_inside",
+                    code="keys_inside" if self.has_keys else "tokens_inside",
                     path=config.path,
                     hint=f"Name a place elsewhere: {self.elsewhere}.",
                 )
@@ -155,7 +160,7 @@ class SecretFiles(NamedTuple):
     def _unsafe(self, path: Path, message: str, remedy: str) -> ConfigError:
         return ConfigError(
             message,
-            code="unsafe_key" if self.kind == "keys" else "unsafe_tokens",
+            code="unsafe_key" if self.has_keys else "unsafe_tokens",
             path=path,
             hint=f"{self.until}: {remedy}",
         )
@@ -169,13 +174,13 @@ class SecretFiles(NamedTuple):
             listed = f"'catmem {what} list' lists all {self.kind}."
             raise UnknownNameError(
                 f"{who} has no {what}{which}",
-                code=f"unknown_{what}",
+                code="unknown_key" if self.has_keys else "unknown_token",
                 hint=suggestion(named or "", ids, self.kind) if ids else listed,
             )
         if len(found) > 1 and not every:
             raise ConfigError(
                 f"{owner} has {len(found)} {self.kind}, and none was named",
-                code=f"which_{what}",
+                code="which_key" if self.has_keys else "which_token",
                 hint=f"Name one of {', '.join(ids)}, or say that all are meant (--all).",
             )
         return found

@@ -21,7 +21,6 @@ from catmem.model.edit import add_entry, remove_entry, replace_entry
 from catmem.names import UNCATEGORIZED, is_declared, slugify
 from catmem.staleness.lineage import differing_stretches
 from catmem.store.table_rows import Changed, EditedRows, FoundRow, TableRow
-from catmem.syntax.scan import held_pieces
 from catmem.text import equal_ends
 
 _CREATED = "created"
@@ -51,7 +50,6 @@ class RowCodec:
         if before is None or after is None:
             return Changed(0, self.rows(entity, old), self.rows(entity, new))
         titles, old_titles = _titles(after), _titles(before)
-        starts = held_pieces(before.scan)
         # Every row of a category shows its title; entries before all headers are of one that may get a header later.
         shared = (titles.keys() & old_titles.keys()) | {UNCATEGORIZED}
         if any(old_titles.get(category) != titles.get(category) for category in shared):
@@ -63,7 +61,7 @@ class RowCodec:
         tier = self._tier(entity)
         gone = [_row(entry, old_titles, tier) for entry in had[start : len(had) - end]]
         rows = [_row(entry, titles, tier) for entry in has[start : len(has) - end]]
-        return Changed(bisect_left(starts, first) + start, gone, rows)
+        return Changed(before.scan.entries_before(first) + start, gone, rows)
 
     def known(self, rows: Sequence[FoundRow]) -> list[FoundRow]:
         """The rows by the names that their categories have now; one whose category had another has no mark."""

@@ -47,7 +47,7 @@ def test_without_an_entry_it_lists_what_the_source_lacks_and_what_each_would_rep
     listed = run_json("promote", "-p", "neo", "-c", "v*")
     assert [each["replaces"] for each in listed["promoted"]] == ["Invoices are due on the 15th.", None]
     assert (listed["dry_run"], run_json("proposals")["proposals"]) == (True, [])
-    assert "--to goes with an ENTRY" in run("promote", "--to", "boss", status=2).stderr
+    assert "--to goes with ENTRY" in run("promote", "--to", "boss", status=2).stderr
     assert "-p NAME ENTRY" in run("promote", "Kern", status=2).stderr
 
 

@@ -519,7 +519,7 @@ def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_pa
     dry = run("sort", "--unsure", "--dry-run").output
     assert "secret would be left in orchestrator/memory: 1 entry\n" in dry
     assert TOKEN not in dry
-    assert " The token is ****" in dry
+    assert "*" * 20 in dry
     said = run("sort", "--unsure").output
     assert "what looks like a secret was left in orchestrator/memory: 1 entry\n" in said
     assert run("sort", "--yes").output.count("what looks like a secret") == 1

@@ -217,7 +217,7 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
         raise UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
     others = call.given - {"entity", "numbers", "every", "dry_run"}
     if others:
-        raise UsageError("A recovery copy is brought over with --all, --entry and --dry-run alone.")
+        raise UsageError("Recovery copies are brought over one at a time, with --all, --entry and --dry-run alone.")
     found = hold_against(call.root, copy)
     left: Sequence[Any] = []
     if everything:

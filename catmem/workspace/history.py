@@ -177,7 +177,7 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             at = f"{newest.entity} {newest.revision}"
             why = f"{newest.entity} holds nothing any more: 'catmem restore {at}' brings back what it held"
         if newest is None or record is None or why is not None:
-            hint = "'catmem log' lists the revisions, and 'catmem restore' writes one of them again."
+            hint = "'catmem log PROFILE' lists the revisions, and 'catmem restore' writes one of them again."
             if record is not None:
                 hint += f" 'catmem restore {record.entity} {parent_of(record)}' brings back the text before this one."
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")

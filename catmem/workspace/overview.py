@@ -36,6 +36,7 @@ from catmem.text import conflict_at, counted, few
 from catmem.workspace.profile_memory import LostEntries, lost_entries
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, load_each, noted
+from catmem.workspace.seen_entry import rules_in
 
 T = TypeVar("T")
 
@@ -314,7 +315,8 @@ def _learned(workspace: Root, lock: SeedLock, profile: Profile, source: Profile)
         learned = Learned(workspace, lock, profile, source, target)
         waiting = proposed(ProposalReader(workspace, learned.above).open(), "waiting")
         found = learned.to_bring(promoted_categories(workspace), waiting | learned.rejected())
-        count += sum(not learned.is_in_conflict(each) for each in found)
+        # What the scan finds something in no promotion takes.
+        count += sum(not (learned.is_in_conflict(each) or rules_in([each.body])) for each in found)
     return count
 
 

@@ -144,3 +144,10 @@ def test_own_words_go_to_the_files_of_specialists_too(place):
     assert "tri/user says it in these words too" in said.stderr
     assert (place / "homes" / "neo" / "USER.md").read_text().endswith("§\nKern repairs both vans.\n")
     assert run("promote").stdout.startswith("Nothing to promote")
+
+
+def test_what_no_promotion_takes_is_no_next_step(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("init", "--example", ".")
+    assert "1 refused" in run("promote", "--all", status=2).stderr
+    assert "promote" not in run("status").stdout

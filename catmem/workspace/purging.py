@@ -252,7 +252,7 @@ class _Purging:
         self.entries: list[PurgedEntry] = []
         self.places = redaction.places(store.peek(name)) if isinstance(redaction, ContentRedaction) else ()
         noted = (each.revision for each, data in store.replay(name) if redaction.quoted_in(each, data))
-        self.places += tuple(f"a reason or evidence of revision {revision}" for revision in noted)
+        self.places += tuple(f"a reason, evidence or category of revision {revision}" for revision in noted)
         self.revisions = 0
         self.files: dict[Path, None] = {}
         self.removed: dict[Path, None] = {}

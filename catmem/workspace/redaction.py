@@ -22,6 +22,7 @@ from catmem.entities.contents import content_of
 from catmem.errors import EditError, NotUtf8Error, TooLargeError, UnreadableError
 from catmem.model.document import Document, Entry, parse
 from catmem.model.edit import TextEdit, apply_edits, remove_entry
+from catmem.names import UNCATEGORIZED, slugify
 from catmem.store.contract import DECISION, Revision
 from catmem.text import unify_newlines
 
@@ -89,6 +90,7 @@ class Redaction:
         self._parse = parse
         self.needle = needle
         self._is_own = is_own
+        self._slug = slugify(text or "")
         said = r"\r?\n".join(map(re.escape, (text or "").strip().split("\n")))
         self._line = re.compile(rf"(?m)^(#+ )?[^\n]*?{said}[^\n]*?(?=\r?(?:\n|\Z))")
 
@@ -126,29 +128,42 @@ class Redaction:
         return said.count("\n", 0, found.start()) + 1 if found else None
 
     def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
-        """The note of a revision without evidence and reasons for such entries, and without any that quote them."""
-        actions, decision = note.get("actions", ()), note.get(DECISION)
-        if not any("evidence" in each for each in actions) and "reason" not in {*note, *(decision or ())}:
+        """The note of a revision without evidence and reasons for such entries, and without any that quote them.
+
+        A mark takes the place of a category whose slug says the text.
+        """
+        actions, decision, names = note.get("actions", ()), note.get(DECISION, {}), self._names(note, data)
+        if not names and not any("evidence" in each for each in actions) and "reason" not in {*note, *decision}:
             return note
         ids, quoted = {entry.id for entry in self.entries(data)}, [self.text] if self.text else self.bodies
 
-        def quotes(words: object) -> bool:
-            return any(text in str(words) for text in quoted)
+        def bare(said: Mapping[str, Any], *, is_about: bool = False) -> dict[str, Any]:
+            words = str(said.get("reason", said.get("evidence", "")))
+            goes = is_about or any(text in words for text in quoted)
+            rest = {key: value for key, value in said.items() if not (goes and key in {"reason", "evidence"})}
+            return rest | ({"category": PURGED} if said.get("category") in names else {})
 
-        def is_one(action: Mapping[str, Any]) -> bool:
-            return action["id"] in ids or quotes(action.get("evidence", ""))
+        rest = bare(note, is_about=any(each["id"] in ids for each in actions))
+        rest |= {"actions": [bare(each, is_about=each["id"] in ids) for each in actions]} if actions else {}
+        rest |= {DECISION: bare(decision)} if decision else {}
+        if "sorted" in note:
+            counts, declared = note["sorted"].items(), note.get("declared", ())
+            rest["sorted"] = {PURGED if name in names else name: count for name, count in counts}
+            rest |= {"declared": [PURGED if name in names else name for name in declared]} if declared else {}
+        return rest
 
-        is_about = any(each["id"] in ids for each in actions)
-        bare = {key: value for key, value in note.items() if key != "reason" or not (is_about or quotes(value))}
-        if actions:
-            said = [{k: v for k, v in each.items() if k != "evidence" or not is_one(each)} for each in actions]
-            bare["actions"] = said
-        if decision and quotes(decision.get("reason", "")):
-            bare[DECISION] = {key: value for key, value in decision.items() if key != "reason"}
-        return bare
+    def _names(self, note: Mapping[str, Any], data: bytes) -> set[str]:
+        """The categories in a note whose slugs say the text, but for those whose heading in the bytes does not."""
+        categories = (str(each.get("category")) for each in note.get("actions", ()))
+        noted = {*categories, *note.get("sorted", ()), *note.get("declared", ())} - {UNCATEGORIZED}
+        names = {name for name in noted if self._slug and self._slug in name}
+        if names and (document := read(self._parse, data)) is not None:
+            headings = ((each.category, document.text[each.start : each.header_end]) for each in document.sections)
+            names -= {category for category, heading in headings if str(self.text) not in heading}
+        return names
 
     def quoted_in(self, revision: Revision, data: bytes) -> bool:
-        """Whether a reason or evidence of a revision goes."""
+        """Whether anything of the note of a revision goes."""
         return self.note(revision.note, data) != revision.note
 
     def is_in(self, revision: Revision, data: bytes) -> bool:

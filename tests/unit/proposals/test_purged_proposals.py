@@ -55,7 +55,7 @@ def test_words_that_only_a_reason_or_evidence_says_are_purged(ws):
     quoting = [each.revision for each in ws.store.log("neo/user") if WORDS in json.dumps(dict(each.note))]
     foretold = purge(ws, "neo/user", WORDS, dry_run=True)
     assert (len(quoting), everything(ws).count(WORDS)) == (4, said)
-    assert sorted(foretold.places) == sorted(f"a reason or evidence of revision {each}" for each in quoting)
+    assert sorted(foretold.places) == sorted(f"a reason, evidence or category of revision {each}" for each in quoting)
     done = purge(ws, "neo/user", WORDS)
     assert (done.revisions, done.places, done.entries) == (4, foretold.places, ())
     assert WORDS not in everything(ws)

@@ -84,3 +84,22 @@ def test_removing_is_an_edit():
     assert redaction("secret").without(b"caf\xe9\n") == b"caf\xe9\n"
     with pytest.raises(NotUtf8Error):
         redaction("secret").without(b"secret\n\xc2\xa7\ncaf\xe9\n")
+
+
+def test_the_categories_of_a_note_go_where_no_heading_shows_that_they_say_something_else():
+    note = {
+        "actions": [{"action": "add", "category": "plan-b", "id": "b2:1"}],
+        "sorted": {"plan-b": 2, "planning": 1, "talk": 1},
+        "declared": ["plan-b"],
+    }
+    gone = {
+        "actions": [{"action": "add", "category": "[purged]", "id": "b2:1"}],
+        "sorted": {"[purged]": 2, "planning": 1, "talk": 1},
+        "declared": ["[purged]"],
+    }
+    plan = redaction("the plan b", text="plan")
+    assert plan.note(note, b"## Planning\nAt four.\n") == gone
+    assert plan.note(gone, b"## Planning\nAt four.\n") == gone
+    assert redaction("uncategorized", text="uncategorized").note({"sorted": {"__uncategorized__": 1}}, b"") == {
+        "sorted": {"__uncategorized__": 1}
+    }

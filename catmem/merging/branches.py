@@ -48,12 +48,16 @@ class MergeHistory:
         self._ahead: list[Revision] = []
         self._by_name: dict[str, Revision] = {}
         self._documents: dict[str, Document] = {}
+        # Many branches have the same past, so what was found out of it serves all of them.
+        self._bases: dict[tuple[str, str], list[str]] = {}
+        self._steps: dict[str, Links] = {}
         self.head = now.revision if now.revision is not None else NOW
         if now.revision is None:
             self.put(NOW, () if head is None else (head.revision,), EXTERNAL, now.data)
 
     def put(self, name: str, parents: tuple[str, ...], agent: str, data: bytes) -> None:
         """Set a revision that is not recorded before all others."""
+        document = parse_for_write(self._parse, self.entity, data)
         newest = next(self.log(), None)
         revision = Revision(
             entity=self.entity,
@@ -69,7 +73,7 @@ class MergeHistory:
         )
         self._ahead.insert(0, revision)
         self._by_name[name] = revision
-        self._documents[name] = parse_for_write(self._parse, self.entity, data)
+        self._documents[name] = document
 
     def log(self) -> Iterator[Revision]:
         """All revisions, the newest first, each read from the store once."""
@@ -98,7 +102,9 @@ class MergeHistory:
 
     def bases(self, one: str, other: str) -> list[str]:
         """The best common ancestors of two revisions."""
-        return merge_bases(self.log(), one, other)
+        if (one, other) not in self._bases:
+            self._bases[one, other] = merge_bases(self.log(), one, other)
+        return self._bases[one, other]
 
     def base(self, one: str, other: str) -> Document:
         """What two revisions come from. Raises ``EditError`` (``not_possible``) if that is several, none the newer."""
@@ -128,7 +134,9 @@ class MergeHistory:
             return None
         links: dict[int, int | None] = {index: index for index in range(len(self.document(base).entries))}
         for before, name in pairwise(names):
-            step = _step(self.document(before), self.document(name), self.record(name).note)
+            if name not in self._steps:
+                self._steps[name] = _step(self.document(before), self.document(name), self.record(name).note)
+            step = self._steps[name]
             links = {
                 index: None if place is None else step[place]
                 for index, place in links.items()

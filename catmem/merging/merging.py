@@ -13,11 +13,14 @@ from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import (
     CatmemError,
+    ConfigError,
     DriftError,
     EditError,
     ForbiddenError,
     MergeConflictError,
     StaleError,
+    StoreError,
+    UnknownRevisionError,
     wrong_type,
 )
 from catmem.jsonable import jsonable
@@ -29,7 +32,6 @@ from catmem.merging.branches import (
     HowDecided,
     MergeHistory,
     asking,
-    branches_of_all,
     content_merge,
     open_branches,
     settling,
@@ -39,7 +41,7 @@ from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, Current, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
-from catmem.workspace.root import Root
+from catmem.workspace.root import Root, entities_of_each, noted
 from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
 from catmem.writing.drift_guard import ToolSession, refuse_unshown
@@ -147,8 +149,7 @@ class _MergeWork:
     def plan(self) -> MergePlan:
         """What the merge would do to what is there now."""
         past = MergeHistory(self.workspace, self.asked.entity)
-        to_agent = self.asked.actor is not None
-        ask = partial(self._checked, asking(self.workspace, past, self.asked.precedence, to_agent=to_agent))
+        ask = self.asking(past)
         chosen, notes = self._chosen(past)
         text = past.data.decode(errors="backslashreplace")
         plan = MergePlan(
@@ -169,6 +170,11 @@ class _MergeWork:
 
     def _usage(self, text: str) -> FileUsage:
         return FileUsage(size_of(text), limit_of_entity(self.workspace, self.asked.entity))
+
+    def asking(self, past: MergeHistory) -> Ask:
+        """What is asked of each conflict. Raises ``ConfigError``."""
+        to_agent = self.asked.actor is not None
+        return partial(self._checked, asking(self.workspace, past, self.asked.precedence, to_agent=to_agent))
 
     def _checked(self, ask: Ask, found: Disagreement) -> ConflictAnswer:
         """An answer; words that neither side has may be stored, as those of any write."""
@@ -204,50 +210,55 @@ class _MergeWork:
         return tuple(chosen), tuple(notes)
 
     def _joined(self, past: MergeHistory, plan: MergePlan, ask: Ask) -> MergePlan:
-        declared = self.workspace.config.entities.get(plan.entity)
-        if declared is not None:
-            self._refuse_no_side(declared, plan)
-        head, ours = past.head, past.document(past.head)
-        text = ours.text
-        left, settled = list[Disagreement](), list[Disagreement]()
-
-        def decide(found: Disagreement) -> ConflictAnswer:
-            key = repr((found.branch, found.conflict))
-            answer = self.known[key] = self.known[key] if key in self.known else ask(found)
-            (left if answer is None else settled).append(replace(found, taken=answer))
-            return answer
-
+        head, found = past.head, list[Disagreement]()
         for branch in plan.merged:
-            settle = settling(past, branch, head, past.base(head, branch) if declared is None else ours, decide)
-            if declared is None:
-                text = past.merge(head, branch, settle).text
-            else:
-                text = content_merge(declared, past, head, branch, settle).data.decode()
-            # The next branch meets what this one has become, with all that led to it.
-            joined = f"{head}+{branch}"
-            past.put(joined, (head, branch), PERSON, text.encode())
-            head = joined
+            head, met = self.join(past, head, branch, ask)
+            found += met
+        before, after = (past.document(name).text for name in (past.head, head))
         return replace(
             plan,
-            before=ours.text,
-            after=text,
-            digest=plan.digest if text == ours.text else bytes_digest(text.encode()),
-            usage=self._usage(text),
-            conflicts=tuple(left),
-            settled=tuple(settled),
-            warnings=() if declared else self._warnings(ours.text, text),
+            before=before,
+            after=after,
+            digest=plan.digest if after == before else bytes_digest(after.encode()),
+            usage=self._usage(after),
+            conflicts=tuple(each for each in found if each.taken is None),
+            settled=tuple(each for each in found if each.taken is not None),
+            warnings=() if is_declared(plan.entity) else self._warnings(before, after),
         )
 
-    def _refuse_no_side(self, declared: DeclaredEntity, plan: MergePlan) -> None:
+    def join(self, past: MergeHistory, head: str, branch: str, ask: Ask) -> tuple[str, list[Disagreement]]:
+        """The name under which ``past`` has what a head and a branch are together, and what they disagree on."""
+        found: list[Disagreement] = []
+
+        def decide(each: Disagreement) -> ConflictAnswer:
+            key = repr((each.branch, each.conflict))
+            answer = self.known[key] = self.known[key] if key in self.known else ask(each)
+            found.append(replace(each, taken=answer))
+            return answer
+
+        declared = self.workspace.config.entities.get(past.entity)
+        if declared is None:
+            settle = settling(past, branch, head, past.base(head, branch), decide)
+            data = past.merge(head, branch, settle).text.encode()
+        else:
+            self._refuse_no_side(declared, past)
+            settle = settling(past, branch, head, past.document(past.head), decide)
+            data = content_merge(declared, past, head, branch, settle).data
+        # The next branch meets what this one has become, with all that led to it.
+        joined = f"{head}+{branch}"
+        past.put(joined, (head, branch), PERSON, data)
+        return joined, found
+
+    def _refuse_no_side(self, declared: DeclaredEntity, past: MergeHistory) -> None:
         """Refuse for an entity without entries what lets no side win."""
         how = self.asked.precedence
         by_agent = how not in (None, "ours", "theirs")  # a list of names is no key
         if by_agent and (declared.content == "text" or how == "both" or callable(how)):
             raise EditError(
-                f"conflicts of {plan.entity} are settled for one side",
+                f"conflicts of {past.entity} are settled for one side",
                 code="bad_operation",
                 hint="Nothing was written. Say --precedence ours or theirs, or write what is to be there, with the "
-                f"branches as parents (catmem write {plan.entity} FILE --expected {plan.head} --merge BRANCH).",
+                f"branches as parents (catmem write {past.entity} FILE --expected {past.head} --merge BRANCH).",
             )
 
     def _warnings(self, before: str, after: str) -> tuple[str, ...]:
@@ -400,25 +411,46 @@ def merge_all(
     """Merge every open branch of a root that merges by itself, the oldest of an entity first."""
     if actor is not None:
         refuse_bounded(workspace, actor, "merge branches")
-    found, unreadable = branches_of_all(workspace)
+    files, _, wrong = entities_of_each(workspace)
+    unreadable = [*wrong]
     merged: list[MergePlan] = []
     left: list[LeftBranch] = []
-    for entity in dict.fromkeys(branch.entity for branch in found):
-        free: list[str] = []
-        for branch in reversed(open_branches(workspace, entity)):
-            try:
-                asked = MergeRequest(entity, [*free, branch.revision], precedence)
-                conflicts = plan_merge(workspace, asked).conflicts
-            except CatmemError as error:
-                left.append(LeftBranch(entity, branch.revision, error=error))
+    for entity in (*files, *workspace.config.entities):
+        with noted(unreadable):
+            free, others = _free(workspace, entity, precedence)
+            left += others
+            if not free:
                 continue
-            if conflicts:
-                left.append(LeftBranch(entity, branch.revision, conflicts))
-            else:
-                free.append(branch.revision)
-        if free:
             try:
                 merged.append(merge(workspace, MergeRequest(entity, free, precedence, actor=actor, dry_run=dry_run)))
             except CatmemError as error:  # another write came between
                 left += [LeftBranch(entity, name, error=error) for name in free]
-    return JoinedAll(tuple(merged), tuple(left), unreadable, dry_run)
+    return JoinedAll(tuple(merged), tuple(left), tuple(unreadable), dry_run)
+
+
+def _free(workspace: Root, entity: str, precedence: HowDecided) -> tuple[list[str], list[LeftBranch]]:
+    """The branches of an entity that merge by themselves, each after those before it, and those that do not."""
+    names = [each.revision for each in reversed(open_branches(workspace, entity))]
+    if not names:
+        return [], []
+    work, past = _MergeWork(workspace, MergeRequest(entity, names, precedence)), MergeHistory(workspace, entity)
+    try:
+        ask = work.asking(past)
+    except (ConfigError, EditError) as error:
+        return [], [LeftBranch(entity, name, error=error) for name in names]
+    head, free, left = past.head, list[str](), list[LeftBranch]()
+    for name in names:
+        try:
+            joined, found = work.join(past, head, name, ask)
+        except (StoreError, UnknownRevisionError):
+            raise  # the history lacks what it has to have, so none of its branches is merged
+        except CatmemError as error:
+            left.append(LeftBranch(entity, name, error=error))
+            continue
+        conflicts = tuple(each for each in found if each.taken is None)
+        if conflicts:
+            left.append(LeftBranch(entity, name, conflicts))
+        else:
+            free.append(name)
+            head = joined
+    return free, left

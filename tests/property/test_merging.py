@@ -6,7 +6,8 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catmem.errors import AmbiguousError, NoMatchError
+from catmem.errors import AmbiguousError, CatmemError, NoMatchError
+from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.document import parse
 from tests.roots import make_root, text_of
 
@@ -102,3 +103,41 @@ def test_a_side_settles_every_conflict(steps, side):
         assert (done.conflicts, root.branches("neo")) == ((), [])
         again = root.merge("neo", precedence=side)
         assert not again.changed
+
+
+def one_after_the_other(workspace, precedence):
+    """Which branches merge by themselves, found with a whole plan for each of them and for those before it."""
+    free, left = [], []
+    for branch in reversed(workspace.branches("neo")):
+        try:
+            plan = plan_merge(workspace, MergeRequest("neo", [*free, branch.revision], precedence))
+        except CatmemError as error:
+            left.append((branch.revision, (), error.code))
+            continue
+        if plan.conflicts:
+            left.append((branch.revision, plan.conflicts, None))
+        else:
+            free.append(branch.revision)
+    text = plan_merge(workspace, MergeRequest("neo", free, precedence)).after if free else text_of(workspace)
+    return free, left, text
+
+
+ranks = st.sampled_from([None, "theirs", ["boss", "person"]])
+
+
+@FEW
+@given(writes, st.lists(st.sampled_from(WORDS[:3]), max_size=3), st.integers(0, 3), ranks)
+def test_what_merges_by_itself_is_merged_and_the_rest_is_left(steps, reworded, clean, precedence):
+    with tempfile.TemporaryDirectory() as folder:
+        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
+        play(root, steps)
+        for number, word in enumerate(reworded):
+            root.replace("neo", word, f"{word} in the words of branch {number}", expected=1, actor="boss")
+        for number in range(clean):
+            root.add("neo", f"clean fact {number}", category="a", expected=1)
+        free, left, text = one_after_the_other(root, precedence)
+        done = root.merge_all(precedence=precedence)
+        assert [name for plan in done.merged for name in plan.merged] == free
+        assert [(each.branch, each.conflicts, each.error and each.error.code) for each in done.left] == left
+        assert text_of(root) == text
+        assert {each.revision for each in root.branches("neo")} == {name for name, _, _ in left}

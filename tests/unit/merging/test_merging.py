@@ -17,6 +17,7 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.jsonable import jsonable
+from catmem.merging import branches as branches_module
 from catmem.model.document import Version, parse
 from catmem.store.contract import Change
 from catmem.writing.request import Operation
@@ -392,6 +393,74 @@ def test_branches_of_all_entities(workspace):
     assert (neo.agent, neo.op, neo.entries, neo.conflicts, neo.state) == ("neo", "put", 1, 0, "merges")
     assert [each.revision for each in workspace.branches("neo")] == ["2a"]
     assert workspace.branches("planner") == []
+
+
+# --- all that merge by themselves, and how much work that is ---
+
+
+def counted_calls(monkeypatch, module, name):
+    """The arguments of each call of a function of a module from now on."""
+    calls, real = [], getattr(module, name)
+
+    def call(*args, **kwargs):
+        calls.append(args)
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, call)
+    return calls
+
+
+def test_branches_that_conflict_are_left_and_what_is_clean_meets_only_what_was_merged(workspace):
+    reword(workspace, "before ten", "no calls before nine", 1, "planner")
+    reword(workspace, "15th", "invoices on the 20th", 1, "auditor")
+    reword(workspace, "before ten", "no calls before eight", 1, "auditor")
+    reword(workspace, "15th", "invoices on the 25th", 1, "clerk")
+    workspace.add("neo", "a clean one", category="rules", expected=1)
+    workspace.add("clerk", "one", category="talk", target="memory")
+    done = workspace.merge_all()
+    assert [(plan.entity, plan.merged) for plan in done.merged] == [("neo/user", ("2a", "2d"))]
+    assert [(each.branch, len(each.conflicts), each.error) for each in done.left] == [("2b", 1, None), ("2c", 1, None)]
+    assert "20th" in text_of(workspace)
+    assert "a clean one" in text_of(workspace)
+    assert [each.revision for each in workspace.branches("neo")] == ["2c", "2b"]
+    again = workspace.merge_all()
+    assert (again.merged, [each.branch for each in again.left]) == ((), ["2b", "2c"])
+
+
+def test_a_precedence_that_cannot_be_leaves_every_branch_with_the_error(workspace):
+    conflicting(workspace)
+    workspace.add("neo", "a clean one", category="rules", expected=1)
+    done = workspace.merge_all(precedence=["nobody"])
+    assert [(each.branch, each.error.code) for each in done.left] == [("2a", "unknown_agent"), ("2b", "unknown_agent")]
+    assert done.merged == ()
+
+
+@pytest.mark.parametrize("clashes", [0, 2])
+def test_each_branch_is_merged_twice_at_most_however_many_there_are(workspace, monkeypatch, clashes):
+    reword(workspace, "before ten", "no calls before nine", 1, "planner")
+    for number in range(clashes):
+        reword(workspace, "before ten", f"never call at {number}", 1, "auditor")
+    for number in range(12):
+        workspace.add("neo", f"fact {number}", category="rules", expected=1)
+    merges = counted_calls(monkeypatch, branches_module, "merge_linked")
+    steps = counted_calls(monkeypatch, branches_module, "_step")
+    done = workspace.merge_all()
+    assert (len(done.merged[0].merged), len(done.left)) == (12, clashes)
+    assert len(merges) == 2 * 12 + clashes  # once to see whether it is clean, and once to merge it
+    # What a revision did is looked at once in each of the two: the head's, each branch's, and each joined text's.
+    assert len(steps) <= 2 * (1 + 12 + 12 + clashes)
+
+
+def test_what_the_revisions_since_did_is_looked_at_once_for_all_branches(workspace, monkeypatch):
+    for number in range(10):
+        workspace.add("neo", f"since {number}", category="rules")
+    for number in range(10):
+        workspace.add("neo", f"beside {number}", category="rules", expected=1 + number % 3)
+    steps = counted_calls(monkeypatch, branches_module, "_step")
+    bases = counted_calls(monkeypatch, branches_module, "merge_bases")
+    assert [each.state for each in workspace.branches("neo")] == ["merges"] * 10
+    assert len(steps) == 10 + 10  # each revision since, and each branch
+    assert len(bases) == 10
 
 
 # --- on the head that was seen, and once ---

@@ -120,12 +120,9 @@ class MergeHistory:
     def merge(self, one: str, other: str, precedence: Precedence | None = None) -> Merge:
         """The merge of two revisions. Raises ``DriftError`` for what is no text; ``EditError`` (``not_possible``)."""
         base, ours, theirs = self.base(one, other), self.document(one), self.document(other)
-        return merge_linked(base, ours, theirs, self.links(one, other), precedence=precedence)
-
-    def links(self, one: str, other: str) -> tuple[Links | None, Links | None]:
-        """What became of the entries of the base in each of two revisions, as far as their histories tell."""
         bases = self.bases(one, other)
-        return (self._links(bases[0], one), self._links(bases[0], other)) if bases else (None, None)
+        links = (self._links(bases[0], one), self._links(bases[0], other)) if bases else (None, None)
+        return merge_linked(base, ours, theirs, links, precedence=precedence)
 
     def _links(self, base: str, tip: str) -> Links | None:
         """What became of the entries of ``base`` on the way to ``tip``, as far as the records of the edits tell."""

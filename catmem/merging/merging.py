@@ -151,25 +151,30 @@ class _MergeWork:
         past = MergeHistory(self.workspace, self.asked.entity)
         ask = self.asking(past)
         chosen, notes = self._chosen(past)
-        text = past.data.decode(errors="backslashreplace")
-        plan = MergePlan(
+        head, found = past.head, list[Disagreement]()
+        for branch in () if self.asked.drop else chosen:
+            head, met = self.join(past, head, branch, ask)
+            found += met
+        is_joined = head != past.head
+        before = past.data.decode(errors="backslashreplace")
+        after = past.document(head).text if is_joined else before
+        return MergePlan(
             entity=past.entity,
             head=past.head,
             seen=past.digest,
             merged=chosen,
-            before=text,
-            after=text,
+            before=before,
+            after=after,
             revision=None if past.head == NOW else past.head,
-            digest=past.digest,
-            usage=self._usage(text),
+            digest=past.digest if after == before else bytes_digest(after.encode()),
+            usage=FileUsage(size_of(after), limit_of_entity(self.workspace, past.entity)),
+            conflicts=tuple(each for each in found if each.taken is None),
+            settled=tuple(each for each in found if each.taken is not None),
             notes=notes,
+            warnings=self._warnings(before, after) if is_joined and not is_declared(past.entity) else (),
             drop=self.asked.drop,
             dry_run=self.asked.dry_run,
         )
-        return plan if self.asked.drop or not chosen else self._joined(past, plan, ask)
-
-    def _usage(self, text: str) -> FileUsage:
-        return FileUsage(size_of(text), limit_of_entity(self.workspace, self.asked.entity))
 
     def asking(self, past: MergeHistory) -> Ask:
         """What is asked of each conflict. Raises ``ConfigError``."""
@@ -208,23 +213,6 @@ class _MergeWork:
             else:
                 chosen.append(name)
         return tuple(chosen), tuple(notes)
-
-    def _joined(self, past: MergeHistory, plan: MergePlan, ask: Ask) -> MergePlan:
-        head, found = past.head, list[Disagreement]()
-        for branch in plan.merged:
-            head, met = self.join(past, head, branch, ask)
-            found += met
-        before, after = (past.document(name).text for name in (past.head, head))
-        return replace(
-            plan,
-            before=before,
-            after=after,
-            digest=plan.digest if after == before else bytes_digest(after.encode()),
-            usage=self._usage(after),
-            conflicts=tuple(each for each in found if each.taken is None),
-            settled=tuple(each for each in found if each.taken is not None),
-            warnings=() if is_declared(plan.entity) else self._warnings(before, after),
-        )
 
     def join(self, past: MergeHistory, head: str, branch: str, ask: Ask) -> tuple[str, list[Disagreement]]:
         """The name under which ``past`` has what a head and a branch are together, and what they disagree on."""

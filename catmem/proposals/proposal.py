@@ -254,8 +254,12 @@ class ProposalReader:
 
     def open(self) -> list[Proposal]:
         """Those that nothing follows."""
-        tips = [each for each in self._store.branches(self.entity) if each.is_proposal]
-        return [self.read(each, None) for each in tips]
+        return [self.read(each, None) for each in self.tips()]
+
+    def tips(self, agent: str | None = None) -> list[Revision]:
+        """The branches that hold those of an agent, or of all."""
+        found = (each for each in self._store.branches(self.entity) if each.is_proposal)
+        return [each for each in found if agent in {None, writer_of(each)}]
 
     def find(self, name: str) -> Proposal | None:
         """The one with an id."""

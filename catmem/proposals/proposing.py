@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from itertools import islice
 from typing import NamedTuple
 from uuid import uuid4
@@ -15,7 +15,7 @@ from catmem.errors import ApprovalError, ProposalError
 from catmem.model.document import Document
 from catmem.names import UNCATEGORIZED
 from catmem.proposals.proposal import ProposalReader, ProposalState, ProposedChange, changes_of, safe_text
-from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision, writer_of
+from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision
 from catmem.workspace.root import Root
 from catmem.writing.gate import Attempt
 from catmem.writing.matching import parse_for_write
@@ -69,7 +69,9 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     old, new = (parse_for_write(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
     _refuse_titles(old, new, attempt.entity)
     would = changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
-    own = [each for each in reader.open() if each.agent == agent]
+    tips = reader.tips(agent)
+    # Of one that stands apart it is enough that it waits; what it changes is not worked out.
+    own = [reader.read(each, None) for each in tips if not _is_apart(attempt, current, each, would)]
     again = next((each for each in own if each.is_open and is_same(each.changes, would)), None)
     if again is not None:
         attempt.op = "propose"
@@ -77,7 +79,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     replaced = [each for each in own if not each.is_open or _overlap(each.changes, would)]
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
     policy = attempt.workspace.config.approval or Approval()
-    waiting = len(own) - len(replaced)
+    waiting = len(tips) - len(replaced)
     if agent != PERSON and waiting >= policy.most:
         raise ProposalError(
             f"{agent} has {waiting:,} proposals waiting for {attempt.entity}, and {policy.most:,} may wait "
@@ -89,8 +91,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision, "until": until}
 
     def update(_: Current) -> bytes:
-        tips = (each for each in attempt.workspace.store.branches(attempt.entity) if each.is_proposal)
-        if {each.revision for each in tips if writer_of(each) == agent} != {each.revision for each in own}:
+        if {each.revision for each in reader.tips(agent)} != {each.revision for each in tips}:
             raise _DecidedMeanwhileError
         return data
 
@@ -98,6 +99,17 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(current.revision, update, waits)
     return NewProposal(said["id"], tuple(each.id for each in replaced if each.is_open))
+
+
+def _is_apart(attempt: Attempt, current: Current, tip: Revision, would: Sequence[ProposedChange]) -> bool:
+    """Whether one that waits and a new one add other entries to what is there now: neither ends the other."""
+    said, actions = tip.note[PROPOSAL], tip.note.get("actions", ())
+    added = [each.after.body for each in would if each.before is None and each.after is not None]
+    is_over = date.fromisoformat(said["until"]) < clock.today() or said["base"] != current.revision
+    if is_over or len(added) != len(would) or {each.get("action") for each in actions} != {"add"}:
+        return False
+    text = attempt.workspace.store.read(attempt.entity, tip.revision).data.decode(errors="replace")
+    return any(line not in text for body in added for line in body.split("\n"))
 
 
 def _refuse_titles(old: Document, new: Document, entity: str) -> None:

@@ -4,8 +4,10 @@ from datetime import date
 
 import pytest
 
+from catmem import clock
 from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
+from catmem.proposals import proposal, proposing
 from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
 from catmem.workspace.root import audit_log
@@ -143,6 +145,49 @@ def test_a_flood_stops_at_the_limit_and_leaves_others_alone(tmp_path):
     assert caught.value.code == "too_many_proposals"
     assert ws.add("neo", "The boss may.", category="rules", actor="boss").waiting
     assert len(ws.proposals()) == 4
+
+
+def test_what_waits_apart_is_counted_and_its_changes_are_not_worked_out(tmp_path, monkeypatch):
+    ws = root(tmp_path, "{agents: all, most: 30}")
+    worked_out, real = [], proposal.changes_of
+
+    def changes_of(*args):
+        worked_out.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(proposing, "changes_of", changes_of)
+    monkeypatch.setattr(proposal, "changes_of", changes_of)
+    for number in range(100, 130):
+        ws.add("neo", f"Fact {number} of many.\nIt has lines.", category="rules", actor="neo")
+    assert len(worked_out) == 30  # once for each: of that which is new
+    with pytest.raises(ProposalError):
+        ws.add("neo", "One too many.", category="rules", actor="neo")
+    assert len(worked_out) == 31
+    monkeypatch.undo()
+    assert len(ws.proposals()) == 30
+
+
+@pytest.mark.parametrize("words", ["A new fact.", "* One\n* Two", "\\## No heading\n\n## Nor this", "[mail] says so"])
+def test_an_addition_that_waits_is_told_from_all_others(tmp_path, words):
+    ws = root(tmp_path, "all")
+    longer = ws.add("neo", f"{words} And more.", category="rules", actor="neo").waiting
+    first = ws.add("neo", words, category="rules", actor="neo")
+    again = ws.add("neo", words, category="rules", actor="neo")
+    elsewhere = ws.add("neo", words, category="talk", actor="neo").waiting
+    assert (again.waiting, again.repeated) == (first.waiting, True)
+    assert {each.id for each in ws.proposals()} == {longer, first.waiting, elsewhere}
+
+
+def test_an_addition_that_expired_or_was_made_on_an_older_text_is_looked_at(tmp_path, monkeypatch):
+    ws = root(tmp_path, "{agents: all, days: 5}")
+    over = ws.add("neo", "A fact of old.", category="rules", actor="neo").waiting
+    monkeypatch.setattr(clock, "today", lambda: date(2036, 1, 1))
+    waits = ws.add("neo", "A fact of now.", category="rules", actor="neo").waiting
+    assert ws.proposal(over).state == "replaced"
+    ws.add("neo", "A fact of now.", category="rules")
+    last = ws.add("neo", "A fact to be.", category="rules", actor="neo").waiting
+    assert ws.proposal(waits).state == "replaced"
+    assert [each.id for each in ws.proposals()] == [last]
 
 
 def test_what_was_rejected_is_told_its_reason_and_not_taken_again_without_a_new_one(tmp_path):

@@ -422,7 +422,7 @@ class FileStore(LastingStore):
 
 
 def _let_go(folders: dict[Path, Folder], process: int) -> None:
-    """Close the folders of a store that nobody has any more; those of a parent process are left to it."""
+    """Close the folders of a store that is in use no more; those of a parent process are left to it."""
     if os.getpid() == process:
         for folder in folders.values():
             folder.close()

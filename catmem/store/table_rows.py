@@ -11,7 +11,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -95,6 +95,16 @@ _NAME = re.compile(r"memory\.bak\.(?P<stamp>\d+)(?:-(?P<number>\d+))?\.json")
 
 MOST_BYTES = 1 << 30
 """Of a copy that is read."""
+
+
+def rows_saying(says: Callable[[str], bool], rows: Rows | None, known: Collection[str]) -> dict[str, list[int]]:
+    """The ids of the rows with a column that ``says`` it, by entity. The category counts if that is not ``known``."""
+    found: dict[str, list[int]] = {}
+    for row in rows.rows if rows else ():
+        columns = ("title", "tier", "content", "tags", *([] if row["entity"] in known else ["category"]))
+        if any(says(str(row[each])) for each in columns):
+            found.setdefault(row["entity"], []).append(row["id"])
+    return found
 
 
 def row_copy(rows: Rows, entity: str | None = None) -> dict[str, Any]:

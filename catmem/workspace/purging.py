@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -25,6 +25,7 @@ from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import PERSON, Change, Erasure, Kept, LastingStore
 from catmem.store.files.retention import UNREADABLE
+from catmem.store.table_rows import rows_saying
 from catmem.text import unify_newlines
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import (
@@ -37,7 +38,7 @@ from catmem.workspace.redaction import (
     refuse_mark,
     says,
 )
-from catmem.workspace.root import Root, entities_of_each
+from catmem.workspace.root import Root, audit_log, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES, backend_of, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
@@ -130,8 +131,9 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         why = f"this profile is not right, so its files were not looked at: {error.message}"
         purging.left.setdefault(path, why)
     for words in redaction.bodies if redaction.text is None else [redaction.text]:
-        purging.name_other_stores(words)
+        purging.name_other_files(words)
         purging.name_others(words, [*workspace.config.entities, *(others.paths if redaction.text else ())])
+        purging.name_rows(words)
     purging.verify()
     return purging.report()
 
@@ -259,6 +261,16 @@ class _Purging:
         self.left: dict[Path, str] = {}
         self._elsewhere = redaction.elsewhere()
 
+    @contextmanager
+    def _noting(self, path: Path) -> Iterator[None]:
+        """Note as left what cannot be read or changed: the path that the error names, or else this one."""
+        try:
+            yield
+        except CatmemError as error:
+            self.left.setdefault(path if error.path is None else Path(error.path), error.message)
+        except OSError as error:
+            self.left[Path(error.filename or path)] = f"it cannot be read or removed: {error.strerror}"
+
     def _of(self, entity: str) -> Redaction:
         return self.redaction if entity == self.name else self._elsewhere
 
@@ -266,21 +278,18 @@ class _Purging:
         """Forget the entries in another entity's file and history, if they are there. What fails is noted."""
         if entity == self.name:
             return
-        try:
+        with self._noting(self._path(entity)):
             if _is_said(self.store, entity, self._elsewhere) or self._is_beside(entity):
                 now, *past = map(self._elsewhere.entries, _texts(self.store, entity))
                 self.entries += [PurgedEntry(entity, entry) for entry in _newest(chain(now, *reversed(past)))]
                 self.forget(entity)
-        except CatmemError as error:
-            path = self._path(entity) if error.path is None else Path(error.path)
-            self.left.setdefault(path, error.message)
 
     def name_others(self, words: str, entities: Iterable[str]) -> None:
         """Note the entities that still hold words, or an ``op_id`` with them; also those that cannot be read."""
         for entity in entities:
             declared = self.workspace.config.entities.get(entity)
             redaction = self.redaction
-            try:
+            with self._noting(self._path(entity)):
                 if declared or isinstance(redaction, ContentRedaction):
                     redaction = ContentRedaction(declared or DeclaredEntity(entity, "text"), words)
                 is_done = entity == self.name or (self.dry_run and entity in self.entities)
@@ -288,11 +297,12 @@ class _Purging:
                     self.left.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
                 if any(words in _MADE_ID.sub("", each.op_id) for each in self.store.log(entity)):
                     self.left.setdefault(Path(self.store.history_place(entity)), _IN_OP_ID)
-            except CatmemError as error:
-                self.left.setdefault(self._path(entity) if error.path is None else Path(error.path), error.message)
 
-    def name_other_stores(self, words: str) -> None:
-        """Note files of another store of the root that hold words, such as ``catmem store copy`` made or left."""
+    def name_other_files(self, words: str) -> None:
+        """Note files of another store of the root that hold words, and those that keep them as reason of a bypass."""
+        with self._noting(self.workspace.root):
+            bypass = "the reason of a bypass there holds the words; take them out by hand"
+            self.left |= dict.fromkeys(audit_log(self.workspace).saying(words), bypass)
         config, has_files = self.workspace.config, backend_of(self.workspace.config).has_files
         homes = [config.root.glob("*.db*"), (config.root / ".catmem").glob("*.db*")]
         if not has_files:
@@ -301,6 +311,16 @@ class _Purging:
             with suppress(OSError):  # what this user may not read is no store of this root
                 if words.encode() in path.read_bytes():
                     self.left.setdefault(path, "another store of this root holds the words too")
+
+    def name_rows(self, words: str) -> None:
+        """Note the rows that say words: they are no entries, or they say them in a column that no entry shows."""
+        known = {*self.others.paths, *self.workspace.config.entities}
+        # Of an entry that its id named, others may say more than its words.
+        says = words.__eq__ if self.redaction.text is None else lambda value: words in value
+        for entity, ids in rows_saying(says, self.store.all_rows(), known).items():
+            if not (self.dry_run and entity in self.entities):
+                said = f"row {', '.join(map(str, ids))} holds the words; change it, or delete it"
+                self.left.setdefault(self._path(entity), said)
 
     def name_other_kind(self, declared: DeclaredEntity, words: str) -> None:
         """Note the file that an entity had while it was declared with another content, if that holds the words."""
@@ -370,17 +390,15 @@ class _Purging:
 
     def drop_usage(self) -> None:
         """Forget how often entries were used: a digest of what is gone would tell of it."""
-        try:
+        with self._noting(self.workspace.root):
             self.removed |= dict.fromkeys([] if self.dry_run else drop_usage(self.workspace))
-        except OSError as error:
-            self.left[Path(str(error.filename))] = f"it cannot be removed: {error.strerror}"
 
     # --- the lock of seeds --------------------------------------------------------------------------------------
 
     def forget_in_lock(self) -> None:
         """Take the entries that are forgotten out of the lock of the root, and remove copies of files beside it."""
         root, file = self.workspace.root, SeedFile(self.workspace)
-        try:
+        with self._noting(file.path):
             if self._without_texts(file):
                 # A root that may not be written has a lock that need not be, too.
                 with nullcontext() if self.dry_run else file.held():
@@ -388,18 +406,14 @@ class _Purging:
                         self.files[file.path] = None
                         if not self.dry_run:
                             file.write(*found)
-        except CatmemError as error:
-            self.left[file.path] = error.message
         for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
-            try:
+            with self._noting(path):
                 # Of other files a sync keeps copies there.
                 if LOCK_NAME not in path.name and self.redaction.needle not in path.read_bytes():
                     continue
                 if not self.dry_run:
                     path.unlink()
                 self.removed[path] = None
-            except OSError as error:
-                self.left[path] = str(error.strerror)
 
     def _without_texts(self, file: SeedFile) -> tuple[bytes, SeedLock] | None:
         """The bytes of a lock, and the lock without what is forgotten; ``None`` if that is not in it, or cannot be."""

@@ -1,5 +1,9 @@
 """``catmem purge`` leaves the words nowhere in a root, or names the place and ends with 1."""
 
+import json
+import sqlite3
+from contextlib import closing
+
 import pytest
 
 from tests.commands import catmem
@@ -16,10 +20,21 @@ def root(request, tmp_path):
     return tmp_path
 
 
+@pytest.fixture
+def database(root):
+    run(root, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    return root
+
+
 def run(root, *words, status=0):
     ended = catmem(root, words)
     assert ended.exit_code == status, ended.output
     return ended.stdout + ended.stderr
+
+
+def sql(root, statement):
+    with closing(sqlite3.connect(root / "memory.db", isolation_level=None)) as connection:
+        connection.execute(statement)
 
 
 def take_heading_away(root):
@@ -59,3 +74,40 @@ def test_a_category_whose_heading_does_not_say_the_words_stays(root):
     run(root, "add", "Ask for the merger first.", "-p", "neo", "-c", "Merger Rules")
     run(root, "purge", "neo/user", "merger", "--yes")
     assert "merger-rules" in run(root, "log", "neo/user")
+
+
+def test_the_reason_of_a_bypass_is_named(root):
+    run(root, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    run(root, "rollout", "bypass", "--for", "1h", "--reason", f"because of {WORDS}")
+    said = run(root, "purge", "neo/user", WORDS, "--yes", status=1)
+    assert sorted(holding(root)) == ["audit.jsonl", "bypass.json"]
+    assert ".catmem/audit.jsonl" in said
+    assert ".catmem/bypass.json" in said
+
+
+@pytest.mark.parametrize("root", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    "columns",
+    [
+        "(entity, category, content, tags) VALUES ('ann/user', 'rules', 'zebra4711', 'not json')",
+        "(entity, category, content) VALUES ('nobody/user', 'rules', 'zebra4711')",
+        "(entity, category, content) VALUES ('nobody/user', 'zebra4711', 'plain')",
+        "(entity, category, content, title) VALUES ('ann/user', 'rules', 'plain', 'zebra4711')",
+        "(entity, category, content, tier) VALUES ('ann/user', 'rules', 'plain', 'zebra4711')",
+    ],
+)
+def test_a_row_that_keeps_the_words_is_named(database, columns):
+    sql(database, f"INSERT INTO user_memories {columns}")
+    entity = columns.partition("'")[2].partition("'")[0]
+    for choice, status in (("--dry-run", 0), ("--yes", 1)):
+        said = run(database, "purge", "neo/user", WORDS, choice, status=status)
+        assert f"sqlite:{entity}: row 2 holds the words" in said
+    assert holding(database) == ["memory.db"]
+
+
+@pytest.mark.parametrize("root", ["sqlite"], indirect=True)
+def test_a_row_with_more_words_than_the_entry_of_an_id_is_not_named(root):
+    run(root, "add", "Tea.", "-p", "neo", "-c", "rules")
+    (tea,) = json.loads(run(root, "list", "neo", "--format", "json"))["entries"]
+    run(root, "add", "Tea. At four.", "-p", "neo", "-c", "rules")
+    run(root, "purge", "neo/user", tea["id"], "--yes")

@@ -406,6 +406,8 @@ class _Purging:
                         self.files[file.path] = None
                         if not self.dry_run:
                             file.write(*found)
+            if any(map(self._has_category, file.read()[1].records.values())):
+                self.left.setdefault(file.path, "a category there says the words; seed once more")
         for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
             with self._noting(path):
                 # Of other files a sync keeps copies there.
@@ -430,6 +432,12 @@ class _Purging:
         body, chosen = Version.read("", text).body, self.redaction.text
         is_own = self.name in {record.target, record.source}
         return bool({body or text, text} & self.redaction.bodies) or (is_own and chosen is not None and chosen in text)
+
+    def _has_category(self, record: SeedRecord) -> bool:
+        """Whether a category of a record says the text, unless a heading of the target shows that it does not."""
+        data = self.store.peek(record.target) if record.target in self.others.paths else b""
+        noted = {"sorted": {each.category: 1 for each in record.entries}}
+        return self.redaction.note(noted, data) != noted
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 

@@ -70,8 +70,18 @@ def test_what_another_entity_keeps_of_such_a_category_is_named(root):
     assert "ann/user holds the words too: purge it there" in said
 
 
+def test_a_category_in_the_lock_of_seeds_is_named(root):
+    run(root, "add", "Tea at four.", "-p", "neo", "-c", "rules")
+    run(root, "add", "The offer is confidential.", "-p", "neo", "-c", f"Merger {WORDS}")
+    run(root, "seed", "neo", "ann")
+    take_heading_away(root)
+    said = run(root, "purge", "neo/user", WORDS, "--yes", status=1)
+    assert "catmem.seed.lock: a category there says the words; seed once more" in said
+
+
 def test_a_category_whose_heading_does_not_say_the_words_stays(root):
     run(root, "add", "Ask for the merger first.", "-p", "neo", "-c", "Merger Rules")
+    run(root, "seed", "neo", "ann")
     run(root, "purge", "neo/user", "merger", "--yes")
     assert "merger-rules" in run(root, "log", "neo/user")
 

@@ -85,7 +85,8 @@ class FileStore(LastingStore):
     def _start_empty(self) -> None:
         self._folders: dict[Path, Folder] = {}
         """Those that are open, the one that was used last at the end."""
-        weakref.finalize(self, _let_go, self._folders, os.getpid()).atexit = False
+        if type(self._system) is System:  # one of a test, which stops the process in mid-write, closes what was open
+            weakref.finalize(self, _let_go, self._folders, os.getpid()).atexit = False
         self._guards: dict[Path, threading.RLock] = {}
         """A lock for each, which lets one thread at a time into it."""
         self._inside: Counter[Path] = Counter()

@@ -139,7 +139,7 @@ def test_a_whole_turn_sees_the_filtered_block_and_nothing_else(hermes, home, stu
     assert "catmem_memory" in tool_names(stub.turns[0])
     answers = [json.loads(each["content"]) for each in stub.turns[-1]["messages"] if each["role"] == "tool"]
     assert [answer["success"] for answer in answers] == [True, True]
-    assert [entry["body"] for entry in answers[1]["entries"]] == ["Tea, not coffee.", "Green tea is best."]
+    assert [entry["body"] for entry in answers[1]["entries"]] == ["Tea, not coffee.", "Green tea is best.", "Uses vim."]
     assert "CANARY" not in asked_in_all(stub)
 
 

@@ -70,6 +70,8 @@ _ACRONYM_WITH_SUFFIX = pattern(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
 _WORD_REACH = 64
 _FEW = 16
 _BLOCK = 1 << 13
+_LONG = 2048
+_FAR = re.compile("[\U00010000-\U0010ffff]")
 # The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.
 _NONE: frozenset[str] = frozenset()
 _LOW_IN_ASCII = frozenset("\u0130\u212a")
@@ -132,12 +134,20 @@ class Folded:
     def fold(self, text: str) -> str:
         """The folded letters of a part of the text."""
         if self._forms and not text.isascii():
-            text = text.translate(self._table)
+            if len(self._forms) <= _FEW and len(text) <= _LONG:
+                for char, form in self._forms.items():
+                    text = text.replace(char, form)
+            else:
+                for folding in self._foldings:
+                    text = folding.sub(lambda found: self._forms.get(found[0], "?"), text)
         return _letters(text.encode("latin-1", "replace"))
 
     @cached_property
-    def _table(self) -> dict[int, str]:
-        return {ord(char): form for char, form in self._forms.items()}
+    def _foldings(self) -> list[re.Pattern[str]]:
+        # Each looks for what begins with few letters or one range, which a search passes over fast.
+        near = "".join(char for char in self._forms if char <= "\uffff")
+        is_far = len(near) < len(self._forms)
+        return ([re.compile(f"[{re.escape(near)}]")] if near else []) + ([_FAR] if is_far else [])
 
     @cached_property
     def suspect_places(self) -> list[int]:
@@ -159,7 +169,11 @@ def _letters(plain: bytes) -> str:
 
 def without(chars: frozenset[str], text: str) -> str:
     """The text without some characters."""
-    return text.translate(dict.fromkeys(map(ord, chars))) if chars else text
+    if len(chars) > _FEW:
+        return text.translate(dict.fromkeys(map(ord, chars)))
+    for char in chars:
+        text = text.replace(char, "")
+    return text
 
 
 def fold_word(word: str) -> str:

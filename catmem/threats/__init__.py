@@ -59,14 +59,14 @@ DEFAULT_LIMIT = 64 * 1024
 
 
 _ALL = tuple(dict.fromkeys((*MARKUP_SIGNS, *ROLE_SIGNS, *LEAK_SIGNS, *CHOSEN_SIGNS)))
-_SIGNS = Words([sign for sign in _ALL if sign[0].isalpha() or sign[0] == ":"])
+_SIGNS = Words([sign for sign in _ALL if sign[0].isalpha() or sign[0] == ":"], "cdgmnpsw")
 # Each begins with a rare character, which is found at the speed of C.
 _MARKS = [sign.encode() for sign in _ALL if sign not in _SIGNS.words]
 
 
 @cache
 def _stems() -> Words:
-    return Words(stems())
+    return Words(stems(), "ceiouwy")
 
 
 def _signs(low: bytes) -> dict[str, list[int]]:

@@ -73,27 +73,41 @@ def places(sign: AnyStr, text: AnyStr, step: int = 1) -> Iterator[int]:
 
 
 class Words:
-    """Words of ASCII, to be found all at once. Nothing is built before the first search."""
+    """Words of ASCII, to be found all at once.
 
-    def __init__(self, words: Iterable[str]) -> None:
-        """At least one word."""
+    The automaton compares each character of a text with all that its words begin with. So it looks for their ends,
+    from one of a few letters on, and what stands before is looked at where an end was found.
+    """
+
+    _SHORTEST = 3
+
+    def __init__(self, words: Iterable[str], first: str = "") -> None:
+        """Nothing is built before the first search. The ends begin with the letters ``first``, where a word has one."""
         self.words = tuple(dict.fromkeys(words))
+        self._first = first
 
     @cached_property
     def _automaton(self) -> Automaton:
         from ahocorasick import Automaton
 
-        automaton = Automaton()
+        by_end: dict[str, list[str]] = {}
         for word in self.words:
-            automaton.add_word(word, word)
+            ends = (word[place:] for place in range(len(word) - self._SHORTEST + 1) if word[place] in self._first)
+            by_end.setdefault(next(ends, word), []).append(word)
+        automaton = Automaton()
+        for end, words in by_end.items():
+            automaton.add_word(end, words)
         automaton.make_automaton()
         return automaton
 
     def places(self, text: str) -> dict[str, list[int]]:
         """Each word that stands in the text, with all its places in order."""
         found: dict[str, list[int]] = {}
-        for last, word in self._automaton.iter(text):
-            found.setdefault(word, []).append(last + 1 - len(word))
+        for last, words in self._automaton.iter(text):
+            for word in words:
+                place = last + 1 - len(word)
+                if text.startswith(word, max(0, place)):
+                    found.setdefault(word, []).append(place)
         return found
 
 

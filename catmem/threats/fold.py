@@ -70,7 +70,6 @@ _ACRONYM_WITH_SUFFIX = pattern(r"[A-Z]{2,8}[\u0430-\u045f\u03ac-\u03ce]{1,6}\Z")
 _WORD_REACH = 64
 _FEW = 16
 _BLOCK = 1 << 13
-_LONG = 2048
 _FAR = re.compile("[\U00010000-\U0010ffff]")
 # The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.
 _NONE: frozenset[str] = frozenset()
@@ -134,12 +133,8 @@ class Folded:
     def fold(self, text: str) -> str:
         """The folded letters of a part of the text."""
         if self._forms and not text.isascii():
-            if len(self._forms) <= _FEW and len(text) <= _LONG:
-                for char, form in self._forms.items():
-                    text = text.replace(char, form)
-            else:
-                for folding in self._foldings:
-                    text = folding.sub(lambda found: self._forms.get(found[0], "?"), text)
+            for folding in self._foldings:
+                text = folding.sub(lambda found: self._forms.get(found[0], "?"), text)
         return _letters(text.encode("latin-1", "replace"))
 
     @cached_property

@@ -336,6 +336,7 @@ def undo(
 
     Without ENTITY it takes back what you wrote last, also the approval of a proposal. A second undo goes further back.
     It refuses a revision that another one follows, and one by a seed, a merge or another program: use 'catmem restore'.
+    It refuses one by another person too, where both names are known, unless you name it with --expected.
     The answer names the 'catmem restore' that makes the revision again.
     ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """

@@ -30,7 +30,7 @@ from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, 
 from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Store
 from catmem.text import size_of, text_diff, unmerged_warnings
 from catmem.workspace.profile_memory import lost_entries
-from catmem.workspace.root import Root
+from catmem.workspace.root import Root, person_name
 from catmem.writing import gate
 from catmem.writing.drift_guard import refuse_unshown
 from catmem.writing.gate import Attempt
@@ -167,11 +167,15 @@ def _checked(workspace: Root, asked: Request) -> str | None:
 
 
 def undo(workspace: Root, entity: str | None = None, *, store: Store | None = None, **how: Unpack[Asking]) -> Written:
-    """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before."""
+    """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before.
+
+    What another person wrote is taken back only for a caller who names its revision as ``expected``.
+    """
     asked = Request(entity or "*", None, **how)
+    me = person_name(workspace.root) if asked.agent == PERSON else None
     with gate.checks(workspace, asked.entity, op="restore", agent=asked.agent, recorded=not asked.dry_run):
         seen = _checked(workspace, asked)
-        newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, asked.agent)
+        newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, asked.agent, me)
         why = "there is no revision to take back" if record is None else undo_fault(record)
         if newest and newest.size and not (store or workspace.store).peek(newest.entity).strip():
             at = f"{newest.entity} {newest.revision}"
@@ -181,6 +185,13 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             if record is not None:
                 hint += f" 'catmem restore {record.entity} {parent_of(record)}' brings back the text before this one."
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
+        if seen is None and _is_of_another(record, me):
+            raise EditError(
+                f"revision {record.revision} of {record.entity} was made by {record.who}, and not by you ({me})",
+                code="no_undo",
+                hint=f"Nothing was written. 'catmem undo {quote(record.entity)} --expected {newest.revision}' takes it "
+                "back all the same; 'catmem undo' alone takes back what you wrote last.",
+            )
     entity, before, last = record.entity, parent_of(record), newest.revision
     try:
         done = _restored(
@@ -248,14 +259,23 @@ def closed(revision: Revision) -> tuple[str, ...]:
     return tuple(str(each) for name in ("merged", "dropped") for each in revision.note.get(name, ()))
 
 
-def _last_of(workspace: Root, agent: str) -> tuple[Revision | None, Revision | None]:
-    """The newest revision of all that an agent wrote and did not undo, behind that of its entity."""
+def _is_of_another(revision: Revision, me: str | None) -> bool:
+    """Whether another person made it than the one of this name; not so where a name is unknown."""
+    return None not in {me, revision.person} and revision.person != me
+
+
+def _last_of(workspace: Root, agent: str, me: str | None) -> tuple[Revision | None, Revision | None]:
+    """The newest revision of all that an agent, a person of this name, wrote and did not undo, behind its entity's."""
     refuse_no_root(workspace.config)
     found: list[tuple[Revision | None, Revision]] = []
+
+    def is_own(revision: Revision) -> bool:
+        return revision.agent == agent and not revision.is_branch and not _is_of_another(revision, me)
+
     for log in (workspace.store.log(entity) for entity in named_entities(workspace.config)):
-        newest = next((each for each in log if each.agent == agent and not each.is_branch), None)
+        newest = next(filter(is_own, log), None)
         record = _before_undo(workspace.store, newest)
-        found += [(newest, record)] if record is not None and record.agent == agent else []
+        found += [(newest, record)] if record is not None and is_own(record) else []
     return max(found, key=lambda both: (both[1].timestamp, both[1].sequence), default=(None, None))
 
 

@@ -89,6 +89,33 @@ def test_undo_without_an_entity_goes_from_file_to_file(user):
     assert user.read_text() == before
 
 
+def test_what_another_person_wrote_stays_until_its_revision_is_named(user, monkeypatch):
+    monkeypatch.setenv("CATMEM_PERSON", "Ada")
+    run("add", "-p", "boss", "-c", "rules", "By Ada.")
+    run("add", "-p", "neo", "-c", "rules", "By Ada.")
+    before = user.read_text()
+    monkeypatch.setenv("CATMEM_PERSON", "Bob")
+    run("add", "-p", "neo", "-c", "rules", "By Bob.")
+    there = user.read_text()
+    monkeypatch.setenv("CATMEM_PERSON", "Ada")
+    refused = error_of("undo", "neo")
+    assert (refused["code"], user.read_text()) == ("no_undo", there)
+    assert "revision 3 of neo/user was made by Bob (person), and not by you (Ada)" in refused["message"]
+    (command,) = re.findall(r"'catmem (undo [^']+)' takes it back all the same", refused["hint"])
+    # Without an entity it is the last of the caller, which is not the last word here.
+    assert error_of("undo", status=3)["code"] == "stale_prev"
+    monkeypatch.setenv("CATMEM_PERSON", "")
+    assert run_json("undo", "neo", "--dry-run")["changed"]
+    monkeypatch.setenv("CATMEM_PERSON", "Ada")
+    run(*shlex.split(command))
+    assert user.read_text() == before
+    # After that the newest revision has what Ada wrote; the next undo goes on from there.
+    run("undo", "neo")
+    assert user.read_text() == USER
+    # And what of a file another person took back is not the caller's last.
+    assert run_json("undo")["entity"] == "boss/user"
+
+
 def test_what_writes_nothing_names_no_way_back(user):
     for arguments in (
         ("remove", "-p", "neo", "15th", "--dry-run"),

@@ -97,17 +97,22 @@ def say_all(messages: Iterable[str]) -> None:
         say(message)
 
 
-def print_error(error: CatmemError) -> None:
-    """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON."""
+def print_error(error: CatmemError, seen: set[tuple[str, ...]] | None = None) -> None:
+    """Say what happened, where, and what to do next; as one JSON object for programs that asked for JSON.
+
+    Of several errors that are printed with the same ``seen``, what to do next is said once where it is the same.
+    """
     if in_json():
         say(printable_json({"error": jsonable(error)}))
         return
     if error.path is not None:
         error.path = shown_path(error.path)
     say(f"error[{error.code}]: {error}")
-    say_all(f"  {line}" for line in _particulars(error))
-    if error.hint:
-        say(f"  {error.hint}")
+    way_on = (*_particulars(error), *([error.hint] if error.hint else []))
+    seen = set() if seen is None else seen
+    if way_on not in seen:
+        say_all(f"  {line}" for line in way_on)
+        seen.add(way_on)
 
 
 def print_unreadable(errors: Sequence[CatmemError]) -> int:

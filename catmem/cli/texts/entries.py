@@ -265,9 +265,10 @@ def _decisions(value: Decisions, _: Call) -> None:
     emit("".join(printable(f"{done_line(each)}\n") for each in value.done))
     for each in value.done:
         say_all(after(each) if len(value.done) == 1 else each.notes)
+    seen = set[tuple[str, ...]]()
     for name, error in value.refused:
         say(f"{name}: refused")
-        print_error(error)
+        print_error(error, seen)
 
 
 def done_line(each: Decided) -> str:

@@ -349,7 +349,7 @@ def _external(changed: ExternalChange, _: Call) -> None:
 
 
 def _promoted(done: Promotions, _: Call) -> None:
-    failed = done.failed
+    failed, seen = done.failed, set[tuple[str, ...]]()
     for each in done.each:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
         new, old = (body.replace("\n", "\n    ") for body in (each.entry.body, each.replaces or ""))
@@ -357,7 +357,7 @@ def _promoted(done: Promotions, _: Call) -> None:
         if each.replaced is not None:
             emit(printable(f"  in place of: {old}\n"))
         if each.error is not None and each.error in failed:
-            print_error(each.error)
+            print_error(each.error, seen)
         elif each.error is not None:
             say(f"  left: {each.error}")
     made = sum(each.error is None for each in done.each)

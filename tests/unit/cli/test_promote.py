@@ -126,6 +126,21 @@ def test_where_nothing_can_be_proposed_the_status_says_so(place):
     assert run("promote", "-c", "vendors").stderr.endswith("0 to promote, 1 refused; nothing was written.\n")
 
 
+def test_what_could_go_is_listed_once_for_all_that_a_limit_refuses(place):
+    put(place / "catmem.yaml", "version: 1\napproval: others\nlimits: {user: 45}\n")
+    put(
+        place / "homes" / "neo" / "USER.md",
+        "## Vendors\nKern repairs the van.\n§\nLoom sells the looms.\n§\nRad makes wheels.\n",
+    )
+    said = run("promote", "--all", status=1).stderr
+    counts = [said.count(each) for each in ("error[over_budget]", "These could go:", "Nothing was written.")]
+    assert counts == [3, 1, 1]
+    assert said.splitlines()[-2:] == [
+        "error[over_budget]: boss/user would have 51 characters, 6 over its limit of 45; it has 31 now",
+        "0 proposals made, 3 refused. catmem proposals lists what waits.",
+    ]
+
+
 def test_what_a_person_rejected_is_nothing_to_do_and_no_failure_of_a_nightly_run(place):
     run("promote", "--all", "-c", "vendors")
     (waiting,) = run_json("proposals")["proposals"]

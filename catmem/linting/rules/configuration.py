@@ -83,8 +83,8 @@ def _selectors(file: LintedYaml, context: Context) -> Iterator[tuple[KeyPath, Se
 @rule("CM410", "nobody-reads", severity="hint", scope="root")
 def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterator[Finding]:
     """Find sections of a profile's file whose category no profile reads."""
-    if not context.profiles:
-        return
+    if not context.profiles or context.profile_names - context.profiles.keys():
+        return  # what one reads that is not right is not known
     known, reading = context.taxonomy.declared(), _reading(context.profiles.values(), context)
     is_read = cache(lambda category: any(each.matches(category) for each in reading))
     for path, file in files.items():
@@ -101,8 +101,8 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
 def broken_seed_from(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find profiles that are seeded from a profile that is not there."""
     source = file.profile.seed_from if file.profile is not None else None
-    if source is not None and source not in context.profiles and ("seed_from",) in file.positions:
-        hint = suggestion(source, context.profiles, "profiles")
+    if source is not None and source not in context.profile_names and ("seed_from",) in file.positions:
+        hint = suggestion(source, context.profile_names, "profiles")
         yield Finding(*file.span_of(("seed_from",)), f"there is no profile {source!r} to be seeded from", hint)
 
 
@@ -114,8 +114,8 @@ def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Findi
     for entity, declared in context.config.entities.items():
         for key in ("writers", "readers"):
             for number, name in enumerate(getattr(declared, key)):
-                if name not in context.profiles:
-                    hint = suggestion(name, context.profiles, "profiles")
+                if name not in context.profile_names:
+                    hint = suggestion(name, context.profile_names, "profiles")
                     place = ("entities", entity, key, number)
                     yield Finding(*file.span_of(place), f"{key} of {entity}: there is no profile {name!r}", hint)
 

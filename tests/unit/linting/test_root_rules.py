@@ -303,6 +303,15 @@ def test_what_a_profile_is_seeded_from_is_there(tmp_path, neo, found):
     assert [each.message for each in scene(tmp_path, OPEN, neo=neo, other="tier: 1\n").find("CM411")] == found
 
 
+def test_a_profile_that_is_not_right_is_there(tmp_path):
+    config = "version: 1\nentities:\n  'notes:alpha': {content: text, writers: [other]}\n"
+    files = {"homes/neo/USER.md": "## Travel\ny\n"}
+    neo = "seed_from: other\nuser_memory_categories: [style]\n"
+    found = scene(tmp_path, config, neo=neo, other="tier: nine\nuser_memory_categories: [travel]\n", **files)
+    assert [each.path for each in found.find("CM402")] == ["profiles/other.yaml"]
+    assert [*found.find("CM410"), *found.find("CM411"), *found.find("CM413")] == []
+
+
 def test_a_wrong_seed_from_that_profiles_inherit_is_said_once(tmp_path):
     children = dict.fromkeys(("neo", "other"), "extends: base\n")
     found = scene(tmp_path, OPEN, base="seed_from: nobody\n", **children).find("CM411")

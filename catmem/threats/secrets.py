@@ -61,6 +61,12 @@ def _is_random(match: re.Match[str]) -> bool:
     return not PLACEHOLDER.search(value) and any(map(_is_drawn_by_lot, PATTERNS["pieces"].findall(value)))
 
 
+def _is_bare_key(match: re.Match[str]) -> bool:
+    """Whether a random text is called a key, and no key of another kind: a public one, one of a cache."""
+    start = match.start()
+    return _is_random(match) and not PATTERNS["other-key"].search(match.string, max(0, start - _BEFORE_CHOSEN), start)
+
+
 def _is_drawn_by_lot(piece: str) -> bool:
     stretches = PATTERNS["one-kind"].findall(piece)
     return (
@@ -83,7 +89,7 @@ def _is_name_and_password(match: re.Match[str]) -> bool:
     return ":" in text and text.isprintable()
 
 
-_CHECKS = {"random": _is_random, "name-and-password": _is_name_and_password}
+_CHECKS = {"random": _is_random, "bare-key": _is_bare_key, "name-and-password": _is_name_and_password}
 
 
 @cache
@@ -163,12 +169,8 @@ def _login(text: str, place: int) -> Threat | None:
 def _match(sign: str, detector: _Detector, text: str, place: int) -> re.Match[str] | None:
     if not (detector.in_any_case or text.startswith(sign, place)):
         return None
-    if not detector.before:
-        return detector.pattern.match(text, place)
-    for start in range(max(0, place - detector.before), place + 1):
-        if match := detector.pattern.match(text, start):
-            return match
-    return None
+    starts = range(max(0, place - detector.before), place + 1)
+    return next(filter(None, (detector.pattern.match(text, start) for start in starts)), None)
 
 
 _SENDING = pattern(
@@ -271,12 +273,8 @@ def _commands(sender: str, folded: Folded, found: Iterable[int]) -> Iterator[Thr
 
 
 def _reads_secret(text: str, start: int, end: int) -> bool:
-    if PATTERNS["reads-environment"].search(text, start, end + 1):
-        return True
-    return (
-        PATTERNS["reads-file"].search(text, start, end) is not None
-        and PATTERNS["secret"].search(text, start, end) is not None
-    )
+    reads = all(PATTERNS[name].search(text, start, end) for name in ("reads-file", "secret"))
+    return reads or PATTERNS["reads-environment"].search(text, start, end + 1) is not None
 
 
 # --- passwords, PINs and codes that a person chose: the words around them tell ---------------------------------------

@@ -84,7 +84,7 @@ class ChangePlan:
 
     def __json__(self) -> dict[str, Any]:
         files = [{**jsonable(each), "written": self.done and each.changes} for each in self.files]
-        return {"files": files, "notes": self.notes, "refused": self.refused, "written": self.done}
+        return {"files": files, "notes": self.notes, "refused": self.refused, "written": self.done and self.changes}
 
 
 C = TypeVar("C", bound=PlannedChange)

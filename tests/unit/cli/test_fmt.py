@@ -43,6 +43,7 @@ def test_the_files_of_the_root(user):
     assert user.read_text() == PLAIN
     assert names(user.parent) == [".catmem", "MEMORY.md", "USER.md"]
     assert run().stdout == ""
+    assert json.loads(run("--format", "json").stdout)["written"] is False
 
 
 def test_check_writes_nothing_and_is_status_1(user):

@@ -147,6 +147,9 @@ def test_programs_get_what_was_done_as_json(place):
     assert done["counts"] == {"talk": 1, "finance": 1, "secret": 1, "drop": 1, "uncategorized": 1}
     assert (done["revision"], done["restore"], done["secrets"]) == ("2", "1", [{"entry": 3, "line": 7}])
     assert "## Finance\n[expires: 2027-01-31] Invoices are due" in user_text(place)
+    assert (said["written"], done["written"]) == (True, True)
+    again = run_json("sort", "--yes")
+    assert (again["written"], [each["written"] for each in again["files"]]) == (False, [False])
 
 
 @together(

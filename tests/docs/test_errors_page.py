@@ -15,6 +15,7 @@ from pathlib import Path
 import catmem
 from catmem.errors import CatmemError, ConfigError, RequestError, UnreadableError, catalogue
 from catmem.files import os_errors
+from tests.docs.errors_page import PAGE
 from tests.together import together
 
 _CODE = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
@@ -61,6 +62,7 @@ def constants(*values: ast.expr) -> set[str]:
     return {part for part in parts if isinstance(part, str) and _CODE.fullmatch(part)}
 
 
+FILES = [*Path(catmem.__file__).parent.rglob("*.py")]
 CLASSES = error_classes()
 ROWS = [(name, code, row) for name, listed in catalogue().items() for code, row in listed["codes"].items()]
 
@@ -70,9 +72,22 @@ def test_every_class_is_listed():
 
 
 def test_every_code_stands_under_its_class_and_no_other_does():
-    files = Path(catmem.__file__).parent.rglob("*.py")
-    in_source = {pair for path in files for pair in codes_in(path.read_text(encoding="utf-8"))}
+    in_source = {pair for path in FILES for pair in codes_in(path.read_text(encoding="utf-8"))}
     assert {(name, code) for name, code, _ in ROWS} == in_source
+
+
+def fault_codes(source: str) -> set[str]:
+    """The codes of each `Fault` of a module, also behind a name that it gives to one."""
+    tree = ast.parse(source)
+    named = {ast.unparse(part.targets[0]): part.value for part in tree.body if isinstance(part, ast.Assign)}
+    calls = [part for part in ast.walk(tree) if isinstance(part, ast.Call) and ast.unparse(part.func) == "Fault"]
+    return {code for call in calls for code in constants(named.get(ast.unparse(call.args[0]), call.args[0]))}
+
+
+def test_every_code_of_a_fault_stands_in_the_table_of_fsck():
+    in_source = {code for path in FILES for code in fault_codes(path.read_text(encoding="utf-8"))}
+    table = PAGE.read_text(encoding="utf-8").partition("## What `catmem fsck` reports")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(in_source)
 
 
 @together(("name", "code", "row"), ROWS, ids=[f"{name}-{code}" for name, code, _ in ROWS])

@@ -1,6 +1,7 @@
 """`catmem` as a process runs it: in this process, for a tenth of what a new one costs; or on a disk that is full."""
 
 import contextlib
+import logging
 import os
 import resource
 import subprocess
@@ -25,6 +26,9 @@ def catmem(
     with contextlib.chdir(folder), contextlib.ExitStack() as stack:
         if environment is not None:
             stack.enter_context(mock.patch.dict(os.environ, environment, clear=True))
+        # A process has no handler of its own, so what is logged goes to standard error; pytest has one.
+        logging.getLogger().addHandler(logging.lastResort)
+        stack.callback(logging.getLogger().removeHandler, logging.lastResort)
         result = CliRunner().invoke(group, list(arguments), prog_name="catmem", input=said)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

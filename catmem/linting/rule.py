@@ -213,7 +213,7 @@ class Rule:
     summary: str
     check: Callable[[Any, Context], Iterator[Finding]]
     options: Mapping[str, Any] = field(default_factory=dict)
-    fixes: Literal["", "safe", "unsafe"] = ""
+    fixes: Literal["", "safe", "unsafe", "both"] = ""
     dated: bool = False
     private: bool = False
     __json__ = "code name severity scope fixes summary options page"
@@ -236,7 +236,7 @@ def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
     severity: Severity = "warning",
     scope: RuleScope = "file",
     options: Mapping[str, Any] | None = None,
-    fixes: Literal["", "safe", "unsafe"] = "",
+    fixes: Literal["", "safe", "unsafe", "both"] = "",
     dated: bool = False,
     private: bool = False,
 ) -> Callable[[_Check], _Check]:

@@ -80,7 +80,7 @@ def _lists() -> list[str]:
         linked = ", ".join(f"[{rule.code}](#{_anchor(rule)})" for rule in rules if rule.severity == severity)
         lines.append(f"- **{severity.capitalize()}s**: {linked}.")
     lines += [
-        f"- **With {fixes} fixes**: {', '.join(rule.code for rule in rules if rule.fixes == fixes)}."
+        f"- **With {fixes} fixes**: {', '.join(rule.code for rule in rules if rule.fixes in {fixes, 'both'})}."
         for fixes in ("safe", "unsafe")
     ]
     return ["\n".join(lines) + "\n"]

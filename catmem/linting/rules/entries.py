@@ -237,7 +237,7 @@ _LOOSE_PAIR = re.compile(r"\s*([^\W\d_][\w -]{0,40}?)\s*[:=]\s*(.{0,200}?)\s*", 
 _DAY = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?:[T ]\d{2}:\d{2}.{0,20})?")
 
 
-@rule("CM301", "malformed-tags", fixes="safe")
+@rule("CM301", "malformed-tags", fixes="both")
 def malformed_tags(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find what looks like a tag block and is none."""
     if not any(entry.raw[0] in "[-*+" and not entry.tags for entry in file.entries):
@@ -335,7 +335,7 @@ def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding
             yield Finding(*first_line(entry), message, hint)
 
 
-@rule("CM320", "repeated-tag", fixes="safe")
+@rule("CM320", "repeated-tag", fixes="both")
 def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find tags that an entry gives twice."""
     for entry in file.tagged:

@@ -82,7 +82,7 @@ def assert_found(case, context):
         assert fixes == []
         return
     assert {fix.safe for fix in fixes} == {case["safe"]}
-    assert case["safe"] is False or rule.fixes == "safe"
+    assert rule.fixes in {"safe" if case["safe"] else "unsafe", "both"}
     text = case["input"]
     for _ in range(case.get("rounds", 1)):
         edits = [edit for _, one in findings(case, context, text) if one.fix for edit in one.fix.edits]
@@ -102,6 +102,12 @@ def assert_found(case, context):
 def test_every_rule_has_cases_on_both_sides(code):
     finds = {bool(case["findings"]) for case in CASES if case["rule"] == code}
     assert finds == {True, False}
+
+
+@together("rule", list(all_rules().values()), ids=list(all_rules()))
+def test_a_rule_with_both_kinds_of_fix_says_so(rule):
+    kinds = {"safe" if case["safe"] else "unsafe" for case in CASES if case["rule"] == rule.code and "fixed" in case}
+    assert kinds == ({"safe", "unsafe"} if rule.fixes == "both" else {rule.fixes} - {""})
 
 
 def test_names_of_cases_are_unique():

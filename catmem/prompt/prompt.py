@@ -64,7 +64,9 @@ class Prompt:
     def gaps(self) -> tuple[str, ...]:
         """What the text lacks of what the profile sees: entries without room in the budget, or all of it."""
         cut, kept = without_room(self), {fact.entry.category for fact in self._draft.facts if fact.out is None}
-        said = f"{len(cut):,} {plural(len(cut), 'entry')} left out: no room in the budget of {self._draft.profile.name}"
+        full = dict(fact.over_budget for fact in cut if fact.over_budget)
+        room = ", ".join(f"{name} {limit:,}" for name, limit in full.items())
+        said = f"{len(cut):,} {plural(len(cut), 'entry')} left out: no room in the budget ({room})"
         gone = [name for name in dict.fromkeys(fact.entry.category for fact in cut) if name not in kept]
         said += f"; nothing is left of {few(gone)}" if gone and self.text else ""
         return (*([said] if cut else []), *([] if self.text else ["the prompt is empty"]))

@@ -146,7 +146,8 @@ def _built(value: tuple[Prompt, ProfileMemory], call: Call) -> None:
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
     if without_room(prompt) and not call.values["explain"]:
-        say(f"{prompt.gaps[0]}. 'catmem prompt {memory.profile.name} --explain' shows them")
+        own = "" if call.values["budget"] is None else f" --budget {call.values['budget']}"
+        say(f"{prompt.gaps[0]}. 'catmem prompt {memory.profile.name}{own} --explain' shows them")
     if call.values["explain"]:
         paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
         held = {target: Counter(each.category for each in memory.documents[target].entries) for target in paths}

@@ -60,8 +60,8 @@ def test_the_budget_names_the_categories_of_which_it_leaves_nothing(place):
     (place / "homes" / "neo" / "MEMORY.md").unlink()
     said = ask(place, "neo", "--budget", "100").stderr
     assert said == (
-        "7 entries left out: no room in the budget of neo; nothing is left of kind-a, kind-b, kind-c, kind-d, kind-e "
-        "and 2 more. 'catmem prompt neo --explain' shows them\n"
+        "7 entries left out: no room in the budget (total 100); nothing is left of kind-a, kind-b, kind-c, "
+        "kind-d, kind-e and 2 more. 'catmem prompt neo --budget 100 --explain' shows them\n"
     )
     assert "one" in ask(place, "neo", "--budget", "100").stdout
 

@@ -636,7 +636,7 @@ def test_a_slice_has_what_is_asked_for_of_what_the_profile_sees(call, workspace)
     short = call(action="prompt", categories=["talk"], budget=60)["text"]
     assert 0 < len(short) <= 60
     cut = workspace.prompt("neo", categories=["talk"], budget=20)
-    assert cut.warnings == ("2 entries left out: no room in the budget of neo", "the prompt is empty")
+    assert cut.warnings == ("2 entries left out: no room in the budget (total 20)", "the prompt is empty")
     hint = "no entry in sight is in the category 'rulez'; did you mean 'rules'?"
     assert call(action="prompt", categories=["rulez"])["warnings"] == [hint, "the prompt is empty"]
     assert workspace.prompt("neo", categories=["rulez"]).warnings == (hint, "the prompt is empty")

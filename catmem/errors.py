@@ -370,10 +370,11 @@ class WouldOverwriteError(CatmemError):
         folder: str | PathLike[str],
         paths: Sequence[str],
         hint: str = "Choose another folder, or move them away first.",
+        what: str = "these files are already there, with other content",
     ) -> None:
-        """``paths`` are relative to ``folder``; ``hint`` says what to do next."""
+        """``paths`` are relative to ``folder``; ``what`` is wrong with them, and ``hint`` says what to do next."""
         super().__init__(
-            f"these files are already there, with other content: {', '.join(paths)}",
+            f"{what}: {', '.join(paths)}",
             path=folder,
             hint=f"Nothing was written. {hint}",
         )

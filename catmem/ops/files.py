@@ -416,7 +416,7 @@ def export(
     output: Annotated[
         str, P("A folder, in which each profile gets its own; - is standard output.", "-o --output", metavar="DIR")
     ] = "-",
-    overwrite: Annotated[bool, P("Replace files of DIR, or PATH; never the memory files of the root.")] = False,
+    overwrite: Annotated[bool, P("Replace files of DIR, or PATH; never what the root keeps itself.")] = False,
 ) -> Outcome:
     """Write the memory files of profiles in a form that other programs read.
 

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from catmem.config.profile import profile_names
+from catmem.config.config import CONFIG_NAME
+from catmem.config.profile import YAML_SUFFIXES, profile_names
 from catmem.errors import UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.splice import composed
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
-from catmem.store.contract import PERSON, Change, Rows
+from catmem.seeding.seed_lock import LOCK_NAME
+from catmem.store.contract import PERSON, SIDECAR, Change, Rows
 from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
 from catmem.workspace.change_plan import ChangePlan, FileChange, write_file
@@ -23,7 +25,7 @@ from catmem.workspace.init import has_bytes
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.rows import RowCodec
 from catmem.workspace.seen_entry import texts_of, value_texts
-from catmem.workspace.stores import tier_of
+from catmem.workspace.stores import backend_of, tier_of
 from catmem.writing import gate
 from catmem.writing.policy import check_threats
 
@@ -99,11 +101,11 @@ def _bullet(entry: Entry) -> str:
 def write_export(workspace: Root, files: Mapping[str, str], folder: Path, *, overwrite: bool = False) -> list[str]:
     """Write the texts of an export below ``folder``, and give the names of those that were written."""
     changed = {name: text.encode() for name, text in files.items() if not has_bytes(folder / name, text.encode())}
-    own = set(_memory_files(workspace))
-    there = {name for name in changed if not overwrite and os.path.lexists(folder / name)}
-    if in_the_way := [name for name in changed if name in there or os.path.realpath(folder / name) in own]:
-        hint = "Choose another folder, or replace them with --overwrite; no export replaces a memory file of the root."
-        raise WouldOverwriteError(folder, in_the_way, hint)
+    own = _own_files(workspace)
+    if kept := [name for name in changed if _is_own(workspace, Path(os.path.realpath(folder / name)), own)]:
+        raise WouldOverwriteError(folder, kept, "Choose another place.", what="the root keeps these files itself")
+    if there := [name for name in changed if not overwrite and os.path.lexists(folder / name)]:
+        raise WouldOverwriteError(folder, there, "Choose another folder, or replace them with --overwrite.")
     for name, data in changed.items():
         hint = "Choose a folder that this user may write. Files that were written before stay."
         with os_errors("cannot be written", path=folder / name, hint=hint):
@@ -119,11 +121,19 @@ def write_snapshot(workspace: Root, path: Path, *, overwrite: bool = False) -> i
     return len(made["entries"])
 
 
-def _memory_files(workspace: Root) -> Iterator[str]:
-    yield from map(os.path.realpath, entities_of_each(workspace).paths.values())
+def _own_files(workspace: Root) -> set[str]:
+    config = workspace.config
+    places = [config.root / CONFIG_NAME, config.root / LOCK_NAME, *entities_of_each(workspace).paths.values()]
     # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.
-    for name in profile_names(workspace.config.profiles_dir):
-        yield from (os.path.realpath(workspace.config.home(name) / file) for file in FILE_NAMES.values())
+    places += [config.home(name) / file for name in profile_names(config.profiles_dir) for file in FILE_NAMES.values()]
+    database = backend_of(config).file(config)
+    return {os.path.realpath(place) for place in (*places, *([database] if database else []))}
+
+
+def _is_own(workspace: Root, real: Path, own: set[str]) -> bool:
+    """Whether a path is one of ``own``, one in a folder ``.catmem``, or that of a profile."""
+    in_profiles = real.parent == Path(os.path.realpath(workspace.config.profiles_dir))
+    return os.fspath(real) in own or SIDECAR in real.parts or (in_profiles and real.suffix in YAML_SUFFIXES)
 
 
 def _rows_of_files(workspace: Root) -> Rows:

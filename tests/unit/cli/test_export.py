@@ -1,7 +1,9 @@
 """``catmem export``: what comes out, and what of it comes back."""
 
 import json
+import re
 from functools import partial
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from catmem.model.splice import composed
 from catmem.plugins.importers import read
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.exporting import flat, markdown
+from tests.end_to_end.terminal import snapshot
 from tests.end_to_end.terminal import run as command
 from tests.end_to_end.terminal import snapshot
 from tests.golden.case import put
@@ -105,6 +108,20 @@ def test_memory_files_of_the_root_are_never_overwritten(folder):
     for output in ("homes", "link"):
         assert "would_overwrite" in run("--format", "hermes", "-o", output, "--overwrite", status=2).stderr
     assert (folder / "homes" / "neo" / "USER.md").read_text() == USER
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["catmem.yaml", "profiles/neo.yaml", "catmem.seed.lock", "homes/neo/.catmem/x", "link/new.yaml", "memory.db"],
+)
+def test_no_snapshot_replaces_a_file_of_the_root(folder, name):
+    (folder / "link").symlink_to("profiles")
+    with (folder / "catmem.yaml").open("a") as config:
+        config.write("store: sqlite:///memory.db\n" if name == "memory.db" else "")
+    before = snapshot(folder)
+    refused = run("--snapshot", name, "--overwrite", status=2).stderr
+    assert re.search(rf"error\[would_overwrite\]: .*: the root keeps these files itself: {Path(name).name}\n", refused)
+    assert {each: data for each, data in snapshot(folder).items() if each in before} == before
 
 
 def test_markdown_of_several_files_says_whose_they_are(folder):

@@ -1,9 +1,12 @@
 """What the reading paths of the API tell a person and an agent."""
 
+import json
+
 import pytest
 
 from catmem.envelopes.agents import role_hash
 from catmem.staleness.freshness import VERIFY_FIRST
+from tests.end_to_end.terminal import run
 from tests.envelopes import TEXT
 from tests.http_root import plain
 from tests.roots import put_bytes
@@ -53,6 +56,15 @@ def test_an_old_revision_is_for_a_person_and_tier_1(served, person, neo, boss):
     refused = neo.get("/mem/read", params=old)
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
     assert person.get("/mem/read", params=USER | {"revision": "9"}).status_code == 404
+
+
+def test_what_is_next_has_the_fields_of_the_command_and_what_cannot_be_read(served, person):
+    put_bytes(served.workspace, "neo/memory", b"\xff")
+    root = ["--root", served.workspace.root]
+    printed = json.loads(run("status", *root, "--format", "json", status=None).stdout)
+    answer = person.get("/status").json()
+    assert [each["code"] for each in answer.pop("unreadable")] == ["not_utf8"]
+    assert answer == printed
 
 
 @together("path", ["/mem/head", "/mem/read", "/mem/log"])

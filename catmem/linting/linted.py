@@ -188,7 +188,9 @@ class Context:
     @property
     def profile_names(self) -> set[str]:
         """The names of all profiles, also of those that are not right."""
-        return {each.path.rpartition("/")[2].rpartition(".")[0] for each in self.yaml.values() if each.kind == "profile"}
+        return {
+            each.path.rpartition("/")[2].rpartition(".")[0] for each in self.yaml.values() if each.kind == "profile"
+        }
 
     def options(self, code: str) -> Mapping[str, Any]:
         """The options of a rule: its defaults, and over them what the root sets."""

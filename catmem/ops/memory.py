@@ -71,6 +71,8 @@ class EntityRead:
     text: str
     entries: Sequence[tuple["Entry", "Freshness"]]
     total: int
+    lost: str | None = None
+    """What to say of a file that lost all that its history has."""
 
     def __json__(self) -> dict[str, Any]:
         """JSON-ready; a hostile text as it stands, with ``threats``."""
@@ -87,7 +89,8 @@ class EntityRead:
             )
         ]
         whole = {"digest": self.digest, "text": self.text}
-        return {"entity": self.entity, "revision": self.revision, **whole, "entries": rows, "total": self.total}
+        said = {"entity": self.entity, "revision": self.revision, **whole, "entries": rows, "total": self.total}
+        return said | ({"warnings": [self.lost]} if self.lost else {})
 
 
 @operation(
@@ -119,7 +122,7 @@ def read(
     from catmem.entities.contents import content_of
     from catmem.staleness.freshness import freshness
     from catmem.workspace.history import entity_for, refuse_bounded
-    from catmem.workspace.profile_memory import parsed_at
+    from catmem.workspace.profile_memory import emptied_text, parsed_at
 
     root, entity, profile = call.root, entity_for(call.root, entity_id, call.actor), call.profile
     if revision is not None and call.actor is not None and not is_declared(entity):
@@ -140,7 +143,8 @@ def read(
             entries = tuple(entry for entry in entries if entry.category == wanted)
         shown = entries[offset : None if limit is None else offset + limit]
         rows = [(entry, freshness(entry, measure, root.config, as_of=day)) for entry in shown]
-        value = EntityRead(entity, now.revision, now.digest, document.text, rows, len(entries))
+        lost = emptied_text(root, profile, entity, document) if revision is None else None
+        value = EntityRead(entity, now.revision, now.digest, document.text, rows, len(entries), lost)
     return Outcome(value, revision=now.revision, unrecorded=now.digest)
 
 

@@ -48,6 +48,19 @@ def test_a_hostile_text_is_shown_to_a_person_and_withheld_from_an_agent(served, 
     assert "previous instructions" not in withheld["body"]
 
 
+def test_a_file_that_is_gone_is_not_read_as_one_without_entries(served, person, neo):
+    served.workspace.add("neo", "One.", category="talk")
+    served.workspace.path("neo", "user").unlink()
+    for client in (person, neo):
+        answer = client.get("/mem/read", params=USER).json()
+        (said,) = answer["warnings"]
+        assert answer["total"] == 0
+        assert "another program took" in said
+        assert "catmem restore neo/user" in said
+    assert "warnings" not in person.get("/mem/read", params=USER | {"revision": "1"}).json()
+    assert "warnings" not in person.get("/mem/read", params={"entity_id": "other/user"}).json()
+
+
 def test_an_old_revision_is_for_a_person_and_tier_1(served, person, neo, boss):
     put_bytes(served.workspace, "neo/user", "## Talk\nnew\n")
     old = USER | {"revision": "1"}

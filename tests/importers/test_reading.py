@@ -142,8 +142,9 @@ def test_a_graph_that_is_none(tmp_path, text, code):
     file = put(tmp_path / "memory.jsonl", '{"type":"entity","name":"B","entityType":"x","observations":["y"]}\n' + text)
     with pytest.raises(UnreadableError) as caught:
         read("mcp-memory", file)
-    assert (caught.value.code, caught.value.path) == (code, str(file))
+    assert (caught.value.code, caught.value.path, caught.value.line) == (code, str(file), 2)
     assert "Nothing was changed" in caught.value.hint
+    assert "mend the line, or remove it" in caught.value.hint.lower()
 
 
 def test_odd_parts_of_a_graph_are_left_out(tmp_path):

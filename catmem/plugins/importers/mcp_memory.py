@@ -63,7 +63,7 @@ def _entity(
 ) -> list[ImportedEntry]:
     name, kind, observations = said.get("name"), said.get("entityType"), said.get("observations")
     if not isinstance(name, str) or not isinstance(observations, list):
-        raise _other(path, f"line {place.rpartition(':')[2]} is an entity without a name or observations")
+        raise _other(path, int(place.rpartition(":")[2]), "is an entity without a name or observations")
     left_out += [
         LeftOut(place, key, json.dumps(value, ensure_ascii=False), "the server itself has no such field")
         for key, value in said.items()
@@ -101,7 +101,7 @@ def _object(line: str, path: Path, number: int, left_out: list[LeftOut]) -> dict
     except ValueError as error:
         raise _damaged(path, number) from error
     if not isinstance(said, dict) or not isinstance(said.get("type"), str):
-        raise _other(path, f"line {number} is no entity and no relation")
+        raise _other(path, number, "is no entity and no relation")
     return said
 
 
@@ -119,10 +119,11 @@ def _damaged(path: Path, number: int) -> UnreadableError:
     )
 
 
-def _other(path: Path, why: str) -> UnreadableError:
+def _other(path: Path, number: int, why: str) -> UnreadableError:
     return UnreadableError(
-        f"is no graph of the memory server: {why}",
+        f"is no graph of the memory server: line {number} {why}",
         code="other_schema",
         path=path,
-        hint="Nothing was changed. Name its memory.jsonl.",
+        line=number,
+        hint="Nothing was changed. Name its memory.jsonl; if this is it, mend the line, or remove it.",
     )

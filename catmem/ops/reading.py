@@ -58,7 +58,7 @@ def show(
         if file in profile_names(call.open("read").config.profiles_dir):
             profile = file
     if profile is not None:
-        call.open("store")
+        call.open("store" if call.for_program else "read")
         tell_of_rows(call, profile, target or "user")
         return _seen(call, profile, target or "user")
     workspace, document = _read(call, str(file))
@@ -85,14 +85,21 @@ def _content(call: Call, entity: str) -> Outcome:
 def _seen(call: Call, profile: str, target: str) -> Outcome:
     """What a profile may see of its file, with what names the text that was read."""
     from catmem.config.access import visible
-    from catmem.workspace.profile_memory import seen_file
+    from catmem.workspace.profile_memory import emptied_text, read_document, seen_file
 
-    root = call.root
-    file = seen_file(root, profile, target)
-    tell_of_file(call, file)
-    view = visible(file.document, target, root.profile(profile), root.config.taxonomy)
-    problems = view.problems(root.problems(file.document))
-    return _file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
+    root, owner, files = call.root, call.root.profile(profile), {}
+    if call.for_program:  # the revision alone needs the store, and people are shown none
+        file = seen_file(root, profile, target)
+        tell_of_file(call, file)
+        document, files = file.document, {"files": {target: jsonable(file)}}
+    else:
+        document = read_document(root, owner, target)
+        lost = emptied_text(root, owner, f"{profile}/{target}", document)
+        if lost is not None:
+            call.tell(f"warning: {lost}")
+    view = visible(document, target, owner, root.config.taxonomy)
+    problems = view.problems(root.problems(document))
+    return _file({**view.form(problems), **files}, document, problems)
 
 
 def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:

@@ -5,6 +5,8 @@ from functools import partial
 
 import pytest
 
+from catmem.workspace import stores
+from catmem.workspace.stores import open_store
 from tests.end_to_end.terminal import run as command
 from tests.golden.case import put
 from tests.together import together
@@ -106,3 +108,14 @@ def test_the_files_own_root_says_what_its_aliases_mean(place, tmp_path_factory, 
     monkeypatch.chdir(tmp_path_factory.mktemp("elsewhere"))
     file = put(place / "homes" / "neo" / "USER.md", "## Speech\nx\n")
     assert show(file).stdout.startswith("talk (1)")
+
+
+def test_what_people_are_shown_of_a_file_needs_no_store(place, monkeypatch):
+    command("add", "-p", "neo", "-c", "talk", "three", "--root", place)
+    opened = []
+    monkeypatch.setattr(stores, "open_store", lambda *given: opened.append(given) or open_store(*given))
+    assert "three" in show("-p", "neo", "--root", place).stdout
+    assert opened == []
+    (place / "homes" / "neo" / "USER.md").unlink()
+    assert "another program took" in show("-p", "neo", "--root", place).stderr
+    assert len(opened) == 1

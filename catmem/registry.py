@@ -83,7 +83,7 @@ class Registry:
         _add(self.importers, "importer", program, place)
 
     def add_root(self, program: str, place: str) -> None:
-        """A function ``make(folder)``, which gives a ``NewRoot`` and why homes are not in it."""
+        """A function ``make(folder, dry_run=…)``, which gives a ``NewRoot`` and why homes are not in it."""
         _add(self.roots, "root", program, place)
 
     def add_step(self, name: str, place: str, *, before: str = "approval") -> None:

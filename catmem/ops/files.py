@@ -55,7 +55,7 @@ class Init:
     ),
     rooted=False,
     apart={
-        "from_hermes": "example profiles start with_git dry_run",
+        "from_hermes": "example profiles start with_git",
         "example": "profiles start",
         "with_git": "dry_run",
     },
@@ -122,7 +122,7 @@ def init(
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
-        made, skipped = _over_hermes(named)
+        made, skipped = _over_hermes(named, dry_run=dry_run)
     else:
         made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git, dry_run=dry_run)
     is_made = bool(made.written) and not dry_run
@@ -135,7 +135,7 @@ def init(
     for note in made.notes:
         call.tell(f"note: {note}")
     done = Init(made, git, uncategorized, steps, from_hermes, skipped)
-    more = {"dry_run": True} if dry_run else {"skipped": list(skipped)} if from_hermes else {}
+    more = ({"dry_run": True} if dry_run else {}) | ({"skipped": list(skipped)} if from_hermes else {})
     return Outcome(done, more=more, status=WRONG if skipped else 0)
 
 
@@ -178,11 +178,11 @@ def _made(
     return made, set_up_git(folder) if with_git else None
 
 
-def _over_hermes(named: str | None) -> tuple[NewRoot, Mapping[str, CatmemError]]:
+def _over_hermes(named: str | None, *, dry_run: bool) -> tuple[NewRoot, Mapping[str, CatmemError]]:
     place = registry().roots.get("hermes")
     if place is None:
         raise ConfigError("no plugin makes a root over Hermes Agent", code="no_plugin", hint="Run: catmem doctor")
-    made: tuple[NewRoot, Mapping[str, CatmemError]] = at(place)(named)
+    made: tuple[NewRoot, Mapping[str, CatmemError]] = at(place)(named, dry_run=dry_run)
     return made
 
 

@@ -311,15 +311,15 @@ tier: {tier}
 {lists}"""
 
 
-def make_root(named: str | None) -> tuple[NewRoot, dict[str, CatmemError]]:
+def make_root(named: str | None, *, dry_run: bool) -> tuple[NewRoot, dict[str, CatmemError]]:
     """``make_root_over`` the home in the folder ``named``, for ``catmem init --from-hermes``."""
-    return make_root_over(find_home(named, option="catmem init --from-hermes DIR"))
+    return make_root_over(find_home(named, option="catmem init --from-hermes DIR"), dry_run=dry_run)
 
 
-def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
+def make_root_over(home: Home, *, dry_run: bool = False) -> tuple[NewRoot, dict[str, CatmemError]]:
     """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
 
-    A named profile of Hermes Agent whose configuration cannot be read is left out. Raises ``ConfigError``
+    ``dry_run`` only says which. A named profile of Hermes Agent whose configuration cannot be read is left out. Raises ``ConfigError``
     (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the root, and
     ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
     """
@@ -353,7 +353,7 @@ def make_root_over(home: Home) -> tuple[NewRoot, dict[str, CatmemError]]:
     written = [name for name in texts if name not in there]
     hint = "What was written before stays; running it again goes on."
     with os_errors("cannot be written", path=home.root, hint=hint, named=True):
-        for name in written:
+        for name in written if not dry_run else ():
             put_new(home.root / name, texts[name].encode())
     return NewRoot(home.root, tuple(written), tuple(there), source=DEFAULT, folder=PROFILES), skipped
 

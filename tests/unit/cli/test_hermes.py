@@ -42,6 +42,13 @@ def test_a_root_over_hermes_is_nothing_else(hermes, other):
     assert snapshot(hermes) == before
 
 
+def test_a_dry_run_names_the_files_and_writes_none(hermes):
+    before = snapshot(hermes)
+    said = run("init", "--from-hermes", "--dry-run").stdout
+    assert snapshot(hermes) == before
+    assert said == run("init", "--from-hermes").stdout.partition("\nNext:\n")[0].replace("wrote ", "would write ")
+
+
 def test_a_kill_leaves_no_half_of_a_file_and_running_it_again_goes_on(hermes):
     assert limited(60, "-c", KILLED_BY_THE_LIMIT, "init", "--from-hermes").returncode == -signal.SIGXFSZ
     assert not (hermes / "catmem.yaml").exists()

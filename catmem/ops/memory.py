@@ -71,8 +71,8 @@ class EntityRead:
     text: str
     entries: Sequence[tuple["Entry", "Freshness"]]
     total: int
-    lost: str | None = None
-    """What to say of a file that lost all that its history has."""
+    more: dict[str, list[str]]
+    """``warnings`` of a file that lost all that its history has."""
 
     def __json__(self) -> dict[str, Any]:
         """JSON-ready; a hostile text as it stands, with ``threats``."""
@@ -89,8 +89,8 @@ class EntityRead:
             )
         ]
         whole = {"digest": self.digest, "text": self.text}
-        said = {"entity": self.entity, "revision": self.revision, **whole, "entries": rows, "total": self.total}
-        return said | ({"warnings": [self.lost]} if self.lost else {})
+        rest = {"entries": rows, "total": self.total, **self.more}
+        return {"entity": self.entity, "revision": self.revision, **whole, **rest}
 
 
 @operation(
@@ -144,7 +144,8 @@ def read(
         shown = entries[offset : None if limit is None else offset + limit]
         rows = [(entry, freshness(entry, measure, root.config, as_of=day)) for entry in shown]
         lost = emptied_text(root, profile, entity, document) if revision is None else None
-        value = EntityRead(entity, now.revision, now.digest, document.text, rows, len(entries), lost)
+        more = {"warnings": [lost]} if lost else {}
+        value = EntityRead(entity, now.revision, now.digest, document.text, rows, len(entries), more)
     return Outcome(value, revision=now.revision, unrecorded=now.digest)
 
 

@@ -85,21 +85,13 @@ def _content(call: Call, entity: str) -> Outcome:
 def _seen(call: Call, profile: str, target: str) -> Outcome:
     """What a profile may see of its file, with what names the text that was read."""
     from catmem.config.access import visible
-    from catmem.workspace.profile_memory import emptied_text, read_document, seen_file
+    from catmem.workspace.profile_memory import seen_file
 
-    root, owner, files = call.root, call.root.profile(profile), {}
-    if call.for_program:  # the revision alone needs the store, and people are shown none
-        file = seen_file(root, profile, target)
-        tell_of_file(call, file)
-        document, files = file.document, {"files": {target: jsonable(file)}}
-    else:
-        document = read_document(root, owner, target)
-        lost = emptied_text(root, owner, f"{profile}/{target}", document)
-        if lost is not None:
-            call.tell(f"warning: {lost}")
-    view = visible(document, target, owner, root.config.taxonomy)
-    problems = view.problems(root.problems(document))
-    return _file({**view.form(problems), **files}, document, problems)
+    file = seen_file(call.root, profile, target, recorded=call.for_program)
+    tell_of_file(call, file)
+    view = visible(file.document, target, call.root.profile(profile), call.root.config.taxonomy)
+    problems = view.problems(call.root.problems(file.document))
+    return _file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
 
 
 def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:

@@ -48,8 +48,7 @@ def _entity_read(value: EntityRead, _: Call) -> dict[str, Any]:
     shown = entry_dicts([entry for entry, _ in value.entries], to_agent=True)
     rows = [{**row, **jsonable(age)} for row, (_, age) in zip(shown, value.entries, strict=True)]
     said = {"entity": value.entity, "revision": value.revision, "entries": rows, "total": value.total}
-    warnings = {"warnings": [value.lost]} if value.lost else {}
-    return said | advice(row["state"] for row in rows) | warnings
+    return said | advice(row["state"] for row in rows) | value.more
 
 
 def _log(value: RevisionLog, call: Call) -> dict[str, Any]:

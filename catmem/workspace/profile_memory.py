@@ -299,14 +299,16 @@ def missing_of(texts: Mapping[str, str | bytes], paths: Mapping[str, Path]) -> t
     return tuple(target for target, text in texts.items() if not (text or os.path.lexists(paths[target])))
 
 
-def seen_file(workspace: Root, name: str, target: str) -> Reading:
-    """A profile's file, with its revision. A history that cannot be read hides nothing of the file itself."""
+def seen_file(workspace: Root, name: str, target: str, *, recorded: bool = True) -> Reading:
+    """A profile's file; if ``recorded`` with its revision. A history that cannot be read hides nothing of the file."""
+    warning = None
     try:
-        return workspace.read(name, target)
+        if recorded:
+            return workspace.read(name, target)
     except StoreError as error:
-        document = workspace.view(name, target).document
         warning = f"the history of {name}/{target} cannot be read: {error}"
-        return Reading(f"{name}/{target}", None, document.digest, document, warning)
+    document = workspace.view(name, target).document
+    return Reading(f"{name}/{target}", None, document.digest, document, warning)
 
 
 def read_document(workspace: Root, profile: Profile, target: str, path: Path | None = None) -> Document:

@@ -319,9 +319,9 @@ def make_root(named: str | None, *, dry_run: bool) -> tuple[NewRoot, dict[str, C
 def make_root_over(home: Home, *, dry_run: bool = False) -> tuple[NewRoot, dict[str, CatmemError]]:
     """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
 
-    ``dry_run`` only says which. A named profile of Hermes Agent whose configuration cannot be read is left out. Raises ``ConfigError``
-    (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the root, and
-    ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
+    ``dry_run`` only says which. A named profile of Hermes Agent whose configuration cannot be read is left out. Raises
+    ``ConfigError`` (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the
+    root, and ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
     """
     limits: dict[str, dict[str, int]] = {}
     skipped: dict[str, CatmemError] = {}

@@ -14,7 +14,6 @@ from catmem.model.splice import composed
 from catmem.plugins.importers import read
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.exporting import flat, markdown
-from tests.end_to_end.terminal import snapshot
 from tests.end_to_end.terminal import run as command
 from tests.end_to_end.terminal import snapshot
 from tests.golden.case import put

@@ -5,16 +5,20 @@ Each call reads what is there; all that is kept between calls is what was made o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import TYPE_CHECKING, Any, Unpack
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
+from catmem.config.json_schema import nearest
 from catmem.config.profile import one_reading
 from catmem.names import TARGETS, known_target
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import Root
-from catmem.writing.request import Operation
+from catmem.writing.request import Asking, How, Operation
 
 if TYPE_CHECKING:
     from catmem.entities.contents import EntityContent
@@ -31,10 +35,43 @@ if TYPE_CHECKING:
     from catmem.store.contract import OnDrift, OnStale
     from catmem.workspace.reports import Survey
     from catmem.workspace.seen_entry import SeenEntry
-    from catmem.writing.request import Asking, How
     from catmem.writing.written import Written
 
 
+_W = TypeVar("_W", bound=type)
+_KEYWORDS = {"Unpack[How]": How, "Unpack[Asking]": Asking}
+_WRONG = re.compile(r"unexpected keyword argument '(\w+)'")
+
+
+def _names_its_calls(cls: _W) -> _W:
+    """Have a wrong keyword of a method name that method and the nearest right one, and no class within."""
+    for name, method in [*vars(cls).items()]:
+        if inspect.isfunction(method) and method.__code__.co_flags & inspect.CO_VARKEYWORDS:
+            setattr(cls, name, _named(method))
+    return cls
+
+
+def _named(method: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(method)
+    def named(*given: Any, **how: Any) -> Any:  # noqa: ANN401 - as the method says
+        try:
+            return method(*given, **how)
+        except TypeError as error:
+            wrong = _WRONG.search(str(error))
+            if wrong is None or wrong[1] not in how:
+                raise
+            words = {*inspect.signature(method).parameters}
+            words.update(
+                *(_KEYWORDS[each].__annotations__ for each in method.__annotations__.values() if each in _KEYWORDS)
+            )
+            near = nearest(wrong[1], words)
+            hint = f"; did you mean {near!r}?" if near else ""
+            raise TypeError(f"{method.__qualname__}() got an {wrong[0]}{hint}") from None
+
+    return named
+
+
+@_names_its_calls
 @dataclass(frozen=True, slots=True)
 class Workspace(Root):
     """A root that has been opened. ``Workspace.open`` makes one.

@@ -47,6 +47,20 @@ def test_a_root_that_is_not_there(tmp_path):
         Workspace.open(tmp_path / "nothing", search=False)
 
 
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda ws: ws.add("neo", "x", categry="talk"), r"add\(\) got .* 'categry'; did you mean 'category'\?"),
+        (lambda ws: ws.undo("neo", expectd=3), r"undo\(\) got .* 'expectd'; did you mean 'expected'\?"),
+        (lambda ws: ws.move("neo", "x", "talk", confrm=True), r"move\(\) got .* 'confrm'; did you mean 'confirm'\?"),
+        (lambda ws: ws.plan_seed("neo", zzz=1), r"plan_seed\(\) got an unexpected keyword argument 'zzz'$"),
+    ],
+)
+def test_a_wrong_keyword_names_the_call_and_the_nearest_right_one(workspace, call, said):
+    with pytest.raises(TypeError, match=rf"^Workspace\.{said}"):
+        call(workspace)
+
+
 def test_profiles_and_paths(workspace, place):
     assert list(workspace.profiles()) == ["boss", "neo"]
     assert workspace.path("neo", "memory") == place / "homes" / "neo" / "MEMORY.md"

@@ -239,9 +239,9 @@ def _unrecorded(call: Call, store: "Store", entity: str) -> dict[str, Any] | Non
 def blame(call: Call, *, entity: EntityArgument) -> Outcome:
     """Say of each entry of ENTITY who wrote it: line, revision, time (UTC), who, verification, category, words.
 
-    It names the revision that gave the entry its words; a move or a tag does not count. ENTITY is PROFILE/user or
-    PROFILE/memory, or the path of a .md file; PROFILE alone means both files. 'catmem log --entry' lists every
-    revision of an entry.
+    It names the revision that gave the entry its words, also of a branch; a move, a tag or a merge does not count.
+    ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means both files. 'catmem log
+    --entry' lists every revision of an entry.
     """
     from catmem.staleness.lineage import blame
 

@@ -134,6 +134,7 @@ class EntryHistory:
         self.known: dict[str, Known] = {}
         self.last: Revision | None = None
         self.document: Document | None = None
+        self._branches: OnBranches = {}
 
     def moments(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
         """The moment of each of some entries, by start; without those that no revision has and that come from none."""
@@ -193,16 +194,21 @@ class EntryHistory:
         by = {writer_of(revision), proposer, EXTERNAL if revision.op == "seed" else None} - {None}
         made = Counter(map(_words_and_tags, changed.new))
         made.subtract(map(_words_and_tags, changed.old))
-        credited = {key for (key, _), times in made.items() if times > 0}
+        merged = _on_branches(self._branches, revision, changed.new)
+        # Where a merge joined words of a branch with tags of the file, they are of both.
+        credited = [(each[0], by) for each in +made if each not in merged]
+        wrote = ((each[0], merged.get(each) or merged.get(each[0])) for each in +made)
+        credited += [(key, {writer_of(each)}) for key, each in wrote if each is not None]
         if revision.is_branch:  # what it is based on was written before, and may differ from the head
-            credited = {key for key in credited if not self.known[key].writers}
+            credited = [each for each in credited if not self.known[each[0]].writers]
         elif revision.op == "verify" and not credited:  # on a day that the entry had: the record alone tells of it
             said = {each.get("id") for each in revision.note.get("actions", ())}
-            credited = self.known.keys() & {body_key(entry.body) for entry in after.entries if entry.id in said}
+            there = {body_key(entry.body) for entry in after.entries if entry.id in said}
+            credited = [(key, by) for key in self.known.keys() & there]
         is_another = revision.agent == EXTERNAL and bool(revision.parents)
-        for key in credited:
+        for key, writers in credited:
             known = self.known[key]
-            self.known[key] = known._replace(writers=known.writers | by, by_another=known.by_another or is_another)
+            self.known[key] = known._replace(writers=known.writers | writers, by_another=known.by_another or is_another)
 
     def _visible(self, found: Differing) -> Differing:
         """What differs for the reader: without what it may not see, and without what is equal at either end."""
@@ -309,6 +315,24 @@ def steps(
         yield revision, after, found
         if not revision.is_branch:
             document = after
+
+
+OnBranches: TypeAlias = dict[str, dict[Hashable, Revision]]
+"""By revision of a branch: what it holds and the head did not, by its words, its tags and its place (``_marks``)."""
+
+
+def _on_branches(known: OnBranches, revision: Revision, entries: Sequence[Entry]) -> dict[Hashable, Revision]:
+    """Who wrote on branches what a revision has of them; one of a branch is noted, with its ``entries``."""
+    brought = {mark: by for parent in reversed(revision.parents) for mark, by in known.get(parent, {}).items()}
+    if revision.is_branch:
+        known[revision.revision] = {mark: brought.get(mark, revision) for each in entries for mark in _marks(each)}
+    return brought
+
+
+def _marks(entry: Entry) -> tuple[Hashable, ...]:
+    """The words, these with the tags, on the day of their verification, and the entry as it stands."""
+    key = body_key(entry.body)
+    return key, _words_and_tags(entry), (key, entry.tags.get("verified_date")), (entry.category, entry.raw)
 
 
 def _words_and_tags(entry: Entry) -> tuple[str, str]:
@@ -465,14 +489,18 @@ class _Lines:
         self._live: dict[tuple[str, str], list[Blamed]] = defaultdict(list)
         self.gone: dict[str, Blamed] = {}
         """By their words: what comes back goes on from where it was."""
+        self._branches: OnBranches = {}
         self.document: Document = parse_for_write(workspace.parse, entity, store.read(entity).data)
         last = None
         for revision, after, found in steps(store.replay(entity), None, workspace.parse):
-            if revision.is_branch or after is None:
+            if revision.is_proposal or after is None:
                 continue
-            self._take(revision, found)
-            self._verify(revision, after)
-            last = after
+            if revision.is_branch:
+                _on_branches(self._branches, revision, found.new)
+            else:
+                self._take(revision, found)
+                self._verify(revision, after)
+                last = after
         if last is None:
             self._take(None, Differing((), self.document.entries))
         elif last.text != self.document.text:
@@ -490,10 +518,12 @@ class _Lines:
         before = {each.start: self._live[each.category, each.raw].pop(0) for each in found.old}
         wanted = {each.start for each in found.new}
         come_from = origins(found, wanted, () if revision is None else reworded(revision)) if before else {}
+        merged = {} if revision is None else _on_branches(self._branches, revision, ())
         for entry in found.new:
             origin = come_from.get(entry.start)
             older = self.gone.pop(entry.body, None) if origin is None else before[origin.start]
-            self._live[entry.category, entry.raw].append(_next(older, entry, revision, is_there=origin is not None))
+            made = _next(older, entry, revision, merged, is_there=origin is not None)
+            self._live[entry.category, entry.raw].append(made)
         for start in before.keys() - {each.start for each in come_from.values()}:
             line = before[start]
             self.gone[line.entry.body] = replace(line, revisions=(*line.revisions, revision))
@@ -507,19 +537,22 @@ class _Lines:
                 lines[0] = replace(lines[0], verified=revision, revisions=(*lines[0].revisions, revision))
 
 
-def _next(older: Blamed | None, entry: Entry, revision: Revision | None, *, is_there: bool) -> Blamed:
+def _next(
+    older: Blamed | None, entry: Entry, revision: Revision | None, merged: dict[Hashable, Revision], *, is_there: bool
+) -> Blamed:
     """What becomes of an entry by a revision that made it ``entry``; ``is_there``: it was not gone."""
-    day = entry.tags.get("verified_date")
-    if older is None:
-        return Blamed(entry, revision, None if day is None else revision, (revision,))
-    was = older.entry
-    if is_there and (was.category, was.raw) == (entry.category, entry.raw):
+    words, _, verification, place = _marks(entry)
+    was, day = older and older.entry, entry.tags.get("verified_date")
+    if older and was and is_there and (was.category, was.raw) == (entry.category, entry.raw):
         return older
+    # What a merge brings in is of the branch that wrote it.
+    brought = {each.sequence: each for mark in (words, verification, place) if (each := merged.get(mark))}
+    is_same, is_day = was and was.body == entry.body, was and was.tags.get("verified_date") == day
     return Blamed(
         entry,
-        older.worded if was.body == entry.body else revision,
-        None if day is None else older.verified if day == was.tags.get("verified_date") else revision,
-        (*older.revisions, revision),
+        older.worded if older and is_same else merged.get(words, revision),
+        None if day is None else older.verified if older and is_day else merged.get(verification, revision),
+        (*(older.revisions if older else ()), *(brought[each] for each in sorted(brought)), revision),
     )
 
 

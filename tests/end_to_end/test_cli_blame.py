@@ -56,6 +56,31 @@ def test_what_comes_back_has_its_past(user, monkeypatch):
     assert (blamed("20th")["person"], blamed("20th")["revisions"]) == ("Ada", ["1", "2", "3", "4"])
 
 
+def test_the_words_of_a_branch_belong_to_who_wrote_them_there(user, monkeypatch):
+    run("add", "-p", "neo", "-c", "rules", "First.")
+    for number, words in ((2, "Of the branch."), ("3a", "Of its second write.")):
+        aside = ("--expected", str(number), "--on-stale", "branch", "--as", "boss")
+        as_person(monkeypatch, "Ada", "add", "-p", "neo", "-c", "rules", "Second.") if number == 2 else None
+        assert run("add", "-p", "neo", "-c", "rules", words, *aside).exit_code == 0
+    as_person(monkeypatch, "Grace", "merge", "neo/user")
+    first, second = blamed("Of the branch"), blamed("second write")
+    assert (first["agent"], first["revision"], first["revisions"]) == ("boss", "3a", ["3a", "4"])
+    assert (second["agent"], second["revision"], second["revisions"]) == ("boss", "4a", ["4a", "4"])
+    logged = run_json("log", "neo/user", "--entry", "Of the branch")["revisions"]
+    assert [each["revision"] for each in logged] == ["4", "3a"]
+    assert (blamed("Second.")["person"], blamed("Second.")["revisions"]) == ("Ada", ["3"])
+
+
+def test_a_verification_on_a_branch_is_of_who_made_it(user, monkeypatch):
+    run("add", "-p", "neo", "-c", "rules", "First.")
+    run("add", "-p", "neo", "-c", "rules", "Second.")
+    run("verify", "-p", "neo", "15th", "--expected", "2", "--on-stale", "branch", "--as", "boss")
+    as_person(monkeypatch, "Grace", "merge", "neo/user")
+    entry = blamed("15th")
+    assert (entry["agent"], entry["verified"]["agent"], entry["verified"]["revision"]) == ("external", "boss", "3a")
+    assert entry["revisions"] == ["1", "3a", "4"]
+
+
 # --- log -----------------------------------------------------------------------------------------------------------
 
 

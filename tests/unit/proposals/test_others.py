@@ -134,6 +134,27 @@ def test_a_branch_keeps_its_writer_through_a_merge(ws):
     assert ws.replace("neo", "Of a person", content="x", actor="boss").waiting
 
 
+def test_a_merge_takes_no_entry_from_who_wrote_it_on_the_branch(ws):
+    base = ws.store.head("neo/user").revision
+    own(ws, "Something else.")
+    aside = {"expected": base, "on_stale": "branch"}
+    assert ws.add("neo", "Of a branch of neo.", category="talk", actor="neo", **aside).branch
+    ws.merge("neo/user")
+    assert ws.replace("neo", "Of a branch", content="x", actor="boss").waiting
+    assert not waits(ws, replace("Of a branch of neo", "In other words."))
+
+
+def test_words_of_a_branch_with_tags_of_another_are_of_both(ws):
+    own(ws, "Invoices go out on Mondays.")
+    base = ws.store.head("neo/user").revision
+    own(ws, "Something else.")
+    aside = {"expected": base, "on_stale": "branch", "actor": "neo"}
+    assert ws.replace("neo", "Mondays", content="Invoices go out on Tuesdays.", **aside).branch
+    ws.replace("neo", "Mondays", content=None, tags={"source": "letter"})
+    ws.merge("neo/user")
+    assert waits(ws, replace("Tuesdays", "x"))
+
+
 @pytest.mark.parametrize("by_hand", [("of neo.", "of neo, by hand."), ("[created", "[source: x] [created")])
 def test_an_external_change_that_no_write_has_taken_in_yet_is_of_others(tmp_path, by_hand):
     put(tmp_path / "catmem.yaml", "approval: others\n")

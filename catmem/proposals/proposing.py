@@ -12,9 +12,10 @@ from uuid import uuid4
 from catmem import clock
 from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
-from catmem.model.document import Document
+from catmem.model.document import Document, gone_entries
 from catmem.names import UNCATEGORIZED
 from catmem.proposals.proposal import ProposalReader, ProposalState, ProposedChange, changes_of, safe_text
+from catmem.staleness.lineage import changed_document
 from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision
 from catmem.workspace.root import Root
 from catmem.writing.gate import Attempt
@@ -71,7 +72,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     would = changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
     tips = reader.tips(agent)
     # Of one that stands apart it is enough that it waits; what it changes is not worked out.
-    own = [reader.read(each, None) for each in tips if not _is_apart(attempt, current, each, would)]
+    own = [reader.read(each, None) for each in tips if not _is_apart(attempt, old, current.revision, each, would)]
     again = next((each for each in own if each.is_open and is_same(each.changes, would)), None)
     if again is not None:
         attempt.op = "propose"
@@ -101,15 +102,16 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     return NewProposal(said["id"], tuple(each.id for each in replaced if each.is_open))
 
 
-def _is_apart(attempt: Attempt, current: Current, tip: Revision, would: Sequence[ProposedChange]) -> bool:
-    """Whether one that waits and a new one add other entries to what is there now: neither ends the other."""
-    said, actions = tip.note[PROPOSAL], tip.note.get("actions", ())
-    added = [each.after.body for each in would if each.before is None and each.after is not None]
-    is_over = date.fromisoformat(said["until"]) < clock.today() or said["base"] != current.revision
-    if is_over or len(added) != len(would) or {each.get("action") for each in actions} != {"add"}:
+def _is_apart(attempt: Attempt, old: Document, base: object, tip: Revision, would: Sequence[ProposedChange]) -> bool:
+    """Whether one that waits and a new one change other entries of what is there now: neither ends the other."""
+    said, kinds = tip.note[PROPOSAL], {each.get("action") for each in tip.note.get("actions", ())}
+    if date.fromisoformat(said["until"]) < clock.today() or said["base"] != base:
         return False
-    text = attempt.workspace.store.read(attempt.entity, tip.revision).data.decode(errors="replace")
-    return any(line not in text for body in added for line in body.split("\n"))
+    data = attempt.workspace.store.read(attempt.entity, tip.revision).data
+    if pinned := {each.before[:2] for each in would if each.before is not None}:
+        return pinned.isdisjoint((each.category, each.body) for each in gone_entries(*changed_document(old, data)[1]))
+    lines = [line.encode() for each in would if each.after is not None for line in each.after.body.split("\n")]
+    return bool(kinds) and ("add" not in kinds or (kinds == {"add"} and any(line not in data for line in lines)))
 
 
 def _refuse_titles(old: Document, new: Document, entity: str) -> None:

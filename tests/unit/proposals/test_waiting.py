@@ -167,6 +167,36 @@ def test_what_waits_apart_is_counted_and_its_changes_are_not_worked_out(tmp_path
     assert len(ws.proposals()) == 30
 
 
+@pytest.mark.parametrize("kind", ["replace", "remove", "move", "add"])
+@pytest.mark.parametrize("number", [5, 10, 20])
+def test_what_waits_for_other_entries_is_not_worked_out_again(tmp_path, monkeypatch, kind, number):
+    ws = root(tmp_path, "{agents: all, most: 99}")
+    facts = [f"Fact {each} of many, in words." for each in range(100, 100 + number)]
+    text = "\n§\n".join(("## Rules\n" + facts[0], *facts[1:])) + "\n\n## Talk\nPrefers short answers.\n"
+    ws.store.commit("neo/user", None, lambda _: text.encode(), Change(agent="boss"))
+    worked_out, real = [], proposal.changes_of
+
+    def changes_of(*args):
+        worked_out.append(args)
+        return real(*args)
+
+    monkeypatch.setattr(proposing, "changes_of", changes_of)
+    monkeypatch.setattr(proposal, "changes_of", changes_of)
+    for each in facts:
+        given = {"content": f"Other {each}"} if kind in {"replace", "add"} else {}
+        given |= {"to_category": "talk"} if kind == "move" else {}
+        given |= {"category": "rules"} if kind == "add" else {"old_text": each}
+        ws.write("neo", [Operation(kind, **given)], actor="neo")
+    assert len(worked_out) == number
+    ws.write("neo", [Operation("add", content="New.", category="talk")], actor="neo")
+    assert len(worked_out) == number + 1
+    if kind != "add":  # a second change of one entry takes the place of the first
+        again = ws.write("neo", [Operation("replace", old_text=facts[0], content="Once more.")], actor="neo")
+        assert any("takes the place" in note for note in again.notes)
+    monkeypatch.undo()
+    assert len(ws.proposals()) == number + 1
+
+
 @pytest.mark.parametrize("words", ["A new fact.", "* One\n* Two", "\\## No heading\n\n## Nor this", "[mail] says so"])
 def test_an_addition_that_waits_is_told_from_all_others(tmp_path, words):
     ws = root(tmp_path, "all")

@@ -57,9 +57,9 @@ class AuditLog:
             os.close(folder)
 
     def saying(self, words: str) -> list[Path]:
-        """The files of the sidecar in which a person said words of a bypass: those of the log, and of the bypass."""
+        """The files of the log and of the bypass in which a reason of a bypass or the name of a writer says words."""
         said = re.escape(json.dumps(" ".join(words.split()))[1:-1])
-        noted = re.compile(rf'"(?:note|reason)":"(?:[^"\\]|\\.)*{said}'.encode())
+        noted = re.compile(rf'"(?:note|reason|agent|person)":"(?!(?:person|external)")(?:[^"\\]|\\.)*{said}'.encode())
         paths = [*self.folder.glob("audit*.jsonl"), *self.folder.glob("bypass.json")]
         return sorted(path for path in paths if noted.search(path.read_bytes()))
 

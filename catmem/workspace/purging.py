@@ -23,7 +23,7 @@ from catmem.model.document import Entry, Version
 from catmem.search.search import drop_usage
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
-from catmem.store.contract import PERSON, Change, Erasure, Kept, LastingStore
+from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, Kept, LastingStore, writer_of
 from catmem.store.files.retention import UNREADABLE
 from catmem.store.table_rows import rows_saying
 from catmem.text import unify_newlines
@@ -54,6 +54,7 @@ _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
 _IN_OP_ID = "the op_id of a write says it, and stays in the history"
+_IN_NAME = "the name of who wrote a revision says it, and stays in the history"
 _MADE_ID = re.compile("[0-9a-f]{32}")
 _MEANWHILE = "another entry that holds the text was written meanwhile; look at it"
 
@@ -285,7 +286,7 @@ class _Purging:
                 self.forget(entity)
 
     def name_others(self, words: str, entities: Iterable[str]) -> None:
-        """Note the entities that still hold words, or an ``op_id`` with them; also those that cannot be read."""
+        """Note the entities that still hold words, an ``op_id`` or a writer's name; also those that cannot be read."""
         for entity in entities:
             declared = self.workspace.config.entities.get(entity)
             redaction = self.redaction
@@ -295,13 +296,17 @@ class _Purging:
                 is_done = entity == self.name or (self.dry_run and entity in self.entities)
                 if not is_done and _is_in(self.store, entity, redaction):
                     self.left.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
-                if any(words in _MADE_ID.sub("", each.op_id) for each in self.store.log(entity)):
-                    self.left.setdefault(Path(self.store.history_place(entity)), _IN_OP_ID)
+                log, place = list(self.store.log(entity)), Path(self.store.history_place(entity))
+                if any(words in _MADE_ID.sub("", each.op_id) for each in log):
+                    self.left.setdefault(place, _IN_OP_ID)
+                names = {str(name) for each in log for name in (each.agent, writer_of(each), each.person or "")}
+                if any(words in name for name in names - {PERSON, EXTERNAL}):
+                    self.left.setdefault(place, _IN_NAME)
 
     def name_other_files(self, words: str) -> None:
         """Note files of another store of the root that hold words, and those that keep them as reason of a bypass."""
         with self._noting(self.workspace.root):
-            bypass = "the reason of a bypass there holds the words; take them out by hand"
+            bypass = "the reason of a bypass or the name of a writer there holds the words; take them out by hand"
             self.left |= dict.fromkeys(audit_log(self.workspace).saying(words), bypass)
         config, has_files = self.workspace.config, backend_of(self.workspace.config).has_files
         homes = [config.root.glob("*.db*"), (config.root / ".catmem").glob("*.db*")]

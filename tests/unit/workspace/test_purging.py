@@ -170,6 +170,14 @@ def test_a_heading_alone_that_held_it_goes_from_the_past(workspace):
     assert "## [purged]" in kept(workspace)
 
 
+def test_the_name_of_a_writer_that_holds_it_is_named(workspace, monkeypatch):
+    monkeypatch.setenv("CATMEM_PERSON", "Zebra Smith")
+    workspace.write("neo", [Operation("add", content="The plan is called Zebra.", category="talk")])
+    left = {each.why for each in purge(workspace, "neo", "Zebra").left}
+    assert "the name of who wrote a revision says it, and stays in the history" in left
+    assert any("name of a writer there" in why for why in left)
+
+
 def test_an_op_id_with_it_is_named(workspace):
     for name in ("neo", "ann"):
         workspace.write(name, [Operation("add", content="a note", category="talk")], op_id="call 4711")

@@ -1,6 +1,6 @@
 """Operations on branches, recovery copies and the merge of git: list, merge, bring back what a file lacks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,6 +16,7 @@ from catmem.ops.seen import without_texts
 from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive
 from catmem.ops.table import FINDINGS, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.text import printable
+from catmem.workspace.workspace import Workspace
 from catmem.writing.written import Written
 
 
@@ -299,12 +300,13 @@ def _merged(call: Call, name: str, *sides: Path) -> FileMerged:
     from catmem.text import DEFAULT_LIMITS
 
     if Path(name).name == LOCK_NAME:
-        return FileMerged(name, _merged_locks(*(read_bounded(path, LOCK_LIMIT) for path in sides)))
+        return FileMerged(name, _merged_locks(_root(call, name), *(read_bounded(path, LOCK_LIMIT) for path in sides)))
     texts = [read_bounded(path, DEFAULT_LIMITS.file_bytes) for path in sides]
+    from catmem.model.document import parse
     from catmem.model.merge import merge
 
-    parse = _reader(call, name)
-    documents = [parse(text) for text in texts]
+    root = _root(call, name)  # without one, every level-2 heading opens a section
+    documents = [(root.parse if root else parse)(text) for text in texts]
     conflicts = merge(*documents).conflicts
     return FileMerged(name, merge(*documents, precedence=_marked).text, conflicts)
 
@@ -325,10 +327,11 @@ def _marked(conflict: "Conflict") -> "Version | Side":
     return Version(place.category, text, {}, text)
 
 
-def _merged_locks(base: bytes, ours: bytes, theirs: bytes) -> str:
+def _merged_locks(root: Workspace | None, *sides: bytes) -> str:
     from catmem.seeding.seed_lock import SeedLock, merge_locks, read_lock
 
-    was, mine, other = (read_lock(side) for side in (base, ours, theirs))
+    locks = map(read_lock, sides)
+    was, mine, other = (each.renamed(root.config.taxonomy.of_slug) for each in locks) if root else locks
     for side in (mine, other):
         if side.notes:
             raise UnreadableError(f"a side of the merge {side.notes[0]}", code="not_mergeable")
@@ -336,14 +339,12 @@ def _merged_locks(base: bytes, ours: bytes, theirs: bytes) -> str:
     return merge_locks(SeedLock() if was.notes else was, mine, other).to_text()
 
 
-def _reader(call: Call, name: str) -> Callable[[bytes], "Document"]:
-    """How the root of the file reads memory files; without a root, every level-2 heading opens a section."""
+def _root(call: Call, name: str) -> Workspace | None:
+    """The root of a file, which says what its categories are called."""
     from catmem.config.config import find_root
-    from catmem.model.document import parse
-    from catmem.workspace.workspace import Workspace
 
     root = call.named_root or find_root(Path(name).parent)
-    return parse if root is None else Workspace.open(root, search=False).parse
+    return None if root is None else Workspace.open(root, search=False)
 
 
 def _leave_to_git(call: Call, base: str, ours: str, theirs: str) -> None:

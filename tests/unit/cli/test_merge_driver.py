@@ -1,10 +1,13 @@
 """``catmem merge-driver``, called as git calls it; ``tests/interplay/test_git.py`` has git itself."""
 
+import json
+
 import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
 from catmem.ops import branches as git
+from catmem.seeding.seed_lock import read_lock
 from tests.golden.case import put
 
 BASE = "## Finance\nAcme is the vendor for cloud billing.\n"
@@ -60,7 +63,7 @@ def test_the_merge_goes_into_our_file_also_by_a_path_that_looks_like_an_option(f
 
 def test_a_fault_of_its_own_leaves_both_sides(folder, monkeypatch):
     names = sides(folder, BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"))
-    monkeypatch.setattr(git, "_reader", lambda *_: 1 / 0)
+    monkeypatch.setattr(git, "_root", lambda *_: 1 / 0)
     result = run(*names, "USER.md")
     assert isinstance(result.exception, ZeroDivisionError)
     assert "<<<<<<< ours\nBolt" in (folder / "a").read_text()
@@ -79,3 +82,17 @@ def test_a_result_that_cannot_be_written_stops_git(folder, monkeypatch):
     monkeypatch.setattr(git, "_merged", merged)
     result = run(*names, "USER.md")
     assert (result.exit_code, "not_writable" in result.stderr) == (129, True)
+
+
+def test_in_the_record_of_seeds_an_alias_is_the_category_that_it_stands_for(folder):
+    put(folder / "catmem.yaml", "taxonomy: {categories: {finance: {aliases: [money]}}}\n")
+
+    def lock(category, *entries):
+        texts = {f"b2:{text.encode().hex():0>32}": text for text in entries}
+        made = {"revision": "1", "digest": "sha256:00", "date": "2026-05-01", "entries": {category: [*texts]}}
+        return json.dumps({"version": 1, "seeds": {"neo/user": {"trinity/user": made}}, "texts": texts})
+
+    names = sides(folder, lock("money", "one"), lock("money", "one", "two"), lock("finance", "one", "two", "three"))
+    assert run(*names, "catmem.seed.lock").exit_code == 0
+    (record,) = read_lock((folder / "a").read_bytes()).records.values()
+    assert [(each.category, each.text) for each in record.entries] == [("finance", "one"), ("finance", "two")]

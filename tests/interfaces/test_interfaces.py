@@ -139,6 +139,50 @@ def test_a_tool_does_what_the_library_does(stage, tmp_path, name, case):
     assert told.data["success"] == (library.code is None)
 
 
+# --- a dry run ----------------------------------------------------------------------------------------------------------
+
+LATER = {"dry_run", "revision", "notes", "removed", "written", "next", "in_sync", "seeds"}
+"""What a dry run cannot know yet, and the form of a plan."""
+IDLE = {"migrate", "promote"}
+"""Those whose case finds nothing to do; a promotion asks a person first."""
+
+
+def _bytes(root: Path) -> dict[Path, bytes]:
+    return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("name", "case"),
+    [
+        each
+        for each in cases("command")
+        if "dry_run" in OPERATIONS[each.values[0]].parameters and not each.values[1].code
+    ],
+)
+def test_a_dry_run_changes_no_byte_and_says_what_the_run_does(stage, tmp_path, name, case):
+    root, proposal = stage
+    row, values = OPERATIONS[name], {**filled(case, proposal), "dry_run": False}
+    values |= {"yes": True} if "yes" in row.parameters else {}
+    dry_root, real_root = (copied(root, tmp_path / each / "root") for each in "ab")
+    for each in (dry_root, real_root):
+        line = ["add", "-p", "orchestrator", "-c", "rules", "Paper is ordered in May.", "--root", str(each)]
+        assert CliRunner().invoke(group, line).exit_code == 0
+    before = _bytes(dry_root)
+    dry = by_library(
+        row, dry_root, {**values, "dry_run": True, **({"yes": False} if "yes" in values else {})}, "command"
+    )
+    assert _bytes(dry_root) == before
+    before = _bytes(real_root)
+    real = by_library(row, real_root, values, "command")
+    assert (dry.code, real.code) == (None, None)
+    assert (_bytes(real_root) != before) == (name not in IDLE)
+    assert {key: each for key, each in dry.data.items() if key not in LATER} == {
+        key: each for key, each in real.data.items() if key not in LATER
+    }
+    for planned, done in zip(dry.data.get("seeds", ()), real.data.get("seeds", ()), strict=True):
+        assert [each["counts"] for each in planned["files"]] == [each["counts"] for each in done["files"]]
+
+
 # --- what no interface takes, by the row itself -----------------------------------------------------------------------------
 
 

@@ -64,6 +64,7 @@ def test_a_change_from_outside_is_drift(served, neo):
     assert copy.name in response.json()["message"]
     assert str(copy.parent) not in response.text
     assert refusal(neo.post("/mem/write", json=made)) == (409, "drift")
+    assert refusal(neo.post("/mem/write", json=made, headers={"If-Match": '"1"'})) == (412, "drift")
 
 
 @pytest.mark.parametrize("agent", ["other", "planner", "nobody", "person"])

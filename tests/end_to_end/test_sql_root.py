@@ -92,6 +92,26 @@ def test_fsck_doctor_and_anchors(root):
     assert "log_damaged" in root.run("fsck", status=4)
 
 
+@pytest.mark.parametrize("changed", ["card_titles", "alias"])
+def test_a_setting_that_reads_the_rows_otherwise_is_named_and_can_be_set_back(root, changed):
+    config = root.folder / "catmem.yaml"
+    own = config.read_text().partition("taxonomy:")[0] + "taxonomy: {categories: {money: {aliases: [cash]}}}\n"
+    new = (
+        own.replace("{categories", "{card_titles: true, categories")
+        if changed == "card_titles"
+        else own[: own.index("tax")]
+    )
+    config.write_text(own)
+    root.run("add", "Cash is counted on Fridays.", "-p", "orchestrator", "-c", "Other")
+    root.sql("UPDATE user_memories SET category = 'money', title = 'Cash' WHERE category = 'other'")
+    root.run("fsck", "--repair")
+    assert "no damage" in root.run("fsck")
+    config.write_text(new)
+    assert "card_titles or an alias of a category" in root.run("fsck", status=4)
+    config.write_text(own)
+    assert "no damage" in root.run("fsck")
+
+
 def test_purge_leaves_the_text_nowhere(root):
     root.sql(INSERT)
     root.run("add", "More.", "-p", "orchestrator", "-c", "projects")

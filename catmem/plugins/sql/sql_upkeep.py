@@ -64,7 +64,10 @@ def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
 
 
 _RESTORE = "Restore the database from a backup."
-_TAKE_IN = "Run 'catmem fsck --repair': it takes what the rows say into the history, as a revision of external."
+_TAKE_IN = (
+    "Nothing is lost. Did card_titles or an alias of a category change in catmem.yaml? Set it back: the rows are right "
+    "by it. Else run 'catmem fsck --repair': it takes what the rows say into the history, as a revision of external."
+)
 _COUNT_AGAIN = (
     "Run 'catmem fsck --repair', or write anything: that makes them again, and compares all rows with the history. "
     "A program that rebuilds the table takes them away; find it."
@@ -148,7 +151,7 @@ def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
 ) -> Iterator[Fault]:
     if not there.is_drifted:
         if entry_rows.differ(rows, codec.rows(entity, head)):
-            message = "the rows are not what was recorded, though nothing counted a change"
+            message = "the rows are not what the recorded text says by catmem.yaml, though nothing counted a change"
             yield Fault("rows_differ", message, place, _TAKE_IN, repairable=True)
         return
     try:

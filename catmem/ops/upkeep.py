@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
+from shutil import which
 from typing import Annotated, Any, Literal
 
 from catmem.config.config import Config, find_root
@@ -257,11 +258,15 @@ def doctor(call: Call) -> Outcome:
     """
     from catmem.registry import registry
     from catmem.workspace import upkeep
+    from catmem.workspace.root import run_git
 
     report = upkeep.doctor(call.root)
     tokens, plugins = _tokens(call.root.config), registry().plugins
     said = {**jsonable(report), "tokens": tokens, "plugins": plugins}
-    return Outcome((report, tokens), said, problems=report.unreadable)
+    # Of no repository git says 128.
+    loose = which("git") and run_git("-C", report.root, "check-ignore", "-q", ".catmem/journal").returncode == 1
+    notes = ["warning: git does not ignore .catmem/: a commit takes in the history. Add it to .gitignore"] * bool(loose)
+    return Outcome((report, tokens), said, notes=notes, problems=report.unreadable)
 
 
 def _tokens(config: "Config") -> dict[str, Any]:

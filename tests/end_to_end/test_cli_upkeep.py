@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from catmem.workspace.root import run_git
 from tests.end_to_end.terminal import USER, begun, copied, error_of, run, run_json, snapshot
 from tests.together import together
 
@@ -82,6 +83,16 @@ def test_doctor_says_what_each_folder_gives(user):
     words = [line.split()[:2] for line in said.splitlines() if line.startswith("  ")]
     assert ["yes", "exchange"] in words
     assert {word for word, _ in words} <= {"yes", "no", "there"}
+
+
+def test_doctor_says_where_git_would_take_the_history_in(user):
+    root = user.parents[2]
+    warning = "git does not ignore .catmem/"
+    assert warning not in run("doctor").stderr
+    run_git("-C", str(root), "init", "-q")
+    assert run("doctor").stderr.count(warning) == 1
+    (root / ".gitignore").write_text(".catmem/\n*.bak.*\n")
+    assert warning not in run("doctor").stderr
 
 
 # --- anchor --------------------------------------------------------------------------------------------------------

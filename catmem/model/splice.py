@@ -155,13 +155,15 @@ def _meant(slots: Sequence[Slot], first: Mapping[str, Sequence[Version]]) -> dic
 def _edits(
     document: Document, slots: Sequence[Slot], first: Mapping[str, Sequence[Version]], titles: Mapping[str, str]
 ) -> list[TextEdit]:
-    edits = [edit for slot in slots for edit in _slot_edits(document, slot)]
-    heads: dict[str, Entry] = {}
-    for slot in slots:
-        heads.setdefault(slot.entry.category, slot.entry)
+    heads = {slot.entry.category: slot.entry for slot in reversed(slots)}
+    # Where all that a section had goes, what is new takes the place of its first entry: no delimiter is left over.
+    gone = heads.keys() - {slot.entry.category for slot in slots if slot.versions or slot.behind}
+    instead = {heads[category].start: versions for category, versions in first.items() if category in gone}
+    filled = (Slot(each.entry, [*instead.get(each.entry.start, each.versions)], each.behind) for each in slots)
+    edits = [edit for slot in filled for edit in _slot_edits(document, slot)]
     placed = {UNCATEGORIZED, *(header.category for header in document.scan.headers)}
     new_sections: list[tuple[str, Sequence[Version]]] = []
-    for category, versions in first.items():
+    for category, versions in ((name, versions) for name, versions in first.items() if name not in gone):
         if category in heads:
             start, newline = heads[category].start, document.newline
             edits.append(TextEdit(start, start, f"{_joined(document, versions)}{newline}§{newline}"))

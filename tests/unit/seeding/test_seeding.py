@@ -29,7 +29,7 @@ from catmem.text import DEFAULT_LIMITS, Limits, size_of
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.roots import put_bytes, text_of
+from tests.roots import make_root, put_bytes, text_of
 from tests.together import together
 from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, seed_root, states
 
@@ -124,6 +124,20 @@ def test_what_the_source_removed_goes_where_the_target_had_not_touched_it(worksp
     assert bodies(workspace, "ann/user") == ["Likes tea, she says.", "No calls before ten."]
     assert [conflict.reason for each in result.files for conflict in each.conflicts] == ["removed"]
     assert result.exit_status == 3
+
+
+def test_no_delimiter_is_left_over_where_all_words_of_a_section_are_new(tmp_path):
+    text = "## Rules\nOne thing.\n§\nTwo things.\n\n## Talk\nHello to all.\n"
+    new = "## Rules\nQuite different words now.\n§\nNothing alike at all.\n\n## Talk\nGoodbye.\n"
+    profiles = {
+        "boss": "tier: 1\nuser_memory_categories: ['*']\n",
+        "neo": "seed_from: boss\nuser_memory_categories: [rules, talk]\n",
+    }
+    ws = make_root(tmp_path, profiles=profiles, files={"boss/user": text})
+    seed(ws)
+    put_bytes(ws, "boss/user", new)
+    seed(ws)
+    assert text_of(ws) == new
 
 
 def test_what_the_source_moves_out_of_the_slice_goes(workspace):

@@ -199,7 +199,7 @@ class Document:
 
     def __post_init__(self) -> None:
         """Raises ``TooLargeError`` for a text with more entries and sections than the limits allow."""
-        parts = len(self.scan.delimiters) + len(self.scan.headers)
+        parts = len(self.scan.newlines) + len(self.scan.headers)
         if parts > self.limits.parts:
             raise TooLargeError("file", parts, self.limits.parts, unit="entries and sections")
 
@@ -254,7 +254,7 @@ class Document:
     def spans(self) -> tuple[Span, ...]:
         """The partition of the text: every character is in exactly one span."""
         marks = [Span("entry", entry.start, entry.end) for entry in self.entries]
-        marks += [Span("delimiter", newline + 1, end) for newline, end in self.scan.delimiters]
+        marks += [Span("delimiter", newline + 1, end) for newline, end in self.scan.delimiters()]
         marks += [Span("header", header.start, header.end) for header in self.scan.headers]
         if self.scan.title:
             marks.append(Span("title", self.scan.title.start, self.scan.title.end))

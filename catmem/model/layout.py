@@ -19,17 +19,16 @@ from catmem.text import BOM, size_of, unify_newlines, with_newline
 
 def delimiter_behind(document: Document, position: int) -> tuple[int, int] | None:
     """The delimiter line (as in ``Scan.delimiters``) that only white space parts from ``position`` before it."""
-    delimiters = document.scan.delimiters
     index = document.scan.delimiters_before(position)
-    found = delimiters[index] if index < len(delimiters) else None
-    return found if found and not document.text[position : found[0]].strip() else None
+    found = document.scan.delimiters(index, index + 1)
+    return found[0] if found and not document.text[position : found[0][0]].strip() else None
 
 
 def delimiter_before(document: Document, position: int) -> tuple[int, int] | None:
     """The delimiter line that only white space parts from ``position`` behind it."""
     index = document.scan.delimiters_before(position)
-    found = document.scan.delimiters[index - 1] if index else None
-    return found if found and not document.text[found[1] : position].strip() else None
+    found = document.scan.delimiters(max(index - 1, 0), index)
+    return found[0] if found and not document.text[found[0][1] : position].strip() else None
 
 
 def line_end_before(document: Document, delimiter: tuple[int, int]) -> int:
@@ -40,8 +39,7 @@ def line_end_before(document: Document, delimiter: tuple[int, int]) -> int:
 
 def left_open(document: Document, position: int) -> bool:
     """Whether a fence or comment between the delimiter line before ``position`` and ``position`` is not closed."""
-    index = document.scan.delimiters_before(position)
-    start = document.scan.delimiters[index - 1][1] if index else document.scan.start
+    start = document.scan.stretch_at(document.scan.delimiters_before(position))
     return bool(unclosed_spans(document.text[start:position]))
 
 
@@ -153,13 +151,13 @@ def last_entries(document: Document, category: str, most: int) -> list[Entry]:
 def _last_between(document: Document, start: int, end: int, most: int = 1) -> list[Entry]:
     """The last entries that begin between two places, looked for from behind, as files are long."""
     found: list[Entry] = []
-    lines = document.scan.delimiters
+    boundaries = document.scan
     while end > start and len(found) < most:
-        behind = document.scan.delimiters_before(end)
+        behind = boundaries.delimiters_before(end)
         before = max(behind - (most - len(found)), 0)
-        begin = max(start, lines[before][1]) if before < behind else start
+        begin = max(start, boundaries.stretch_at(before + 1)) if before < behind else start
         found[:0] = [entry for entry in document.entries_between(begin, end) if begin <= entry.start < end]
-        end = lines[before][0] if begin > start else start
+        end = boundaries.newlines[before] if begin > start else start
     return found[len(found) - most :] if len(found) > most else found
 
 

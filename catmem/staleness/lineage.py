@@ -55,23 +55,22 @@ class Differing(NamedTuple):
 def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
     """The document that ``data`` is, read off ``old`` where the two are equal, and what differs."""
     text = data.decode()
-    place = _changed(old.text, text)
-    new = Document(rescan(old.scan, text, *place), old.limits)
-    return new, differing(old, new, place)
+    new = Document(rescan(old.scan, text, *_changed(old.text, text)), old.limits)
+    return new, differing(old, new)
 
 
-def differing(old: Document, new: Document, place: tuple[int, int] | None = None) -> Differing:
-    """The entries that differ, and perhaps some beside them that do not; ``place`` is where, if that is known."""
-    start, end = differing_stretches(old, new, place)
+def differing(old: Document, new: Document) -> Differing:
+    """The entries that differ, and perhaps some beside them that do not."""
+    start, end = differing_stretches(old, new)
     behind = end + len(new.text) - len(old.text)
     return Differing(old.entries_between(start, end), new.entries_between(start, behind))
 
 
-def differing_stretches(old: Document, new: Document, place: tuple[int, int] | None = None) -> tuple[int, int]:
+def differing_stretches(old: Document, new: Document) -> tuple[int, int]:
     """Where in the old text the stretches lie in which the two differ; the entries around them are the same."""
     if bool(old.scan.title) != bool(new.scan.title) or _categories(old) != _categories(new):
         return old.scan.start, len(old.text)  # the title is an entry in one of them, or a section has moved
-    return touched_region(old.scan, *(place or _changed(old.text, new.text)))
+    return new.scan.edited(old.scan) or touched_region(old.scan, *_changed(old.text, new.text))
 
 
 def _categories(document: Document) -> list[str]:

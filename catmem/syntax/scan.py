@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.text import BOM
@@ -23,6 +23,8 @@ MAX_HEADING = 1024
 _DELIMITER = re.compile(r"\n§[ \t]*+(?=\r?\n|\r?\Z)")
 _HEADING_2 = re.compile(r"\n##[ \t]")
 _NOT_SPACE = re.compile(r"\S")
+
+_Delimiters: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
 
 
 class Header(NamedTuple):
@@ -80,8 +82,10 @@ class Scan:
 
     text: str
     categories: Categories
-    delimiters: tuple[tuple[int, int], ...]
-    """From the newline in front of a ``§`` (-1 or the BOM's offset on the first line) to the end of its blanks."""
+    newlines: tuple[int, ...]
+    """Where delimiter lines begin: the newline in front of each ``§``; -1 or the BOM's offset on the first line."""
+    widths: tuple[int, ...]
+    """From there to the end of its blanks. An edit shifts plain numbers alone: a large file has very many lines."""
     headers: tuple[Header, ...]
     slugless: tuple[int, ...]
     """Where level-2 headings without a slug stand; they are entry text, and a problem."""
@@ -99,12 +103,24 @@ class Scan:
 
     def delimiters_before(self, offset: int) -> int:
         """How many delimiter lines begin before an offset."""
-        return bisect_left(self.delimiters, (offset,))
+        return bisect_left(self.newlines, offset)
+
+    def delimiters(self, first: int = 0, last: int | None = None) -> list[tuple[int, int]]:
+        """Where delimiter lines begin and end: all, or some by their numbers."""
+        return [(at, at + width) for at, width in zip(self.newlines[first:last], self.widths[first:last], strict=True)]
+
+    def stretch_at(self, number: int) -> int:
+        """Where the stretch before a delimiter line begins, by the number of that."""
+        return self.newlines[number - 1] + self.widths[number - 1] if number else self.start
+
+    def edited(self, old: Scan) -> tuple[int, int] | None:
+        """The stretches of ``old`` outside of which this is the same, if it is an edit of that and they are certain."""
+        return self.edit.stretches if self.edit and self.edit.blanks is old._blanks else None
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """The ``(start, end)`` of each stretch between delimiter lines, also before the first and after the last."""
         start = self.start
-        for newline, end in self.delimiters:
+        for newline, end in self.delimiters():
             yield start, max(start, newline)
             start = end
         yield start, len(self.text)
@@ -150,7 +166,7 @@ def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: boo
     return Scan(
         text,
         categories,
-        tuple(delimiters),
+        *delimiters,
         tuple(headers),
         tuple(slugless),
         _title(text, start) if headers or always_titled else None,
@@ -160,14 +176,13 @@ def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: boo
 
 def pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
     """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
-    delimiters = boundaries.delimiters
     first = boundaries.delimiters_before(start)
-    position = delimiters[first - 1][1] if first else boundaries.start
+    position = boundaries.stretch_at(first)
     category = category_at(boundaries, position)
     marks = iter(_marks(boundaries, position))
     mark = next(marks, None)
     last = boundaries.delimiters_before(end)
-    for newline, delimiter_end in (*delimiters[first : last + 1], (len(boundaries.text), 0)):
+    for newline, delimiter_end in (*boundaries.delimiters(first, last + 1), (len(boundaries.text), 0)):
         while mark and mark.start < newline:
             yield category, position, mark.start
             category = category if isinstance(mark, Title) else mark.category
@@ -205,7 +220,7 @@ def boundary_lines(text: str, categories: Categories) -> list[int]:
         return []
     alone = scan(text, categories)
     whole = scan(text.replace("§", "¤"), categories)
-    return [newline for newline, _ in alone.delimiters] + [header.start - 1 for header in whole.headers]
+    return [*alone.newlines] + [header.start - 1 for header in whole.headers]
 
 
 def touched_region(old: Scan, start: int, end: int) -> tuple[int, int]:
@@ -218,11 +233,7 @@ def touched_region(old: Scan, start: int, end: int) -> tuple[int, int]:
 
 def region_between(old: Scan, before: int, behind: int) -> tuple[int, int]:
     """What lies between two delimiter lines, by what ``out_of_reach`` gives."""
-    delimiters = old.delimiters
-    return (
-        delimiters[before - 1][1] if before else old.start,
-        delimiters[behind][0] if behind < len(delimiters) else len(old.text),
-    )
+    return old.stretch_at(before), old.newlines[behind] if behind < len(old.newlines) else len(old.text)
 
 
 def out_of_reach(old: Scan, start: int, end: int) -> tuple[int, int]:
@@ -231,7 +242,7 @@ def out_of_reach(old: Scan, start: int, end: int) -> tuple[int, int]:
     Its newline counts as part of the one, the newline in front of it as part of the other.
     """
     before = old.delimiters_before(start)
-    while before and _line_end(old.text, old.delimiters[before - 1][1]) > start:
+    while before and _line_end(old.text, old.stretch_at(before)) > start:
         before -= 1
     return before, max(before, old.delimiters_before(end))
 
@@ -246,7 +257,7 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
         return scan(text, old.categories, always_titled=old.always_titled)
     kept_before, kept_behind = out_of_reach(old, start, end)
     region_start, region_end = region_between(old, kept_before, kept_behind)
-    delimiters = _delimiters(text, region_start, region_end + shift)
+    newlines, widths = delimiters = _delimiters(text, region_start, region_end + shift)
     headers, slugless = _headings(text, region_start, region_end + shift, delimiters, old.categories)
     all_headers = (
         *(header for header in old.headers if header.start < region_start),
@@ -261,11 +272,8 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
     return Scan(
         text,
         old.categories,
-        (
-            *old.delimiters[:kept_before],
-            *delimiters,
-            *[(newline + shift, behind + shift) for newline, behind in old.delimiters[kept_behind:]],
-        ),
+        (*old.newlines[:kept_before], *newlines, *[newline + shift for newline in old.newlines[kept_behind:]]),
+        (*old.widths[:kept_before], *widths, *old.widths[kept_behind:]),
         all_headers,
         (
             *(offset for offset in old.slugless if offset < region_start),
@@ -284,8 +292,8 @@ def _line_end(text: str, position: int) -> int:
     return len(text) + 1 if newline < 0 else newline + 1
 
 
-def _delimiters(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """The delimiter lines between two offsets, each of which is an edge of the file or of another delimiter line."""
+def _delimiters(text: str, start: int, end: int) -> _Delimiters:
+    """Where delimiter lines between two edges of the file or of others begin, and their widths."""
     found = [match.span() for match in _DELIMITER.finditer(text, start, end)]
     if start <= 1 and text.startswith("§", start):
         # The first line has no newline in front; give it one.
@@ -293,11 +301,11 @@ def _delimiters(text: str, start: int, end: int) -> list[tuple[int, int]]:
         first = _DELIMITER.match(f"\n{line}")
         if first:
             found.insert(0, (start - 1, start + first.end() - 1))
-    return found
+    return tuple([newline for newline, _ in found]), tuple([behind - newline for newline, behind in found])
 
 
 def _headings(
-    text: str, start: int, end: int, delimiters: list[tuple[int, int]], categories: Categories
+    text: str, start: int, end: int, delimiters: _Delimiters, categories: Categories
 ) -> tuple[list[Header], list[int]]:
     """The section headers between two offsets, and where headings without a slug stand."""
     candidates = [match.start() + 1 for match in _HEADING_2.finditer(text, start, end)]
@@ -333,16 +341,13 @@ def heading_at(text: str, position: int, level: int) -> tuple[int, str | None]:
     return line_end, title.strip()
 
 
-def _visible(
-    text: str, start: int, end: int, delimiters: list[tuple[int, int]], candidates: list[int]
-) -> Iterator[int]:
+def _visible(text: str, start: int, end: int, delimiters: _Delimiters, candidates: list[int]) -> Iterator[int]:
     """The candidates that no closed fence or comment of their own stretch hides."""
-    index = 0
+    index, (newlines, widths) = 0, delimiters
     while index < len(candidates):
-        position = candidates[index]
-        following = bisect_left(delimiters, (position,))
-        stretch_start = delimiters[following - 1][1] if following else start
-        stretch_end = delimiters[following][0] if following < len(delimiters) else end
+        following = bisect_left(newlines, candidates[index])
+        stretch_start = newlines[following - 1] + widths[following - 1] if following else start
+        stretch_end = newlines[following] if following < len(newlines) else end
         behind = bisect_left(candidates, stretch_end, lo=index)
         hidden = closed_spans(text[stretch_start:stretch_end]) if may_hide(text, stretch_start, stretch_end) else ()
         yield from _outside(candidates[index:behind], [(a + stretch_start, b + stretch_start) for a, b in hidden])

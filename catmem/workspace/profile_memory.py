@@ -368,9 +368,15 @@ class Cache:
         self._keep(found)
         return found
 
-    def made(self, document: Document) -> bytes:
-        """The bytes of a document that edits made; ``text`` knows them."""
-        made = document.to_bytes()
+    def made(self, document: Document, old: Document, data: bytes) -> bytes:
+        """The bytes of a document that edits made of ``old``, which is ``data``; ``text`` knows them."""
+        (start, end), text = document.scan.edited(old.scan) or (-1, -1), old.text
+        if start < 0:
+            made = document.to_bytes()
+        else:  # only what is new is encoded, and the shorter of the two sides, to know how many bytes it has
+            first = len(text[:start].encode()) if 2 * start < len(text) else len(data) - len(text[start:].encode())
+            new = document.text[start : end + len(document.text) - len(text)].encode()
+            made = b"".join((data[:first], new, memoryview(data)[first + len(text[start:end].encode()) :]))
         self._keep(Text(made, document))
         return made
 

@@ -238,7 +238,7 @@ class OperationsWrite(Write):
             return
         self.before = document.text
         cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
-        self.data = current.data if plan.document is document else cache.made(plan.document)
+        self.data = current.data if plan.document is document else cache.made(plan.document, document, current.data)
 
     def planned(self, document: Document, current: Current) -> Plan:
         """What the operations make of the document that is there.

@@ -1,11 +1,13 @@
 """Edits: what was asked for is there, everything else stays, to the byte."""
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, multiple, rule
 
+from catmem.config.config import Config
 from catmem.errors import EditError
 from catmem.model.document import parse
 from catmem.model.edit import (
@@ -19,6 +21,7 @@ from catmem.model.edit import (
 from catmem.model.layout import formatted, is_shared
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import scan
+from catmem.workspace.profile_memory import Cache
 from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
 
 place = st.integers(0, 10)
@@ -59,6 +62,7 @@ def assert_sound(old, edited, gone=None):
     assert list(edited.edits) == sorted(edited.edits)
     assert all(one.end <= other.start for one, other in zip(edited.edits, edited.edits[1:], strict=False))
     assert new.scan == scan(new.text, old.scan.categories)
+    assert Cache(Config(Path())).made(new, old, old.to_bytes()) == new.to_bytes()
     made = edited.entry.start if edited.entry else None
     assert stored(new, made) == without_new_title(old, new, stored(old, gone))
     assert old.text.startswith("\ufeff") == new.text.startswith("\ufeff")

@@ -95,7 +95,7 @@ def test_a_document_that_is_edited_again_and_again_is_the_one_that_is_read(text,
         read = parse(document.text)
         assert document.scan == read.scan
         assert document.scan.blanks == read.scan.blanks
-        lines = read.scan.delimiters
+        lines = read.scan.delimiters()
         for offset in range(len(document.text) + 2):
             assert document.scan.delimiters_before(offset) == sum(newline < offset for newline, _ in lines)
         starts = [start for start, _ in read.scan.stretches()]

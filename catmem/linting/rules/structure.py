@@ -44,7 +44,7 @@ def unclosed_fence(file: LintedFile, _: Context) -> Iterator[Finding]:
 def near_miss_delimiter(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find lines that look like a delimiter and are none."""
     document, text = file.document, file.document.text
-    if text.count("§") == len(document.scan.delimiters):
+    if text.count("§") == len(document.scan.newlines):
         return
     newline, closed = document.newline, closed_places(file)
     for start, line in lines_with(text, "§"):

@@ -1,5 +1,7 @@
 """Boundaries: the corners that the cases in ``tests/conformance/parse.json`` do not name, and hostile sizes."""
 
+import sys
+
 from catmem.syntax.scan import (
     ANY_CATEGORY,
     Categories,
@@ -19,7 +21,7 @@ def titles(text, categories=ANY_CATEGORY):
 
 def delimiter_lines(text):
     """The lines (from 0) of the delimiters."""
-    return [text.count("\n", 0, newline + 1) for newline, _ in scan(text).delimiters]
+    return [text.count("\n", 0, newline + 1) for newline in scan(text).newlines]
 
 
 @together(
@@ -201,4 +203,15 @@ def test_hostile_texts_are_read(text):
     """Nothing here is about time; each of these would not end in any if reading it were not linear."""
     found = scan(text)
     assert found.text == text
-    assert found.delimiters == ()
+    assert found.newlines == ()
+
+
+def test_an_edit_makes_one_number_for_each_delimiter_line_behind_it():
+    lines = 10_000
+    text = "entry number\n§\n" * lines
+    known = scan(text)
+    before = sys.getallocatedblocks()
+    edited = rescan(known, "a new " + text, 0, 0)
+    made = sys.getallocatedblocks() - before
+    assert len(edited.newlines) == lines
+    assert made < 1.5 * lines

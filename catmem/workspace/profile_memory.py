@@ -25,7 +25,8 @@ from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
-from catmem.staleness.freshness import freshness
+from catmem.staleness.freshness import Freshness, freshness
+from catmem.syntax.tags import TagPairs, read_pairs
 from catmem.text import conflict_at, counted
 from catmem.workspace.stores import backend_of, places
 
@@ -408,14 +409,12 @@ def list_documents(
 
     config, day = workspace.config, clock.day(as_of)
     wanted = None if category is None else config.taxonomy.category(category)
-    return [
-        SeenEntry(
-            f"{profile.name}/{target}",
-            document.line(entry.start),
-            entry,
-            freshness(entry, profile, config, as_of=day),
-        )
-        for target, document in documents.items()
-        for entry in visible(document, target, profile, config.taxonomy).entries
-        if wanted in {None, entry.category}
-    ]
+    found: list[SeenEntry] = []
+    ages: dict[tuple[str, TagPairs], Freshness] = {}  # of what many entries say alike
+    for target, document in documents.items():
+        seen = visible(document, target, profile, config.taxonomy).entries
+        for entry in seen if wanted is None else [each for each in seen if each.category == wanted]:
+            says = entry.category, read_pairs(entry.text, entry.tag_limit)
+            age = ages.get(says) or ages.setdefault(says, freshness(entry, profile, config, as_of=day))
+            found.append(SeenEntry(f"{profile.name}/{target}", document.line(entry.start), entry, age))
+    return found

@@ -71,3 +71,11 @@ def test_two_workspaces_share_nothing(root):
     one, other = Workspace.open(root), Workspace.open(root)
     assert one == other
     assert one.parse(b"## Talk\nfirst\n") is not other.parse(b"## Talk\nfirst\n")
+
+
+def test_entries_whose_tags_say_the_same_are_dated_once(root):
+    many = "\n§\n".join(f"[created: 2026-01-0{number % 3 + 1}] fact {number}" for number in range(300))
+    put(root / "homes" / "neo" / "USER.md", f"## Talk\n{many}\n")
+    listed = Workspace.open(root).list("neo", category="talk")
+    assert [str(each.freshness.day) for each in listed[:4]] == ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-01"]
+    assert len({id(each.freshness) for each in listed}) == 3

@@ -40,7 +40,7 @@ DEFAULT_LIMITS = Limits()
 
 def conflict_at(text: str) -> int | None:
     """Where git left an unfinished merge in a text: the offset of its first marker; ``None`` for a text without one."""
-    if "<<<<<<<" not in text or ">>>>>>>" not in text:
+    if "<" not in text or "<<<<<<<" not in text or ">>>>>>>" not in text:
         return None
     offset = 0
     awaited = iter(("<<<<<<<", "=======", ">>>>>>>"))

@@ -82,8 +82,10 @@ _RECORD = (
     "branches = :new_branches "
     "WHERE entity = :name AND sequence = :before"
 )
-_SEEN = Statement("UPDATE memory_meta SET recorded = generation WHERE entity = :name")
-_CHANGED = Statement("UPDATE memory_meta SET generation = generation + 1 WHERE entity = :name")
+SEEN = Statement("UPDATE memory_meta SET recorded = generation WHERE entity = :name")
+"""Says that the rows are what the head says, though they were touched."""
+CHANGED = Statement("UPDATE memory_meta SET generation = generation + 1 WHERE entity = :name")
+"""Says that the rows have an external change, though nothing counted it."""
 
 
 DEPTH = 31
@@ -100,7 +102,7 @@ _STEPS = f'{_COLUMNS}, base, depth, "offset", removed, data, chain'
 _FROM = "FROM mem_log WHERE entity = :entity"
 _INTO = f"""INSERT INTO mem_log (entity, {", ".join(f'"{name}"' for name in (*_FIELDS, *_STEP))})
     VALUES (:entity, {", ".join(f":{name}" for name in (*_FIELDS, *_STEP))})"""
-_APPEND = Statement(_INTO)
+APPEND = Statement(_INTO)
 _MOVED_ON = Statement(_RECORD)
 _APPEND_AND_MOVE_ON = Statement(_RECORD, f"WITH appended AS ({_INTO}) {_RECORD}")
 
@@ -194,22 +196,12 @@ def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[s
     elif link.kind == "postgresql":
         changed = link.run(_APPEND_AND_MOVE_ON, **values, **log)  # both in one statement: a server is asked once
     else:
-        link.run(_APPEND, **log)
+        link.run(APPEND, **log)
         changed = link.run(_MOVED_ON, **values)
     if link.file is not None:
         link.revisions = (link.revisions or 0) + after.sequence - before.sequence
     if changed != 1:
         raise StoreError(f"the record of {last.entity} changed under a lock", hint="Nothing was written. Try again.")
-
-
-def rows_are_recorded(link: Link, entity: str) -> None:
-    """Say that the rows are what the head says, though they were touched."""
-    link.run(_SEEN, name=entity)
-
-
-def rows_were_changed(link: Link, entity: str) -> None:
-    """Say that the rows have an external change, though nothing counted it."""
-    link.run(_CHANGED, name=entity)
 
 
 # --- the log ---
@@ -308,10 +300,6 @@ class LogHistory:
         if found is None:
             raise unknown_revision(self.entity, revision)
         return Snapshot(self.data(found), found.revision, found.digest)
-
-    def append(self, step: LogStep) -> None:
-        """Add a revision that is not the head's next one."""
-        self.link.run(_APPEND, **columns_of(step))
 
 
 def next_step(recorded: Revision, data: bytes, base: Base | None, chain: str) -> LogStep:

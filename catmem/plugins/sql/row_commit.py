@@ -112,7 +112,7 @@ class SqlCommit:
             # Perhaps of no profile: it stays an external change, which the first write takes in.
             if self.meta.is_drifted:
                 return None
-            log_rows.rows_were_changed(self.link, self.entity)
+            self.link.run(log_rows.CHANGED, name=self.entity)
             return f"{self.entity}: its rows are counted from now on"
         self._adopt()
         if self.adopted is None:
@@ -129,7 +129,7 @@ class SqlCommit:
         columns = entry_rows.set_back(rows, self.codec.rows(self.entity, self.data))
         if not edited.bad and not columns and edited.data == self.data:
             entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
-            log_rows.rows_are_recorded(self.link, self.entity)
+            self.link.run(log_rows.SEEN, name=self.entity)
             return
         generations = self.meta.recorded, self.meta.generation
         if self.folder is not None:

@@ -19,7 +19,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import Database, Link, TransientError
-from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start
+from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start, columns_of
 from catmem.plugins.sql.row_commit import SqlCommit
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.contract import (
@@ -209,14 +209,13 @@ class SqlStore(LastingStore):
         there = log_rows.lock(link, entity)
         if there.sequence or there.is_drifted or entry_rows.found_rows(link, entity, self.codec):
             raise not_empty(entity)
-        past, after = LogHistory(link, entity), there._replace(chain=chain)
-        head, base = b"", None
+        after, head, base = there._replace(chain=chain), b"", None
         last: Revision | None = None
         for sequence, (said, data) in enumerate(given, 1):
             refuse_unsound(entity, said, data)
             last = replace(said, entity=entity, sequence=sequence, size=len(data))
             step = log_rows.next_step(last, data, None if last.is_branch else base, after.chain)
-            past.append(step)
+            link.run(log_rows.APPEND, **columns_of(step))
             after = after.followed_by(step)
             if not last.is_branch:
                 head, base = data, Base(sequence, step.depth, data)

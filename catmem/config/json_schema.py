@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.clock import read_date
 from catmem.config.yamlfile import KeyPath, YamlFile, key_text
-from catmem.known_files import digest_of, recall, remember
 from catmem.names import slugify
-from catmem.resources import schema, schema_text
+from catmem.resources import digest_of, recall, remember, schema, schema_text
 from catmem.text import plural
 
 if TYPE_CHECKING:

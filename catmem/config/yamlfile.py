@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import ConfigError, NotUtf8Error
 from catmem.files import read_bounded
-from catmem.known_files import digest_of, recall, remember
+from catmem.resources import digest_of, recall, remember
 from catmem.text import BOM, LineIndex
 
 if TYPE_CHECKING:

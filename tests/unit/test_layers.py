@@ -25,7 +25,6 @@ GROUND = {
     "names",
     "files",
     "resources",
-    "known_files",
     "commands",
     "registry",
 }
@@ -62,7 +61,7 @@ ON_DISK = {
 }
 """The modules of pure packages that are no rules."""
 
-READS = {"catmem.files", "catmem.resources", "catmem.known_files"}
+READS = {"catmem.files", "catmem.resources"}
 READING = {"os_errors", "permission_or_io", "read_bounded"}
 """What the layers below the service may take from `catmem.files`."""
 CATALOGUE = {"catmem.errors"}

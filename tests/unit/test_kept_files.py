@@ -7,32 +7,32 @@ from pathlib import Path
 
 import pytest
 
-from catmem import known_files
+from catmem import resources
 from catmem.config.json_schema import check_file, tag_faults
 from catmem.config.yamlfile import YamlFile, parse_yaml
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(known_files, "_FOLDER", tmp_path / "cache" / "known")
+    monkeypatch.setattr(resources, "_CACHE", tmp_path / "cache" / "known")
     return tmp_path / "cache" / "known"
 
 
 def test_a_valid_file_is_known_afterwards_and_another_is_not(folder):
     assert check_file(YamlFile({"tier": 1}, {}, "a.yaml"), "profile") == {"tier": 1}
-    digest = known_files.digest_of({"tier": 1}, schema := "text of a schema")
+    digest = resources.digest_of({"tier": 1}, schema := "text of a schema")
     assert len(list(folder.iterdir())) == 1
-    assert known_files.recall(digest) is None
-    known_files.remember(digest)
-    assert known_files.recall(digest) == ""
-    assert known_files.recall(known_files.digest_of({"tier": 2}, schema)) is None
-    assert known_files.recall(known_files.digest_of({"tier": 1}, "another schema")) is None
+    assert resources.recall(digest) is None
+    resources.remember(digest)
+    assert resources.recall(digest) == ""
+    assert resources.recall(resources.digest_of({"tier": 2}, schema)) is None
+    assert resources.recall(resources.digest_of({"tier": 1}, "another schema")) is None
 
 
 def test_what_is_kept_does_not_grow_for_ever(folder, monkeypatch):
-    monkeypatch.setattr(known_files, "_MOST", 3)
+    monkeypatch.setattr(resources, "_MOST_KEPT", 3)
     for digest in ("001", "11", "12", "13", "002", "14"):
-        known_files.remember(digest)
+        resources.remember(digest)
     assert sorted(path.name for path in folder.iterdir()) == ["002", "14"]
 
 
@@ -74,29 +74,29 @@ def test_a_kept_file_that_was_damaged_is_parsed_again(folder, kept):
 def test_what_others_may_write_says_nothing(folder, mode):
     folder.mkdir(parents=True)
     folder.chmod(mode)
-    known_files.remember("digest", "text")
+    resources.remember("digest", "text")
     assert list(folder.iterdir()) == []
     (folder / "digest").write_text("[1]")
-    assert known_files.recall("digest") is None
+    assert resources.recall("digest") is None
 
 
 def test_a_folder_behind_a_link_and_one_that_depends_on_the_place_say_nothing(folder, tmp_path, monkeypatch):
-    known_files.remember("digest", "text")
-    assert known_files.recall("digest") == "text"
+    resources.remember("digest", "text")
+    assert resources.recall("digest") == "text"
     (tmp_path / "link").symlink_to(folder)
     monkeypatch.chdir(folder.parent)
     for other in (tmp_path / "link", Path("known"), Path("~/.cache")):
-        monkeypatch.setattr(known_files, "_FOLDER", other)
-        assert known_files.recall("digest") is None
-        known_files.remember("other", "text")
+        monkeypatch.setattr(resources, "_CACHE", other)
+        assert resources.recall("digest") is None
+        resources.remember("other", "text")
     assert [each.name for each in folder.iterdir()] == ["digest"]
 
 
 def test_an_account_without_a_home_folder_has_none(tmp_path):
     lookup = "import os; os.path.expanduser = lambda path: path"
-    code = f"{lookup}; import catmem.known_files as known; print(known._FOLDER.is_absolute(), known.recall('a'))"
+    code = f"{lookup}; import catmem.resources as known; print(known._CACHE.is_absolute(), known.recall('a'))"
     environment = {name: value for name, value in os.environ.items() if name not in {"XDG_CACHE_HOME", "HOME"}}
-    environment["PYTHONPATH"] = str(Path(known_files.__file__).parent.parent)
+    environment["PYTHONPATH"] = str(Path(resources.__file__).parent.parent)
     done = subprocess.run(
         [sys.executable, "-c", code], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -20,10 +20,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from catmem.config.config import Config, DeclaredEntity, Taxonomy
+from catmem.config.config import Config, DeclaredEntity, Selectors, Taxonomy, is_pattern
 from catmem.config.json_schema import nearest, shown, tag_faults
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
-from catmem.config.selector import Selectors, is_pattern
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.model.document import Document, Entry, Problem, Section
 from catmem.names import TARGETS, UNCATEGORIZED

@@ -16,9 +16,18 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from catmem.config.config import Config, Taxonomy, days, expand_user, refuse_bad_name
+from catmem.config.config import (
+    Config,
+    Selectors,
+    Taxonomy,
+    days,
+    expand_user,
+    is_pattern,
+    refuse_bad_name,
+    selector_fault,
+    split,
+)
 from catmem.config.json_schema import check_file, shown, suggestion
-from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.config.yamlfile import YAML_LIMIT, KeyPath, YamlFile, key_text, parse_yaml
 from catmem.errors import ConfigError, ErrorPlace, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded

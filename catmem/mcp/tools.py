@@ -10,8 +10,8 @@ from typing import Any
 from mcp_types import Tool, ToolAnnotations
 
 from catmem.config.access import Rights, targets_read
+from catmem.config.config import is_pattern
 from catmem.config.json_schema import faults_by, nearest, shown
-from catmem.config.selector import is_pattern
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError
 from catmem.names import TARGETS, UNCATEGORIZED

@@ -112,7 +112,7 @@ def _for_model(data: dict[str, Any]) -> dict[str, Any]:
 
 def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -> None:
     from catmem.config.access import targets_read
-    from catmem.config.selector import is_pattern, split
+    from catmem.config.config import is_pattern, split
 
     names = [name for _, name in map(split, categories) if not is_pattern(name)]
     for name in names:

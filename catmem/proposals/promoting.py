@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 from catmem.clock import read_date
+from catmem.config.config import Selectors
 from catmem.config.json_schema import suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
-from catmem.config.selector import Selectors
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.document import Entry, Version

@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.config.access import Rights, targets_read
-from catmem.config.config import CONFIG_NAME, Taxonomy, load_config, refuse_bad_name
+from catmem.config.config import CONFIG_NAME, Selectors, Taxonomy, load_config, refuse_bad_name
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS, ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, find_profile, profile_names
-from catmem.config.selector import Selectors
 from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categories
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, rewrite_file

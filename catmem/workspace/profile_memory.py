@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.config.access import Rights, View, all_problems, visible, visible_categories
+from catmem.config.config import Selectors, is_pattern, selector_fault, split
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
-from catmem.config.selector import Selectors, is_pattern, selector_fault, split
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from catmem import clock
 from catmem.config.access import Rights, visible_categories
-from catmem.config.config import Taxonomy
+from catmem.config.config import Selectors, Taxonomy, is_pattern, split
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace
-from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.jsonable import jsonable

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catmem.config.selector import Selectors, selector_fault
+from catmem.config.config import Selectors, selector_fault
 from catmem.names import UNCATEGORIZED, slugify
 
 CATEGORIES = st.text("ab-", min_size=1, max_size=5).map(slugify).filter(bool) | st.just(UNCATEGORIZED)

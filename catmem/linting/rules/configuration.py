@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from catmem.config.config import Selectors, is_pattern, split
 from catmem.config.json_schema import SchemaFault, faults_by, schema_fault, suggestion, validate
 from catmem.config.profile import SELECTOR_KEYS, Profile
-from catmem.config.selector import Selectors, is_pattern, split
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError
 from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, first_line

@@ -15,8 +15,8 @@ from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
 
 from catmem import clock
 from catmem.config.access import Rights, visible
+from catmem.config.config import is_pattern
 from catmem.config.json_schema import faults_by, shown
-from catmem.config.selector import is_pattern
 from catmem.errors import CatmemError, DriftError, EditError, NoMatchError
 from catmem.names import TARGETS
 from catmem.ops.memory_tool import stop_after

@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from catmem.config.selector import Selectors, selector_fault
+from catmem.config.config import Selectors, selector_fault
 from tests.together import together
 
 CATEGORIES = ["communication-style", "finance-payroll", "finance-tools", "working-relationship"]

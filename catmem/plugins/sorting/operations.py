@@ -109,7 +109,7 @@ def sort(
         for each in plans:
             said = finish(call, each, each.harmless(unsure=unsure), unseen=True)
     elif at_terminal:
-        edit = call.dialogue("catmem.plugins.sorting.editing")
+        edit = call.dialogue("catmem.plugins.sorting.texts")
         all(edit(call, each) for each in plans)
     else:
         call.show(next(plans))

@@ -1,18 +1,188 @@
-"""The lines of a sort: what is proposed for each entry without a category."""
+"""The lines of a sort: what is proposed for each entry without a category, by labels first, then by its words.
+
+Each category has words: those of its names, everyday ones of its kit, and those of the entries that it has. A word of
+a text, or a pair of neighbours, counts the more, the fewer categories and the fewer of the texts have it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import pairwise
+from math import log, sqrt
 from typing import NamedTuple
 
 from catmem.config.config import Config
 from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.model.document import Document, Entry, TagValue
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
-from catmem.plugins.sorting.guess import Guess, Guesser
+from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
 from catmem.threats import SECRETS, Threat, scan_each
+from catmem.workspace.init import kits
+
+_WORD = re.compile(r"[^\W\d_][^\W_]*|[€$£%]|\d{1,2}:\d\d")
+_NAME = 2.0
+"""How often a word of a category's names counts; one of its kit counts once."""
+_LEARNED = 2.0
+"""How often a word counts that all entries with it have in this category."""
+_OF_KIND = 0.7
+"""What the words of a kit count for a category that bears the name of its specialist, such as "finance"."""
+_SELDOM, _LEAST = 0.7, 0.5
+"""What is left of a word of a category that the file seldom has, and of a word that most texts have."""
+_SLUG_AND_TITLE = 2
+_USUAL_SIZE, _SIZE_TELLS = 130, 0.1
+"""A category with many words finds one of them in more texts, so each counts a little less."""
+_SURE, _SURE_FOR_ALL, _ONE_WORD = 2.9, 4.5, 3.5
+"""A guess so far ahead is sure, if more speaks for it than one word of a kit, such as a currency or a percent sign."""
+_NEAR = 1.5
+"""A category that all read comes behind others that score nearly as much: a slip there would be read by all."""
+_FAIR = 1.0
+"""A guess that is less ahead is weak: it is wrong as often as not, so the entry stays where no person looks."""
+_BESIDE_WORDLESS = 1.5
+"""So much farther it has to be beside a category without words: that one is never guessed, right as it may be."""
+
+
+class Guess(NamedTuple):
+    """The likeliest categories; whether the first is ``sure``, or at least ``fair``: more likely than the others."""
+
+    categories: Sequence[str]
+    sure: bool
+    fair: bool
+
+
+class Guesser:
+    """What the categories of a root are like."""
+
+    def __init__(
+        self,
+        names: Mapping[str, Sequence[str]],
+        known: Iterable[tuple[str, str]] = (),
+        texts: Sequence[str] = (),
+        *,
+        readers: Mapping[str, Collection[str]] | None = None,
+        seldom: Collection[str] = (),
+    ) -> None:
+        """``names`` are the slug, title and aliases of each category, ``known`` pairs of a category and a text of it.
+
+        ``texts`` are those without a category: a word that many of them have says little. ``readers`` are the
+        specialists that read each category, and ``seldom`` the categories that such texts are seldom of.
+        """
+        self._readers = {category: frozenset(some) for category, some in (readers or {}).items()}
+        self._everybody = frozenset[str]().union(*self._readers.values())
+        self._seldom, self._order = frozenset(seldom), {category: at for at, category in enumerate(names)}
+        self._worth: defaultdict[str, dict[str, float]] = defaultdict(dict)
+        for category, own in names.items():
+            made = _terms_of(own)
+            for term, worth in made.items():
+                self._worth[term][category] = worth * (_USUAL_SIZE / len(made)) ** _SIZE_TELLS
+        known = [each for each in known if each[0] in names]
+        self.wordless = _wordless(names, {category for category, _ in known})
+        """The categories of which no more is known than their names."""
+        usual = Counter(term for each in _usual_terms().values() for term in each)
+        taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for category, text in known:
+            for term in terms(text):
+                taught[term][category] += 1
+        for term, counts in taught.items():
+            for category, count in counts.items():
+                learned = _LEARNED * count / (counts.total() + 1)
+                self._worth[term][category] = self._worth[term].get(category, 0) + learned
+        said, number = Counter(term for text in texts for term in terms(text)), len(texts) + 1
+        for term, worths in self._worth.items():
+            rare = log(1 + len(_usual_terms()) / (1 + max(1, usual[term], len(taught.get(term, ())))))
+            if said[term] > 1:
+                rare *= max(_LEAST, log(number / said[term]) / log(number))
+            self._worth[term] = {category: worth * rare for category, worth in worths.items()}
+
+    def guess(self, text: str) -> Guess:
+        """The categories that share a word with the text, the likeliest first.
+
+        The first is sure if those are far behind that other specialists read, or without specialists all.
+        """
+        scores: defaultdict[str, float] = defaultdict(float)
+        for term in sorted(terms(text)):
+            for category, worth in self._worth.get(term, {}).items():
+                scores[category] += worth * (_SELDOM if category in self._seldom else 1)
+        found = sorted(scores, key=lambda each: (-scores[each], self._order[each]))
+        if not found:
+            return Guess([], sure=False, fair=False)
+        readers = self._readers.get(found[0], self._everybody)
+        others = [scores[each] for each in found[1:] if not readers or self._readers.get(each) != readers]
+        ahead = scores[found[0]] - max(others, default=0.0)
+        for_all = {each for each in found if self._readers.get(each, self._everybody) == self._everybody}
+        wanted = _SURE_FOR_ALL if found[0] in for_all else _SURE
+        sure = scores[found[0]] > _ONE_WORD and ahead > wanted * (_BESIDE_WORDLESS if self.wordless else 1)
+        if not sure:
+            near = _NEAR * max((scores[each] for each in found if each not in for_all), default=0.0)
+            found.sort(key=lambda each: each in for_all and scores[each] < near)
+        return Guess(found, sure, ahead >= _FAIR)
+
+
+def terms(text: str, language: str | None = None) -> set[str]:
+    """The stems of a text's words without those that only join, and the pairs of neighbours that are not both such."""
+    words = ["0:00" if word[0].isdigit() else word for word in _WORD.findall(fold(text))]
+    language = language or language_of(words)
+    stems = [(stem(word, language), word not in FUNCTION_WORDS[language]) for word in words]
+    pairs = {f"{one} {other}" for (one, tells), (other, also) in pairwise(stems) if tells or also}
+    return pairs.union(each for each, tells in stems if tells)
+
+
+def _terms_of(names: Sequence[str]) -> dict[str, float]:
+    """The terms of a category with these names, and how often each counts: its own, and those of usual categories.
+
+    Of another name than a usual one it has the words of all usual categories with a word of its names in theirs, or in
+    the names of their specialists, by the share of such words.
+    """
+    own = [terms(name.replace("-", " ")) for name in names]
+    # Those that all read have general words in their names, such as "work" and "user".
+    made = {} if names[0] in kits()["shared"] else dict.fromkeys((term for each in own for term in each), _NAME)
+    said = {term for each in own for term in each if " " not in term}
+    usual = _usual_terms()
+    for slug, (heads, kinds) in {names[0]: (said, said)}.items() if names[0] in usual else _heads().items():
+        shared = max(len(heads & said), _OF_KIND * len(kinds & said)) / sqrt(len(said) or 1)
+        for term in usual[slug] if shared else ():
+            made[term] = max(made.get(term, 0), min(1.0, shared))
+    return made
+
+
+def _wordless(names: Mapping[str, Sequence[str]], taught: Collection[str]) -> list[str]:
+    return [
+        category
+        for category, own in names.items()
+        if category not in {*kits()["shared"], *taught}
+        if len(own) <= _SLUG_AND_TITLE and set(_terms_of(own).values()) == {_NAME}
+    ]
+
+
+@cache
+def _usual_terms() -> Mapping[str, frozenset[str]]:
+    """The terms of each usual category."""
+    # A short German text may not show that it is one, and is stemmed as English: German words have both stems.
+    return {
+        slug: frozenset(_phrases(each["words"])).union(
+            *(terms(word, language) for word in each.get("german", "").split() for language in (DEFAULT, "german"))
+        )
+        for slug, each in kits()["categories"].items()
+    }
+
+
+@cache
+def _heads() -> Mapping[str, tuple[set[str], set[str]]]:
+    """The stems of each usual category's slug, and those of the names of the specialists that write it."""
+    kinds: defaultdict[str, set[str]] = defaultdict(set)
+    for kit in kits()["kits"].values():
+        for slug in kit["own"]:
+            kinds[slug].update(term for name in kit["names"] if "-" not in name for term in terms(name))
+    return {slug: (set(terms(slug.replace("-", " "))), kinds[slug]) for slug in kits()["categories"]}
+
+
+def _phrases(words: str) -> Iterator[str]:
+    for phrase in words.split():
+        yield from (term for term in terms(phrase.replace("-", " ")) if "-" not in phrase or " " in term)
+
 
 ACTIONS = {
     STAYS: "stays without a category",

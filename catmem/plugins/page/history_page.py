@@ -1,15 +1,32 @@
-"""What was: the revisions of a file, what each of them changed, an old one again, and what others wrote taken over."""
+"""What was: the revisions of a file and its branches, an old one again, and what others wrote taken over."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 from catmem.digest import bytes_digest
+from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
+from catmem.merging.branches import (
+    Ask,
+    ConflictAnswer,
+    Disagreement,
+    branch_of,
+    branches_of_all,
+    in_words,
+    open_branches,
+)
+from catmem.merging.merging import MergeRequest, plan_merge
+from catmem.model.merge import Conflict, Reason
+from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity, record_of
 from catmem.plugins.page.rendering import beginning, diff_of, text_of
-from catmem.plugins.page.writing import Redirect, SentForm, done
+from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, done
+from catmem.seeding.slices import conflict_id
 from catmem.store.contract import Revision, unknown_revision
+from catmem.text import counted, plural
 from catmem.workspace.history import adopt as adopt_now
 from catmem.workspace.history import parent_of, words_of
 from catmem.workspace.history import restore as restore_revision
@@ -115,3 +132,229 @@ def adopt(sent: SentForm) -> Redirect:
     return Redirect(
         f"/page/history/{entity}", [(entity, adopt_now(sent.workspace, entity, expected=sent.seen, seen=True))]
     )
+
+
+MOST = 50
+"""Conflicts that a form has at most."""
+
+REASONS = {
+    "body": "Both sides reworded this entry.",
+    "removed": "One side changed this entry, and the other removed it.",
+    "tags": "The sides gave this entry different tags.",
+    "category": "The sides moved this entry to different categories.",
+    "title": "The sides gave the document different titles.",
+}
+
+OWN = "own"
+"""The choice of words of one's own."""
+
+CHOICES: Mapping[Reason, tuple[str, ...]] = {
+    "body": ("ours", "theirs", "both", OWN),
+    "removed": ("ours", "theirs", OWN),
+    "tags": ("ours", "theirs", OWN),
+    "category": ("ours", "theirs", OWN),
+    "title": ("ours", "theirs"),
+}
+"""What may be chosen of each kind of conflict: of most a text holds one side only, and a title has no entry."""
+
+OUTLOOKS = {
+    "merges": "merges by itself",
+    "conflicts": "needs a decision",
+    "nothing new": "nothing new: the file says it too",
+    "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class BranchDecision:
+    """A conflict with what was chosen of it. ``choices`` are what may be, with words for it, and whether it was chosen.
+
+    ``words`` are those of the text field, ``kept`` the tags that they get.
+    """
+
+    found: Disagreement
+    key: str
+    choices: tuple[tuple[str, str, bool], ...]
+    words: str
+    kept: tuple[str, ...]
+    has_words: bool
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing was chosen."""
+        return not any(chosen for *_, chosen in self.choices)
+
+
+def all_branches(asked: PageRequest) -> Page:
+    """The branches of all files that are not merged yet."""
+    return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
+
+
+def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusal: FormRefusal | None = None) -> Page:
+    """A branch beside the head: each conflict with what both come from, and what a merge writes."""
+    workspace, entity, branch, given = asked.workspace, asked.named, asked.path["branch"], said or {}
+    found, possible = branch_of(workspace, entity, branch), True
+    try:
+        plan = plan_merge(workspace, MergeRequest(entity, [branch]))
+    except DriftError as error:
+        return _unread(asked, error, refusal)
+    except EditError as error:
+        if error.code != "not_possible":
+            raise
+        possible, plan = False, plan_merge(workspace, MergeRequest(entity, [branch], drop=True))
+    disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each.conflict, Conflict)]
+    decisions = [_decision(each, given) for each in disagreements]
+    undecided = sum(each.is_open for each in decisions)
+    is_open = bool(plan.merged)
+    is_ready = is_open and possible and not undecided
+    return Page(
+        "branch.html",
+        {
+            **of_entity(entity),
+            "branch": found,
+            "is_open": is_open,
+            "head": plan.revision,
+            "base": plan.revision or plan.seen,
+            "possible": possible,
+            "decisions": decisions,
+            "undecided": undecided,
+            "too_many": len(plan.conflicts) > MOST,
+            "reasons": REASONS,
+            "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
+            "refusal": refusal,
+            "said": said is not None,
+            "left": _left_over(given, decisions),
+            "watched": [(entity, plan.seen)],
+        },
+    )
+
+
+def _unread(asked: PageRequest, error: DriftError, refusal: FormRefusal | None) -> Page:
+    """The page of a branch that cannot be brought together with the head: one of them holds what no tool wrote."""
+    workspace, entity, branch = asked.workspace, asked.named, asked.path["branch"]
+    is_open = any(each.revision == branch for each in open_branches(workspace, entity))
+    now = workspace.store.read(entity)
+    return Page(
+        "branch_unread.html",
+        {
+            **of_entity(entity),
+            "branch": branch,
+            "base": (now.revision or now.digest) if is_open else None,
+            "error": error,
+            "refusal": refusal,
+            "watched": [(entity, now.digest)],
+        },
+    )
+
+
+def _preview(asked: PageRequest, said: Mapping[str, str], *, is_refused: bool) -> dict[str, Any] | None:
+    """What a merge would write; ``None`` where it was refused for what was decided."""
+    try:
+        plan = plan_merge(asked.workspace, MergeRequest(asked.named, [asked.path["branch"]], _asking(said)))
+    except EditError:
+        if not is_refused:
+            raise
+        return None
+    return {"diff": diff_of(plan.before, plan.after), "warnings": plan.warnings}
+
+
+def _asking(said: Mapping[str, str]) -> Ask:
+    """What a form says of conflicts, as a merge asks for it; what was not chosen stays open."""
+
+    def ask(found: Disagreement) -> ConflictAnswer:
+        conflict, key = found.conflict, _key_of(found)
+        choice, words = said.get(f"choice-{key}"), said.get(f"words-{key}", "")
+        if choice is None:
+            return None
+        if choice not in CHOICES[conflict.reason]:
+            raise _bad_answer("that is no answer to this conflict", "Choose one of those that are named.")
+        if choice != OWN:
+            side: ConflictAnswer = choice  # type: ignore[assignment]  # one of CHOICES
+            return side
+        if not words.strip():
+            raise _bad_answer("the text of your own is empty", "Write what the entry is to say, or choose a side.")
+        start = conflict.theirs or conflict.ours
+        return in_words(conflict, start.body if words == in_field(start.body) else words)  # perhaps it was not touched
+
+    return ask
+
+
+def _bad_answer(message: str, hint: str) -> EditError:
+    return EditError(message, code="bad_answer", hint=f"Nothing was written. {hint}")
+
+
+def _key_of(found: Disagreement) -> str:
+    return conflict_id(found.branch, found.conflict)
+
+
+def _decision(found: Disagreement, said: Mapping[str, str]) -> BranchDecision:
+    """A conflict with what a form says of it; its text field begins with the words of a side."""
+    conflict, key = found.conflict, _key_of(found)
+    chosen = said.get(f"choice-{key}")
+    start = conflict.theirs or conflict.ours
+    own = OWN in CHOICES[conflict.reason]
+    return BranchDecision(
+        found=found,
+        key=key,
+        choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
+        words=said.get(f"words-{key}", "" if start is None else start.body),
+        kept=tuple(in_words(conflict, "words").tags) if own else (),
+        has_words=own,
+    )
+
+
+def _label(found: Disagreement, choice: str) -> str:
+    conflict = found.conflict
+    if choice == "ours":
+        return "Leave it removed, as the head has it" if conflict.ours is None else "Keep what the head says"
+    if choice == "theirs":
+        return "Remove it, as the branch does" if conflict.theirs is None else "Take what the branch says"
+    return {"both": "Keep both, one after the other", OWN: "Write it anew"}[choice]
+
+
+def _left_over(said: Mapping[str, str], decisions: Sequence[BranchDecision]) -> list[str]:
+    """Texts that a person wrote for conflicts that there are no more: so that they are not lost."""
+    keys = {each.key for each in decisions if each.has_words}
+    chosen = (
+        name.removeprefix("choice-") for name, value in said.items() if name.startswith("choice-") and value == OWN
+    )
+    return [said[f"words-{key}"] for key in chosen if key not in keys and said.get(f"words-{key}", "").strip()]
+
+
+# --- forms -----------------------------------------------------------------------------------------------------------
+
+
+def preview_merge(sent: SentForm) -> Page:
+    """What a merge would write that is decided so; nothing is written."""
+    return one_branch(sent, sent.fields)
+
+
+def merge_branch(sent: SentForm) -> Redirect:
+    """Merge a branch as it was decided, if the head is still the one that was shown."""
+    try:
+        return _merged(sent, precedence=_asking(sent.fields))
+    except MergeConflictError as error:
+        count = len(error.conflicts)
+        raise RequestError(
+            f"{counted(count, 'conflict')} {plural(count, 'is', 'are')} not decided yet",
+            code="undecided",
+            hint="Nothing was written. Choose what becomes of each.",
+        ) from error
+
+
+def drop_branch(sent: SentForm) -> Redirect:
+    """Close a branch, and take nothing from it; the history keeps what it says."""
+    return _merged(sent, drop=True)
+
+
+def branch_again(sent: SentForm, refusal: FormRefusal) -> Page:
+    """The branch beside what is at the head by now, with what was decided as far as it is the same."""
+    return one_branch(sent, sent.fields, refusal)
+
+
+def _merged(sent: SentForm, *, precedence: Ask | None = None, drop: bool = False) -> Redirect:
+    branch = [sent.path["branch"]]
+    joined = sent.workspace.merge(
+        sent.named, branch, precedence=precedence, drop=drop, expected=sent.seen, op_id=sent.op_id
+    )
+    return Redirect("/page/branches", [(joined.entity, joined.revision if joined.merged or joined.repeated else None)])

@@ -13,7 +13,6 @@ from starlette.types import Scope
 
 from catmem.errors import RequestError
 from catmem.plugins.page import (
-    branches_page,
     entries_page,
     history_page,
     page_view,
@@ -21,7 +20,6 @@ from catmem.plugins.page import (
     proposals_page,
     rendering,
     search_page,
-    seeds_page,
     sort_page,
     writing,
 )
@@ -43,11 +41,11 @@ VIEWS = {
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
-    "/page/branches": view(branches_page.all_branches),
-    "/page/branches/{name}/{target}/{branch}": view(branches_page.one_branch),
-    "/page/seeds": view(seeds_page.seeds),
-    "/page/seeds/{name}": view(seeds_page.one_seed, "resolve"),
-    "/page/seeds/from/{source}": view(seeds_page.seeds_of, "resolve"),
+    "/page/branches": view(history_page.all_branches),
+    "/page/branches/{name}/{target}/{branch}": view(history_page.one_branch),
+    "/page/seeds": view(profiles_page.seeds),
+    "/page/seeds/{name}": view(profiles_page.one_seed, "resolve"),
+    "/page/seeds/from/{source}": view(profiles_page.seeds_of, "resolve"),
     "/page/lint": view(search_page.lint, "severity", "rule", "page"),
     "/page/access": view(profiles_page.access, "target"),
     "/page/access/{name}/{category}": view(profiles_page.explained),
@@ -81,10 +79,12 @@ CHANGES = {
     },
     "/page/change/proposals/approve": change(proposals_page.approve, _TICKED, "content", "reason", says="Approve"),
     "/page/change/proposals/reject": change(proposals_page.reject, _TICKED, "content", "reason", says="Reject"),
-    f"{_BRANCH}/preview": change(branches_page.preview, *_DECISIONS, again=branches_page.again),
-    f"{_BRANCH}/merge": change(branches_page.merge, *_DECISIONS, again=branches_page.again),
-    f"{_BRANCH}/drop": change(branches_page.drop, again=branches_page.again),
-    "/page/change/seed": change(seeds_page.apply, "source", "only", "resolve", "file-*", says="Seed what was ticked"),
+    f"{_BRANCH}/preview": change(history_page.preview_merge, *_DECISIONS, again=history_page.branch_again),
+    f"{_BRANCH}/merge": change(history_page.merge_branch, *_DECISIONS, again=history_page.branch_again),
+    f"{_BRANCH}/drop": change(history_page.drop_branch, again=history_page.branch_again),
+    "/page/change/seed": change(
+        profiles_page.apply_seed, "source", "only", "resolve", "file-*", says="Seed what was ticked"
+    ),
     f"{_HISTORY}/now/adopt": change(history_page.adopt, says="Take it over"),
     f"{_HISTORY}/{{revision}}/restore": change(history_page.restore, says="Restore it"),
 }

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from catmem.plugins.page.branches_page import MOST
+from catmem.plugins.page.history_page import MOST
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

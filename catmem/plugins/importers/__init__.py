@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from catmem.registry import Registry
 
 SOURCES = {
-    "hermes": "hermes_agent:read",
+    "hermes": "agent_memories:read_hermes",
     "cheetahclaws": "claude:read_cheetahclaws",
     "claude": "claude:read_claude",
-    "basic-memory": "basic_memory:read",
-    "mcp-memory": "mcp_memory:read",
+    "basic-memory": "agent_memories:read_basic_memory",
+    "mcp-memory": "agent_memories:read_mcp_memory",
 }
 """The programs, and the module and function that read the files of each."""
 

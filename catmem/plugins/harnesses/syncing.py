@@ -34,19 +34,26 @@ from catmem.errors import (
 )
 from catmem.files import os_errors, read_bounded, replace_file, rewrite_file, take_lock
 from catmem.names import UNCATEGORIZED
-from catmem.plugins.harnesses.bullets import (
+from catmem.plugins.harnesses.hook import FittedPrompt, fitted
+from catmem.plugins.harnesses.marked import (
     BlockEdit,
     Bullet,
     BulletSection,
     LastBullet,
+    MarkedBlock,
     body_of,
+    digest,
     edits_in,
+    find,
+    owned,
+    owned_text,
+    replaced,
     safe_text,
     sections_of,
+    with_block,
     with_edits,
+    without,
 )
-from catmem.plugins.harnesses.hook import FittedPrompt, fitted
-from catmem.plugins.harnesses.marked import MarkedBlock, digest, find, owned, owned_text, replaced, with_block, without
 from catmem.plugins.harnesses.sync_targets import (
     DeclaredSync,
     SyncTarget,

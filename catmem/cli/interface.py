@@ -168,7 +168,7 @@ def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Comm
                 is_eager=True, expose_value=False, callback=remember_format, help=FORMAT_HELP,
             )
         )  # fmt: skip
-    more: dict[str, Any] = {"params": params, "help": row.help, "callback": click.pass_context(_callback(row))}
+    more: dict[str, Any] = {"params": params, "help": row.run.__doc__, "callback": click.pass_context(_callback(row))}
     if held:
         how = {"invoke_without_command": True, "subcommand_metavar": "[COMMAND] [ARGS]..."}
         return Group(row.name, examples=row.examples, commands=held, **how, **more)
@@ -197,7 +197,10 @@ def _callback(row: OperationRow) -> Callable[..., None]:
         )  # fmt: skip
         try:
             values = {name: _read(ctx, row.parameters[name], value) for name, value in values.items()}
-            done = _called(asked, values)
+            if "allow_secret" in row.parameters:
+                done = asking_about_secrets(lambda: asked.root.config, values, lambda: call(asked, values))
+            else:
+                done = call(asked, values)
         except UsageError as error:
             raise click.UsageError(error.message, ctx) from None
         except Stopped as stop:
@@ -263,12 +266,6 @@ def _tell(said: str | CatmemError) -> None:
 
 def _dialogue(name: str) -> Any:  # noqa: ANN401 - a class or a function; of a plugin the ``DIALOGUE`` of a module
     return import_module(name).DIALOGUE if "." in name else import_module("catmem.cli.dialogues").DIALOGUES[name]
-
-
-def _called(asked: Call, values: dict[str, Any]) -> Outcome:
-    if "allow_secret" not in asked.operation.parameters:
-        return call(asked, values)
-    return asking_about_secrets(lambda: asked.root.config, values, lambda: call(asked, values))
 
 
 def asking_about_secrets(config: Callable[[], Config], how: dict[str, Any], write: Callable[[], T]) -> T:
@@ -469,9 +466,9 @@ def _tags(
 
 def _tag_list(value: str) -> list[str]:
     # A list is written as it stands in a file, with quotes where a value holds a comma.
-    from catmem.syntax.tags import read_pairs
+    from catmem.syntax.tags import read
 
-    pairs = read_pairs(f"[list: {value}]", len(value) + len("[list: ]"))
+    pairs = read(f"[list: {value}]", len(value) + len("[list: ]"))[0]
     if len(pairs) != 1 or isinstance(pairs[0][1], str):
         message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
         raise click.BadParameter(message)

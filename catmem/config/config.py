@@ -86,16 +86,13 @@ class Selectors:
 
     def _applying(self, category: str) -> list[int]:
         """The indexes of the selectors that match the category, those of patterns last."""
-        exact, patterns = (self._named.get(name, []) for name in (category, None))
-        return [*exact, *(index for index in patterns if self._fits(self.patterns[index], category))]
-
-    def _fits(self, pattern: str, category: str) -> bool:
-        negative, name = split(pattern)
-        if not negative and (
-            category == UNCATEGORIZED or (self.declared is not None and category not in self.declared)
-        ):
-            return False
-        return fnmatchcase(category, name)
+        found = [*self._named.get(category, ())]
+        out_of_reach = category == UNCATEGORIZED or (self.declared is not None and category not in self.declared)
+        for index in self._named.get(None, ()):
+            negative, name = split(self.patterns[index])
+            if (negative or not out_of_reach) and fnmatchcase(category, name):
+                found.append(index)
+        return found
 
 
 # A fleet asks for the same few selectors again and again.

@@ -175,7 +175,7 @@ def _understood(
     if pair:
         pairs: list[tuple[str, TagValue]] = [(pair[1], pair[2].strip())]
     elif not mark.name:
-        read = tag_blocks.read_pairs(text, tag_limit)
+        read = tag_blocks.read(text, tag_limit)[0]
         pairs = [(key, value if isinstance(value, str) else list(value)) for key, value in read]
     else:
         near = nearest(slugify(mark.name), meanings.taxonomy.declared().keys() - {UNCATEGORIZED})

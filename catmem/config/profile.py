@@ -347,8 +347,11 @@ def _profile_files(folder: Path) -> list[Path]:
 
 def _file_of(folder: Path, name: str) -> Path | None:
     """The file of the profile ``name``, a checked name, or ``None``."""
-    files = (folder / f"{name}{suffix}" for suffix in YAML_SUFFIXES)
-    return next((file for file in files if os.path.lexists(file)), None)
+    for suffix in YAML_SUFFIXES:
+        file = folder / f"{name}{suffix}"
+        if os.path.lexists(file):
+            return file
+    return None
 
 
 class _Layer(NamedTuple):
@@ -366,10 +369,10 @@ def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
     layer = read.get(file.stem) or read.setdefault(file.stem, _read(file))
     while True:
         layers.append(layer)
-        chain = [one.name for one in layers]
         parent = layer.data.get("extends")
         if parent is None:
             return layers
+        chain = [one.name for one in layers]
         if parent in chain:
             circle = " -> ".join((*chain[chain.index(parent) :], parent))
             message = f"the profiles extend each other in a circle: {circle}"

@@ -101,14 +101,14 @@ class Entry(NamedTuple):
         raw = self.raw
         if raw[0] not in tag_blocks.MAY_BEGIN and "\\" not in raw and "\r" not in raw:
             return raw  # nearly every entry: the text as it stands
-        return tag_blocks.read_body(self.text, self.tag_limit)
+        return tag_blocks.read(self.text, self.tag_limit)[1]
 
     @property
     def tags(self) -> dict[str, TagValue]:
         """The tags in order, each a string or a list of strings; of a repeated key the first. A dict of your own."""
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
             return {}
-        return first_of_each(tag_blocks.read_pairs(self.text, self.tag_limit))
+        return first_of_each(tag_blocks.read(self.text, self.tag_limit)[0])
 
     @property
     def typed_tags(self) -> Tags:
@@ -126,7 +126,7 @@ class Entry(NamedTuple):
     @property
     def repeated_tags(self) -> tuple[str, ...]:
         """Keys that the tag block gives more than once."""
-        keys = [key for key, _ in tag_blocks.read_pairs(self.text, self.tag_limit)]
+        keys = [key for key, _ in tag_blocks.read(self.text, self.tag_limit)[0]]
         return tuple(dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index]))
 
     @property

@@ -200,11 +200,6 @@ class OperationRow(NamedTuple):
     needs: Mapping[str, str] = _NONE
     """Parameters, and the names of those of which each needs one beside it."""
 
-    @property
-    def help(self) -> str:
-        """What the function says of itself."""
-        return self.run.__doc__ or ""
-
     def at(self, interface: Interface) -> list[Parameter]:
         """The parameters that an interface has."""
         return [each for each in self.parameters.values() if interface in each.said.at - each.said.caller]
@@ -486,7 +481,8 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
         if asked.interface in each.said.caller:
             complete[each.name] = asked.actor
     asked.values = complete
-    _refuse_combinations(asked)
+    if row.apart or row.needs:
+        _refuse_combinations(asked)
     try:
         done = row.run(asked, **complete)
     except SystemExit as stop:  # a plugin's: a server would end with it

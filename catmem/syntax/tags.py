@@ -76,18 +76,11 @@ MAY_BEGIN = frozenset("[-*+\\")
 """What the text of an entry with a tag block, or with an escaped one, begins with."""
 
 
-def read_body(text: str, limit: int) -> str:
-    """The body of an entry's text (stripped, unescaped, lines ending in LF): what follows its tag block."""
-    return read(text, limit)[1]
-
-
-def read_pairs(text: str, limit: int) -> TagPairs:
-    """What the tag block of an entry's text says."""
-    return read(text, limit)[0]
-
-
 def read(text: str, limit: int) -> tuple[TagPairs, str]:
-    """What ``read_pairs`` and ``read_body`` give; a tag block over ``limit`` characters is text."""
+    """What the tag block of an entry's text says, and its body: what follows, unescaped.
+
+    The text is stripped, and its lines end in LF. A tag block over ``limit`` characters is text.
+    """
     return _read(text, limit) if text[:1] in MAY_BEGIN else ((), text)
 
 

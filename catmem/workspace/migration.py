@@ -171,9 +171,9 @@ def _can_be_stored(entry: Entry, labels: Labels, tags: Mapping[str, TagValue]) -
         text = _text(entry, labels.rest, labels.tags)
     except EditError:
         return False
-    pairs = tag_blocks.read_pairs(text, entry.tag_limit)
+    pairs = tag_blocks.read(text, entry.tag_limit)[0]
     found = {key: value if isinstance(value, str) else list(value) for key, value in reversed(pairs)}
-    return tag_blocks.read_body(text, entry.tag_limit) == labels.rest and found == {**tags, **labels.tags}
+    return tag_blocks.read(text, entry.tag_limit)[1] == labels.rest and found == {**tags, **labels.tags}
 
 
 def _text(entry: Entry, body: str, added: Mapping[str, TagValue]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -135,7 +135,7 @@ class ProfileMemory:
             if type(budget) is not int or budget < 1:
                 raise wrong_type("the budget", budget, "a number of characters from 1 on")
             profile = replace(profile, prompt=replace(profile.prompt, budget={"total": budget}))
-        named = (name for _, name in map(split, categories) if not is_pattern(name))
+        named = [name for _, name in map(split, categories) if not is_pattern(name)]
         return replace(self, profile=profile, hints=tuple(self.meant(named)))
 
     def _views(self) -> Sequence[View]:
@@ -171,8 +171,10 @@ class ProfileMemory:
                 found += [Notice(self.profile.path, None, message)] if near else []
         return [*dict.fromkeys(found)]
 
-    def meant(self, categories: Iterable[str]) -> Iterator[str]:
+    def meant(self, categories: Sequence[str]) -> Iterator[str]:
         """What to say of categories without an entry in sight like one that has some, or that the profile may read."""
+        if not categories:
+            return
         taxonomy = self.config.taxonomy
         known = {category for view in self._views() for category in view.categories}
         for target in TARGETS:
@@ -327,13 +329,13 @@ def parsed_at(workspace: Root, data: bytes, path: Path) -> Document:
 # --- what is kept of it --------------------------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class Text:
     """One text of a memory file as its root reads it, with the index of its words, made when it is first searched."""
 
-    def __init__(self, data: str | bytes, document: Document) -> None:
-        """``document`` is what ``data`` reads as."""
-        self.data = data
-        self.document = document
+    data: str | bytes
+    document: Document
+    """What ``data`` reads as."""
 
     @cached_property
     def index(self) -> Index:

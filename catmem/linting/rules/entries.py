@@ -269,7 +269,7 @@ def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
         return None
     end = block.end()
     text = written + ("" if entry.raw[end : end + 1] in {"", " ", "\t", "\r", "\n"} else " ")
-    if dict(tag_blocks.read_pairs(text.strip(), entry.entry.tag_limit)) != tags:
+    if dict(tag_blocks.read(text.strip(), entry.entry.tag_limit)[0]) != tags:
         return None
     edit = TextEdit(entry.start + block.end(1), entry.start + end, text)
     return Fix((edit,), safe=names == [pair[1] for pair in pairs], message="Write it as a tag block")

@@ -169,7 +169,7 @@ def read_proposals(text: str) -> ReadList:
 def _tagged(words: str) -> tuple[str, dict[str, Any]]:
     """What stands in front of the bar: a choice, and tags behind it."""
     found = _TAGGED.fullmatch(words)
-    pairs = tag_blocks.read_pairs(found[2], DEFAULT_LIMITS.tag_block_chars) if found else []
+    pairs = tag_blocks.read(found[2], DEFAULT_LIMITS.tag_block_chars)[0] if found else []
     if not found or not pairs:
         return words, {}
     return found[1], {key: value if isinstance(value, str) else list(value) for key, value in pairs}

@@ -3,14 +3,16 @@
 import pytest
 
 from catmem.errors import EditError
-from catmem.syntax.tags import block_size, read_body, read_pairs, write, write_block, write_body
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.tags import block_size, write, write_block, write_body
 from tests.together import together
 
 LIMIT = 4096
 
 
 def read(text, limit=LIMIT):
-    return list(read_pairs(text, limit)), read_body(text, limit)
+    pairs, body = tag_blocks.read(text, limit)
+    return list(pairs), body
 
 
 @together(

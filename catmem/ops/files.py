@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from catmem.config.labels import Proposed
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
@@ -22,7 +23,6 @@ from catmem.text import DEFAULT_LIMITS, printable
 from catmem.workspace.change_plan import ChangePlan, FileChange
 from catmem.workspace.exporting import Exported, Form
 from catmem.workspace.init import GitSetup, NewRoot
-from catmem.workspace.migration import Proposed
 from catmem.workspace.workspace import Workspace
 
 
@@ -308,9 +308,9 @@ def migrate(
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
+    from catmem.config.labels import propose
     from catmem.workspace.change_plan import apply
     from catmem.workspace.formatting import named_categories, write_migrated
-    from catmem.workspace.migration import propose
 
     data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
     workspace = call.root
@@ -333,8 +333,8 @@ def migrate(
 
 def _planned(workspace: "Workspace", files: Sequence[str], data: bytes | None) -> ChangePlan:
     """The migration of each file, or of what stood on standard input."""
+    from catmem.config.labels import plan_migration
     from catmem.workspace.formatting import MemoryFiles, memory_files, migrated, plan_files, plan_migrated
-    from catmem.workspace.migration import plan_migration
 
     def plan(path: Path, *, may_be_link: bool) -> FileChange:
         if data is None:
@@ -348,8 +348,8 @@ def _declared(
     call: Call, files: Sequence[str], data: bytes | None, *, dry_run: bool
 ) -> "tuple[Workspace, Sequence[Proposed]]":
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
+    from catmem.config.labels import propose
     from catmem.workspace.formatting import declare, named_categories, plan_declaration
-    from catmem.workspace.migration import propose
 
     workspace = call.root
     plans = [each.about for each in _planned(workspace, files, data).files]

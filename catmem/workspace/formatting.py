@@ -17,6 +17,7 @@ from typing import NamedTuple
 from catmem.config.access import targets_read, visible
 from catmem.config.config import CONFIG_NAME, Config, DeclaredEntity, config_of
 from catmem.config.json_schema import known_tags
+from catmem.config.labels import Migration, Proposed, plan_migration
 from catmem.config.profile import ORCHESTRATOR_TIER, found_once, is_root, limit_of, one_reading, refuse_no_root
 from catmem.config.yamlfile import YAML_LIMIT, with_categories
 from catmem.entities.contents import content_of
@@ -30,7 +31,6 @@ from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, counted, first_line, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.history import entity_of, limit_of_entity
-from catmem.workspace.migration import Migration, Proposed, plan_migration
 from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each, load_each
 from catmem.workspace.stores import backend_of

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple
 from catmem.config.access import Rights, targets_read
 from catmem.config.config import CONFIG_NAME, Selectors, Taxonomy, load_config, refuse_bad_name
 from catmem.config.json_schema import nearest, shown
+from catmem.config.labels import Proposed
 from catmem.config.profile import HERMES_LIMITS, ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, find_profile, profile_names
 from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categories
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
@@ -33,7 +34,6 @@ from catmem.resources import example_files, package_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import DEFAULT_LIMITS, size_of
 from catmem.workspace.formatting import plan_declaration
-from catmem.workspace.migration import Proposed
 from catmem.workspace.root import run_git
 
 _SHARING = 2

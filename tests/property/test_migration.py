@@ -7,11 +7,11 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from catmem.config.config import Category, Config, Taxonomy
+from catmem.config.labels import plan_migration
 from catmem.model.document import parse
 from catmem.model.layout import formatted
 from catmem.model.splice import titled
 from catmem.names import UNCATEGORIZED
-from catmem.workspace.migration import plan_migration
 from tests.property.strategies import MARKS, texts
 
 CATEGORIES = [

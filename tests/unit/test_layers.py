@@ -53,7 +53,6 @@ FEATURES = {
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
     "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
-    "catmem.workspace.migration",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
 ON_DISK = {

@@ -29,6 +29,7 @@ from catmem.text import counted, first_line, plural, printable, text_diff
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from catmem.config.labels import Migration, Proposed
     from catmem.model.document import Version
     from catmem.model.merge import Conflict, Reason
     from catmem.ops.files import Exports, Init
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from catmem.workspace.change_plan import ChangePlan, FileChange
     from catmem.workspace.formatting import Declaration
     from catmem.workspace.init import NewCategory
-    from catmem.workspace.migration import Migration, Proposed
     from catmem.writing.written import Written
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from catmem.config.labels import Migration, PlannedEntry, Proposed, regrouped, tidied, with_one_title
 from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded, real_path
 from catmem.model.document import Document, Entry, Version
@@ -30,7 +31,6 @@ from catmem.workspace.formatting import (
     warnings_of,
 )
 from catmem.workspace.init import kits, starting_categories
-from catmem.workspace.migration import Migration, PlannedEntry, Proposed, regrouped, tidied, with_one_title
 from catmem.workspace.profile_memory import parsed_at, read_document
 from catmem.workspace.root import Root, configured_now, load_each
 

@@ -77,7 +77,8 @@ def read_claude(path: Path) -> Imported:
         files = list(markdown_files(inner if inner.is_dir() else path, left_out, below=True))
     entries: list[ImportedEntry] = []
     for file in files:
-        if front_matter(file).fields:
+        fields, _, _ = front_matter(file)
+        if fields:
             entries.append(_entry_with_fields("claude", file, left_out))
         elif PurePosixPath(file.name).name in {_INDEX, "CLAUDE.md"}:
             entries += _index(file, left_out)

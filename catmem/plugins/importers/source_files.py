@@ -225,21 +225,15 @@ def _found(folder: Path, *, below: bool) -> list[Path]:
     return sorted(found)
 
 
-class FrontMatter(NamedTuple):
-    """The fields of a text, the rest of it, and what stood in front and is no field."""
+def front_matter(file: File) -> tuple[dict[str, str], str, Sequence[LeftOut]]:
+    """The fields of a file, the rest of it, and what stood in front and is no field.
 
-    fields: dict[str, str]
-    text: str
-    left_out: Sequence[LeftOut] = ()
-
-
-def front_matter(file: File) -> FrontMatter:
-    """The fields and the rest of a file; no fields, and the whole text, where none are in front.
+    No fields, and the whole text, where none are in front.
 
     A list below a field, or a value of several lines, comes as one value with ``, `` between its lines. Of a field that
     is there twice the last counts, and one on the first level more than one below another.
     """
-    without = FrontMatter({}, file.text)
+    without: tuple[dict[str, str], str, Sequence[LeftOut]] = {}, file.text, ()
     lines = file.text.split("\n")
     if lines[0].rstrip() != _MARK:
         return without
@@ -252,7 +246,7 @@ def front_matter(file: File) -> FrontMatter:
     if not reading.fields:
         return without
     fields = {name: ", ".join(parts) for name, parts in reading.fields.items()}
-    return FrontMatter(fields, "\n".join(lines[end + 1 :]), reading.left_out)
+    return fields, "\n".join(lines[end + 1 :]), reading.left_out
 
 
 class _Fields:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from catmem.clock import read_date
 from catmem.model.document import Document, Entry, first_of_each
 from catmem.names import UNCATEGORIZED
-from catmem.search.query import IN_CATEGORY, Query, Term, fold, has_accents, language_of, words_of
+from catmem.search.query import IN_CATEGORY, Query, Term, accents_of, fold, language_of, words_of
 from catmem.staleness.freshness import DATED_BY
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import pieces
@@ -74,7 +74,7 @@ class Index:
         self.pieces = list(pieces(scan, 0, len(text)))
         """The category of each, its start and its end."""
         self._starts = [start for _, start, _ in self.pieces]
-        self._text, self._accents = fold(text), has_accents(text)
+        self._text, self._accents = fold(text), accents_of(text)
         self._facts: dict[int, Facts] = {}
         self._languages: dict[int, str] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
@@ -227,7 +227,7 @@ class Snippet(NamedTuple):
 
 def snippet(body: str, query: Query, width: int = WIDTH) -> Snippet:
     """About ``width`` characters of a body around the first of what was looked for; its beginning if it has nothing."""
-    folded, accents = fold(body), has_accents(body)
+    folded, accents = fold(body), accents_of(body)
     language = cache(lambda: language_of(words_of(body)))
     hits = sorted(
         (start, end)

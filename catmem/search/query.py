@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from catmem.errors import QueryError, wrong_type
 from catmem.resources import package_text
@@ -96,7 +96,9 @@ _MARKS = f"{ACCENTS}\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
 _RUN = rf"[{_UNSPACED}]"
 _ANY_ACCENTS = f"[{ACCENTS}]*+"
-_SS = f"(?:[sß]{_ANY_ACCENTS})++"
+_SS = re.compile(rf"(?:s(?:{re.escape(_ANY_ACCENTS)})?){{2,}}|s(?:{re.escape(_ANY_ACCENTS)})?$")
+Accents: TypeAlias = Literal["", "ß", "all"]
+"""What a folded text has that stands for other letters: nothing, ß for ss, or accents that stand alone too."""
 
 _WORD = re.compile(f"{_LETTER}++")
 _TOKENS = re.compile(f"{_LETTER}++|{_RUN}++")
@@ -114,9 +116,9 @@ class Term(NamedTuple):
     is_phrase: bool = False
     weight: float = WHOLE
 
-    def found_in(self, folded: str, *, accents: bool) -> Iterator[tuple[int, int]]:
+    def found_in(self, folded: str, *, accents: Accents) -> Iterator[tuple[int, int]]:
         """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it."""
-        # `accents` says what `has_accents` does of the text. `worth` says what each counts.
+        # `worth` says what each counts.
         first = self.words[0]
         whole = self.is_phrase or is_run(first)
         letters = first if whole else beginning(first)
@@ -128,7 +130,7 @@ class Term(NamedTuple):
                 end = cast("re.Match[str]", _WORD.match(folded, start)).end()
             if self.is_phrase:
                 end = _phrase_end(self.words, folded, start)
-            elif accents and not without_accents(folded[start:end]).startswith(letters):
+            elif accents and "s" in letters and not without_accents(folded[start:end]).startswith(letters):
                 continue
             if end:
                 yield start, end
@@ -149,17 +151,16 @@ class Term(NamedTuple):
 
     def is_in_name(self, name: str) -> bool:
         """Whether the name of a category has it; a phrase never."""
-        found = () if self.is_phrase else self.found_in(folded := fold_query(name), accents=False)
+        found = () if self.is_phrase else self.found_in(folded := fold_query(name), accents="")
         return any(self.worth(folded[start:end], lambda: DEFAULT) for start, end in found)
 
 
 @lru_cache(maxsize=256)
-def _pattern(letters: str, accents: bool) -> re.Pattern[str]:  # noqa: FBT001 - private
-    """What finds these letters; with ``accents`` also more or fewer s, which ß may be. None around matter."""
-    if not accents:
-        return re.compile(re.escape(letters))
-    runs = re.findall("s+|.", letters)
-    return re.compile("".join(_SS if each[0] == "s" else re.escape(each) + _ANY_ACCENTS for each in runs))
+def _pattern(letters: str, accents: Accents) -> re.Pattern[str]:
+    """What finds these letters; none around matter. In a text with ß that may stand for ss, or begin like a last s."""
+    any_accents = _ANY_ACCENTS if accents == "all" else ""
+    found = "".join(re.escape(each) + any_accents for each in letters)
+    return re.compile(_SS.sub(f"(?:[sß]{any_accents})++", found) if accents else found)
 
 
 def _phrase_end(words: Sequence[str], folded: str, place: int) -> int:
@@ -267,7 +268,7 @@ def fold_query(text: str) -> str:
 
 def without_accents(folded: str) -> str:
     """A text without the accents that stand alone in it, and with the two letters that ß stands for."""
-    if not has_accents(folded):
+    if not accents_of(folded):
         return folded
     return "".join(each for each in folded if not is_accent(each)).replace("ß", "ss")
 
@@ -277,10 +278,10 @@ def is_accent(character: str) -> bool:
     return _FIRST_ACCENT <= character <= _LAST_ACCENT
 
 
-def has_accents(text: str) -> bool:
-    """Whether a text has accents that stand alone, or ß, which a fold cannot spell out."""
+def accents_of(text: str) -> Accents:
+    """What a fold cannot take off a text, or spell out in it."""
     beyond = () if text.isascii() else _beyond_ascii(text.encode("utf-8", "surrogatepass"))
-    return any(each in "ßẞ" or is_accent(each) for each in beyond)
+    return "all" if any(map(is_accent, beyond)) else "ß" if any(each in "ßẞ" for each in beyond) else ""
 
 
 def _beyond_ascii(data: bytes) -> set[str]:

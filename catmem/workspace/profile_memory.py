@@ -26,7 +26,8 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at, wrong_type
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import Freshness, freshness
-from catmem.syntax.tags import TagPairs, read_pairs
+from catmem.syntax import tags as tag_blocks
+from catmem.syntax.tags import TagPairs
 from catmem.text import conflict_at, counted
 from catmem.workspace.stores import backend_of, places
 
@@ -416,7 +417,7 @@ def list_documents(
     for target, document in documents.items():
         seen = visible(document, target, profile, config.taxonomy).entries
         for entry in seen if wanted is None else [each for each in seen if each.category == wanted]:
-            says = entry.category, read_pairs(entry.text, entry.tag_limit)
+            says = entry.category, tag_blocks.read(entry.text, entry.tag_limit)[0]
             age = ages.get(says) or ages.setdefault(says, freshness(entry, profile, config, as_of=day))
             found.append(SeenEntry(f"{profile.name}/{target}", document.line(entry.start), entry, age))
     return found

@@ -14,9 +14,9 @@ from catmem.search.index import WIDTH, Index, snippet
 from catmem.search.query import (
     _TOKENS,
     Term,
+    accents_of,
     beginning,
     fold,
-    has_accents,
     is_accent,
     is_run,
     parse_query,
@@ -184,7 +184,7 @@ def test_the_words_that_a_term_is_found_in_are_those_that_begin_like_it(text, wo
     first, *_ = words_of(word) or ("x",)
     if is_run(first):
         return
-    found = list(Term((first,)).found_in(folded, accents=has_accents(folded)))
+    found = list(Term((first,)).found_in(folded, accents=accents_of(folded)))
     start = beginning(first)
     tokens = re.finditer(_TOKENS, folded)
     bare = {match.span(): without_accents(match.group()) for match in tokens}

@@ -1,19 +1,14 @@
-"""Envelopes on a memory file: operations, or a whole document in text or in JSON form, made on a named revision.
-
-A content in JSON form is laid into the text that is there, so entries that stay keep their bytes. A text takes its
-place whole.
-"""
+"""Envelopes on a memory file: operations, or a whole text that takes its place, made on a named revision."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from catmem.config.access import Rights, all_problems, visible_categories
 from catmem.config.json_schema import shown
-from catmem.envelopes.envelope import Content, Envelope
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -28,19 +23,17 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.model.document import Document, Entry, Version, gone_entries
-from catmem.model.layout import is_shared
 from catmem.model.pairing import pair_entries
-from catmem.model.splice import Slot, spliced, titled
-from catmem.names import UNCATEGORIZED
 from catmem.store.contract import EXTERNAL, Current, stale
-from catmem.syntax import tags as tag_blocks
-from catmem.text import equal_ends
 from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.entry_write import OperationsWrite, Write
-from catmem.writing.planning import Plan, ended, unseen
-from catmem.writing.policy import WritePolicy, body_of, check_beforehand, policy_of
-from catmem.writing.request import Operation
+from catmem.writing.planning import Plan, unseen
+from catmem.writing.policy import WritePolicy, check_beforehand, policy_of
 from catmem.writing.written import on_title, refuse_over_budget
+
+if TYPE_CHECKING:
+    from catmem.config.profile import Profile
+    from catmem.envelopes.envelope import Envelope
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
 ALIKE = 0.6
@@ -66,19 +59,28 @@ class DocumentWrite(OperationsWrite):
     def check(self) -> None:
         """Raise what is forbidden whatever the file holds; what else is wrong with the content comes later."""
         self.policy = self.found_policy()
-        actor, content, merges = self.policy.actor, self.envelope.content, self.asked.merges
+        actor, content, merges = self.policy.actor, self.asked.content, self.asked.merges
         self.begin_session()
         self.describe()
-        refuse_out_of_scope(content, self.operations, self.policy)
+        if isinstance(content, str) and not self.policy.unbounded:
+            # What becomes of it would tell whether it is equal to what its writer does not see.
+            raise whole_text_refused(actor)
+        for operation in self.operations:
+            try:
+                check_beforehand([operation], self.policy)
+            except ForbiddenError:
+                raise
+            except CatmemError:  # what is wrong with the content itself is said after what is there was looked at
+                continue
         if merges and actor is not None and not self.policy.unbounded:
             raise ForbiddenError(
                 f"{actor.name} may not merge branches", hint="A person or a profile of tier 1 may do it."
             )
         for revision in merges:
             self.refuse_proposal(revision)
-        if merges and (self.operations or (isinstance(content, dict) and content.get("partial"))):
+        if merges and self.operations:
             raise EnvelopeError(
-                "parents names branches, and only a whole document says what becomes of their text",
+                "parents names branches, and only a whole text says what becomes of theirs",
                 key="parents",
                 hint=f"Nothing was written. Leave them out; catmem merge {self.entity} brings branches in.",
             )
@@ -90,22 +92,22 @@ class DocumentWrite(OperationsWrite):
         return self._plan_of(document, current)
 
     def _plan_of(self, document: Document, current: Current) -> Plan:
-        content, base = self.envelope.content, current.base
-        if isinstance(content, list):
+        content, base = self.asked.content, current.base
+        if not isinstance(content, str):
             check_beforehand(self.operations, self.policy)
             return super().planned(document, current)
         if base is None or base == document.to_bytes():
-            plan = plan_document(document, content, self.policy, self.workspace.parse)
+            plan = plan_text(document, content, self.policy, self.workspace.parse)
             self._refuse_unseen(document, plan.document)
             return plan
         return self._joined(document, base, content)
 
-    def _joined(self, document: Document, base: bytes, content: str | dict[str, Any]) -> Plan:
+    def _joined(self, document: Document, base: bytes, content: str) -> Plan:
         """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
         from catmem.model.merge import merge
 
         seen, parse = self.parsed(base), self.workspace.parse
-        plan = plan_document(seen, content, self.policy, parse)
+        plan = plan_text(seen, content, self.policy, parse)
         merged = merge(seen, document, plan.document)
         if merged.conflicts:
             raise DriftError(f"{self.policy.entity} was changed where this write would change it", hint=AGAIN)
@@ -136,12 +138,12 @@ class DocumentWrite(OperationsWrite):
         super().alert()
 
     def _alert(self, document: Document) -> None:
-        """Refuse a document that has little in common with the old one. Operations say what they change."""
-        content = self.envelope.content
-        if not isinstance(content, list):
-            asked = ALIKE if self.envelope.alert else 0
-            words = words_replaced(content, document, self.policy)
-            self.warn([words], max(asked, self.policy.config.semantic_alert))
+        """Refuse a text that has little in common with the old one. Operations say what they change."""
+        content = self.asked.content
+        if isinstance(content, str):
+            # Only what the writer sees: or it could guess at the words of the rest.
+            old = "\n".join(entry.body for entry in self.policy.visible_entries(document))
+            self.warn([(old, content)], max(ALIKE if self.envelope.alert else 0, self.policy.config.semantic_alert))
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
@@ -226,204 +228,87 @@ def refuse_stale_before_drift(a: Write, error: DriftError) -> None:
             raise refusal from error
 
 
-# --- whose business the content is ----------------------------------------------------------------------------------
-
-
-_PARTLY = "Send operations instead, or the JSON form with partial: true and the categories that it sees and may write."
-
-
-def refuse_out_of_scope(content: Content, operations: Sequence[Operation], policy: WritePolicy) -> None:
-    """Raise ``ForbiddenError`` for what the writer may not send, whatever is in the file."""
-    # A whole document from a writer who does not see all of the old one would tell, by what becomes of it, whether it
-    # is equal to what is hidden; so would the whole of a category that it does not see.
-    if isinstance(content, list):
-        for operation in operations:
-            try:
-                check_beforehand([operation], policy)
-            except ForbiddenError:
-                raise
-            except CatmemError:  # what is wrong with the content itself is reported after what is there was looked at
-                continue
-    elif isinstance(content, str) or not content.get("partial"):
-        if not policy.unbounded:
-            name = "" if policy.actor is None else policy.actor.name
-            raise ForbiddenError(f"{name} may not write a whole document: it does not see all of it", hint=_PARTLY)
-    else:
-        _refuse_partial(content, policy)
-
-
-def _refuse_partial(content: Mapping[str, Any], policy: WritePolicy) -> None:
-    actor = policy.actor
-    for named in content["categories"]:
-        category = policy.category(named)
-        policy.refuse_unwritable(category, named)
-        if actor is not None and not visible_categories((category,), policy.target, actor, policy.taxonomy):
-            raise ForbiddenError(
-                f"{actor.name} may not write the whole of the category {category!r}, which it does not see",
-                hint="Add to it by operations.",
-            )
-    if "title" in content and actor is not None and not policy.unbounded:
-        raise ForbiddenError(f"{actor.name} may not write the title of the document", hint="Leave title out.")
-
-
-# --- what a whole document makes of the one that is there -------------------------------------------------------------
+# --- what a whole text makes of the document that is there ----------------------------------------------------------
 
 
 _PASSED_OVER = frozenset({"bad-tag"})
 """Problems that were looked at with the tags, entry by entry."""
+_MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
+
+ChangedEntries: TypeAlias = "Sequence[tuple[Entry | None, Entry | None]]"
+"""Entries before and after; one of the two is ``None`` for an addition or a removal."""
 
 
-class Part(NamedTuple):
-    """What a content is about: the categories, ``None`` for all, what their entries are to say, and its title."""
-
-    categories: frozenset[str] | None
-    entries: tuple[Version, ...]
-    title: tuple[str | None, ...] = ()
-
-    def covers(self, category: str) -> bool:
-        """Whether the content says what becomes of a category."""
-        return self.categories is None or category in self.categories
+def whole_text_refused(actor: Profile | None) -> ForbiddenError:
+    """The refusal of a whole text by a profile that does not see all of the old one."""
+    name = "" if actor is None else actor.name
+    message = f"{name} may not write a whole document: it does not see all of it"
+    return ForbiddenError(message, hint="Send operations instead.")
 
 
-class EntryChange(NamedTuple):
-    """An entry before and after; one of the two is ``None`` for an addition or a removal."""
-
-    old: Version | None
-    new: Version | None
-
-
-def plan_document(
-    document: Document, content: str | dict[str, Any], policy: WritePolicy, parse: Callable[[bytes], Document]
-) -> Plan:
-    """The document that a content makes of this one."""
-    new: Document | None = None
-    if isinstance(content, str) or not content.get("partial"):
-        _refuse_unseen(document, policy)
-    if isinstance(content, str):
-        new = _parsed(content, parse)
-        part = Part(None, tuple(map(Version.from_entry, new.entries)))
-    else:
-        part = _part(content, policy)
-    is_text = new is not None
-    old = [Version.from_entry(entry) for entry in document.entries if part.covers(entry.category)]
-    pairs = pair_entries(old, part.entries)
-    changes = _changes(old, part.entries, pairs)
-    fault = _first_fault(changes, policy, is_text=is_text)
-    if fault is not None:
-        raise fault
-    if new is None:
-        part = _dated(part, old, pairs, policy, dated=not is_shared(document))
-        changes = _changes(old, part.entries, pairs)
-        new = _laid_in(document, part, policy, parse)
-    _check_structure(document, new, policy, lines=is_text)
-    warning = policy.check_threats(_new_texts(document, new, changes))
-    made = {(change.new.category, change.new.body) for change in changes if change.new is not None}
-    refuse_over_budget(document, new, policy, lambda entry: (entry.category, entry.body) in made)
-    return _plan(document, new, changes, [warning] if warning else [])
-
-
-def words_replaced(content: str | dict[str, Any], document: Document, policy: WritePolicy) -> tuple[str, str]:
-    """The bodies that a content is about, as they are and as they are to be.
-
-    Of those that are there only what the writer sees: or it could guess at the words of the others.
-    """
-    now: Sequence[Entry] = policy.visible_entries(document)
-    if isinstance(content, str):
-        new = [content]
-    else:
-        names = {policy.category(name) for name in content["categories"]} if content.get("partial") else None
-        now = [entry for entry in now if names is None or entry.category in names]
-        new = [entry["body"] for entries in content["categories"].values() for entry in entries]
-    return "\n".join(entry.body for entry in now), "\n".join(new)
-
-
-# --- what is asked -------------------------------------------------------------------------------------------------
-
-
-def _parsed(text: str, parse: Callable[[bytes], Document]) -> Document:
-    try:
-        return parse(text.encode())
-    except TooLargeError as error:
-        raise EditError(error.message, code="structure", hint=error.hint) from error
-
-
-def _part(content: Mapping[str, Any], policy: WritePolicy) -> Part:
-    grouped: dict[str, list[Version]] = {}
-    for name, given in content["categories"].items():
-        category = policy.category(name)
-        if category in grouped:
-            raise EditError(
-                f"the category {category} is given twice, under two names",
-                code="structure",
-                hint="Name each category once.",
-            )
-        grouped[category] = [
-            Version(category, body_of(fields["body"]), dict(fields.get("tags", {})), "") for fields in given
-        ]
-    entries = tuple(entry for each in grouped.values() for entry in each)
-    title = (content["title"],) if "title" in content else ()
-    return Part(frozenset(grouped) if content.get("partial") else None, entries, title)
-
-
-def _dated(part: Part, old: Sequence[Version], pairs: Mapping[int, int], policy: WritePolicy, *, dated: bool) -> Part:
-    """The part with a day for each entry that is new, as an addition gets one; words that come back are no younger."""
-    day = policy.today.isoformat() if dated else None
-    before = {there: old[here] for here, there in pairs.items()}
-    entries: list[Version] = []
-    for index, entry in enumerate(part.entries):
-        tags, was = entry.tags, before.get(index)
-        if was is None:
-            tags = policy.dated(tags, entry.body, day)
-        elif was.body != entry.body:
-            tags = policy.reworded(tags, was.tags, entry.body)
-        entries.append(entry._replace(tags=tags))
-    return part._replace(entries=tuple(entries))
-
-
-def _changes(old: Sequence[Version], new: Sequence[Version], pairs: Mapping[int, int]) -> list[EntryChange]:
-    """What differs, in the order of the old entries; additions come last."""
-    changed: list[EntryChange] = []
-    for index, entry in enumerate(old):
-        partner = new[pairs[index]] if index in pairs else None
-        if partner is None or not partner.says(entry):
-            changed.append(EntryChange(entry, partner))
-    added = sorted(set(range(len(new))) - set(pairs.values()))
-    return changed + [EntryChange(None, new[index]) for index in added]
-
-
-# --- who may -------------------------------------------------------------------------------------------------------
-
-
-def _refuse_unseen(document: Document, policy: WritePolicy) -> None:
-    """Raise ``ForbiddenError`` if the document has entries that its writer does not see."""
+def plan_text(document: Document, text: str, policy: WritePolicy, parse: Callable[[bytes], Document]) -> Plan:
+    """The plan of a text in the place of the document."""
     actor, present = policy.actor, {entry.category for entry in document.entries}
     if actor is not None and present > visible_categories(present, policy.target, actor, policy.taxonomy).keys():
-        hint = "Send operations instead, or the JSON form with partial: true."
-        raise ForbiddenError(f"{actor.name} may not write a whole document: it does not see all of it", hint=hint)
+        raise whole_text_refused(actor)
+    try:
+        new = parse(text.encode())
+    except TooLargeError as error:
+        raise EditError(error.message, code="structure", hint=error.hint) from error
+    changed = _changed(document, new)
+    fault = _first_fault(changed, policy)
+    if fault is not None:
+        raise fault
+    _check_structure(document, new, policy)
+    warning = policy.check_threats(_new_texts(document, new, changed))
+    made = {(entry.category, entry.body) for _, entry in changed if entry is not None}
+    refuse_over_budget(document, new, policy, lambda entry: (entry.category, entry.body) in made)
+    if new.text == document.text:
+        return Plan(document, (), (), ("it says that already",), ())
+    touched = [
+        ("add" if old is None else "remove" if entry is None else "replace", entry or cast("Entry", old))
+        for old, entry in changed
+    ]
+    actions = tuple({"action": name, "category": entry.category, "id": entry.id} for name, entry in touched)
+    title = on_title(document, new)
+    notes, warnings = () if title is None else (title,), (warning,) if warning else ()
+    return Plan(new, tuple(entry for _, entry in touched), actions, notes, warnings)
 
 
-def _first_fault(changes: Iterable[EntryChange], policy: WritePolicy, *, is_text: bool) -> EditError | None:
+def _changed(document: Document, new: Document) -> ChangedEntries:
+    """What differs, in the order of the old entries; additions come last."""
+    old, now = Version.of_each(document, new)
+    pairs = pair_entries(old, now)
+    changed: list[tuple[Entry | None, Entry | None]] = []
+    for index, entry in enumerate(document.entries):
+        there = pairs.get(index)
+        if there is None or not now[there].says(old[index]):
+            changed.append((entry, None if there is None else new.entries[there]))
+    return changed + [(None, new.entries[index]) for index in sorted(set(range(len(now))) - set(pairs.values()))]
+
+
+def _first_fault(changed: ChangedEntries, policy: WritePolicy) -> EditError | None:
     """The first thing that is wrong with the tags of what changes; what is forbidden is raised at once."""
-    # New words go without the verification of the old ones. A text is taken as it is, so it must not keep it.
+    # A text is taken as it is, so new words must not keep the verification of the old ones.
     first: EditError | None = None
-    for change in changes:
-        if change.new is None:
+    for old, new in changed:
+        if new is None:
             continue
-        old = None if change.old is None else change.old.tags
-        given: dict[str, Any] = {**dict.fromkeys(old or {}), **change.new.tags}
-        changed = {key: value for key, value in given.items() if (old or {}).get(key) != value}
-        if change.old is not None and change.old.body != change.new.body:
-            if "verified_date" not in change.new.tags:
-                changed.pop("verified_date", None)
-            elif is_text:
+        was = None if old is None else old.tags
+        given: dict[str, Any] = {**dict.fromkeys(was or {}), **new.tags}
+        tags = {key: value for key, value in given.items() if (was or {}).get(key) != value}
+        if old is not None and old.body != new.body:
+            if "verified_date" in new.tags:
                 policy.refuse_unverified("verified_date")
+            else:
+                tags.pop("verified_date", None)
         try:
-            if change.old is not None:
-                policy.check_domain(change.old.category, change.old.tags, change.new.tags)
-            policy.check_tags(changed, old)
+            if old is not None:
+                policy.check_domain(old.category, old.tags, new.tags)
+            policy.check_tags(tags, was)
         except EditError as error:
             first = first or error
-        known = None if change.old is not None else policy.day_before(change.new.tags, change.new.body)
+        known = None if old is not None else policy.day_before(new.tags, new.body)
         if known is not None and first is None:
             first = EditError(
                 f"these words were there before, since {known}, and are no younger now",
@@ -433,111 +318,27 @@ def _first_fault(changes: Iterable[EntryChange], policy: WritePolicy, *, is_text
     return first
 
 
-# --- the new text --------------------------------------------------------------------------------------------------
-
-
-def _laid_in(document: Document, part: Part, policy: WritePolicy, parse: Callable[[bytes], Document]) -> Document:
-    """The document with the entries of a JSON form in the places of its own."""
-    wanted: dict[str, list[Version]] = {}
-    for entry in part.entries:
-        wanted.setdefault(entry.category, []).append(entry)
-    for category in wanted:
-        policy.writable_category(category)
-    sectioned = bool(document.scan.headers) or set(wanted) > {UNCATEGORIZED}
-    base = titled(document) if sectioned else document
-    slots = [Slot(entry, [Version.from_entry(entry)]) for entry in base.entries]
-    by_category: dict[str, list[Slot]] = {}
-    for slot in slots:
-        if part.covers(slot.entry.category):
-            by_category.setdefault(slot.entry.category, []).append(slot)
-    # What comes first in its category, before all slots.
-    first: dict[str, list[Version]] = {}
-    for category in dict.fromkeys((*by_category, *wanted)):
-        if early := _fill(by_category.get(category, []), wanted.get(category, ())):
-            first[category] = early
-    titles = {category: title for category in wanted if (title := policy.title(category)) is not None}
-    title = part.title[0] if part.title and sectioned else base.title
-    # Where nothing is left to be changed the bytes stay as they are.
-    text = spliced(base, slots, first, titles, title)
-    return document if text == document.text else ended(parse(text.encode()))
-
-
-def _fill(slots: Sequence[Slot], entries: Sequence[Version]) -> list[Version]:
-    """Give the slots of one category what is to stand there, in order; what comes before all of them is returned."""
-    # Equal entries at both ends stay where they are, and the rest is filled in between.
-    kept = {(version.body, str(version.tags)): version for slot in slots for version in slot.versions}
-    versions = [
-        kept.get((entry.body, str(entry.tags))) or entry._replace(text=tag_blocks.write(entry.tags, entry.body))
-        for entry in entries
-    ]
-    there = [slot.versions[0] for slot in slots]
-    start, end = equal_ends([each[:3] for each in there], [each[:3] for each in versions])
-    middle, new = slots[start : len(slots) - end], versions[start : len(versions) - end]
-    for index, slot in enumerate(middle):
-        slot.versions = list(new[index : index + 1])
-    rest = new[len(middle) :]
-    if middle:
-        middle[-1].behind = rest
-    elif start:
-        slots[start - 1].behind = rest
-    else:
-        return rest
-    return []
-
-
-# --- the content itself --------------------------------------------------------------------------------------------
-
-
-def _check_structure(old: Document, new: Document, policy: WritePolicy, *, lines: bool) -> None:
+def _check_structure(old: Document, new: Document, policy: WritePolicy) -> None:
     """Raise ``EditError`` (``structure``) for a problem that the old document has not: no tool is to write it."""
-    # `lines` says where; not to a writer who does not see what stands above.
-    most = new.limits.file_bytes
-    if 4 * len(new.text) > most and len(new.to_bytes()) > most:
-        raise EditError(f"a file may have {most:,} bytes, and this would have more", code="structure", hint=_SHORTER)
     before = all_problems(old, policy.config)
     there = Counter((problem.rule, old.text[problem.start : problem.end]) for problem in before)
     for problem in all_problems(new, policy.config):
         key = problem.rule, new.text[problem.start : problem.end]
         there[key] -= 1
         if there[key] < 0 and problem.rule not in _PASSED_OVER:
-            where = f"line {new.line(problem.start)}: " if lines else ""
-            raise EditError(f"{where}{problem.message} ({problem.rule})", code="structure", hint=_MEND)
+            where = f"line {new.line(problem.start)}"
+            raise EditError(f"{where}: {problem.message} ({problem.rule})", code="structure", hint=_MEND)
 
 
-_SHORTER = "Nothing was written. Send less."
-_MEND = "Nothing was written. Mend that in the content; docs/format.md tells what each problem is."
-
-
-def _new_texts(old: Document, new: Document, changes: Iterable[EntryChange]) -> list[str]:
+def _new_texts(old: Document, new: Document, changed: ChangedEntries) -> list[str]:
     """The words that were not here before: of entries, tags, and headings."""
     texts: list[str] = []
-    for change in changes:
-        if change.new is None:
+    for was, entry in changed:
+        if entry is None:
             continue
-        before = change.old or Version("", "", {}, "")
-        if change.new.body != before.body:
-            texts.append(change.new.body)
-        tags = {key: value for key, value in change.new.tags.items() if before.tags.get(key) != value}
-        texts += tag_texts(tags)
+        if was is None or entry.body != was.body:
+            texts.append(entry.body)
+        before = {} if was is None else was.tags
+        texts += tag_texts({key: value for key, value in entry.tags.items() if before.get(key) != value})
     headings = {section.title for section in old.sections} | {old.title}
     return texts + [title for title in (new.title, *(s.title for s in new.sections)) if title and title not in headings]
-
-
-def _plan(old: Document, new: Document, changes: Sequence[EntryChange], warnings: Sequence[str]) -> Plan:
-    if new.text == old.text:
-        return Plan(old, (), (), ("it says that already",), ())
-    entries: list[Entry] = []
-    actions: list[dict[str, Any]] = []
-    was, now = ({_said(entry): entry for entry in document.entries} for document in (old, new))
-    for before, after in changes:
-        name = "add" if before is None else "remove" if after is None else "replace"
-        found = now.get(_said(after)) if after is not None else was.get(_said(before)) if before is not None else None
-        if found is not None:
-            entries.append(found)
-            actions.append({"action": name, "category": found.category, "id": found.id})
-    title = on_title(old, new)
-    return Plan(new, tuple(entries), tuple(actions), () if title is None else (title,), tuple(warnings))
-
-
-def _said(entry: Entry | Version) -> tuple[str, str, str]:
-    return entry.category, entry.body, str(entry.tags)

@@ -28,8 +28,7 @@ from catmem.store.contract import PERSON, revision_number
 from catmem.writing.request import Operation
 
 Content: TypeAlias = Any
-"""What is written: a whole text, the JSON form of a document, or a list of operations; any JSON value in an entity that
-catmem.yaml declares."""
+"""What is written: a list of operations, or a whole text; any JSON value in an entity that catmem.yaml declares."""
 
 SIGNATURE = "hmac-sha256:"
 

@@ -379,7 +379,7 @@ def _plain(content: Any) -> Any:  # noqa: ANN401 - what a caller gives, and JSON
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
-        return dict(content)
+        return dict(content)  # which the schema refuses
     if not isinstance(content, Sequence) or not all(isinstance(each, Operation | Mapping) for each in content):
-        raise wrong_type("content", content, "a text, a mapping, or a list of catmem.Operation")
+        raise wrong_type("content", content, "a list of catmem.Operation, or a text")
     return [jsonable(each) if isinstance(each, Operation) else dict(each) for each in content]

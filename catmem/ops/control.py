@@ -422,14 +422,10 @@ def envelope(
     category: Annotated[str | None, P("Where the entry of --add goes.", "-c --category", metavar="SLUG")] = None,
     json: Annotated[
         str | None,
-        P(
-            "A list of operations, or a document in JSON form (with partial: true only the categories it names); or -.",
-            metavar="FILE",
-            file=True,
-        ),
+        P("A list of operations, or the value of a declared entity; or -.", metavar="FILE", file=True),
     ] = None,
     text: Annotated[
-        str | None, P("A whole document that takes the place of the old one; or -.", metavar="FILE", file=True)
+        str | None, P("A whole text that takes the place of the old one; or -.", metavar="FILE", file=True)
     ] = None,
     prev: Annotated[
         str | None,

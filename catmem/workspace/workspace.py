@@ -289,8 +289,8 @@ class Workspace(Root):
     ) -> Envelope:
         """Make an envelope for a profile's file, for ``submit`` here or elsewhere; the file stays as it is.
 
-        ``content`` is a whole text, its JSON form, or operations; where ``name`` is an entity that catmem.yaml
-        declares, its text or JSON value. ``Sending`` lists what may be given by keyword. Raises ``EnvelopeError`` for
+        ``content`` is operations, or a whole text; where ``name`` is an entity that catmem.yaml declares, its text or
+        JSON value. ``Sending`` lists what may be given by keyword. Raises ``EnvelopeError`` for
         what no envelope can hold, ``UnknownNameError`` and ``ConfigError``.
         """
         from catmem.envelopes.papers import make_envelope

@@ -72,11 +72,6 @@ tags = st.dictionaries(
     st.sampled_from(["2026-01-01", "2026-05-01", CANARY, "x"]),
     max_size=2,
 )
-entries = st.fixed_dictionaries({"body": texts}, optional={"tags": tags})
-documents = st.fixed_dictionaries(
-    {"categories": st.dictionaries(names, st.lists(entries, max_size=3), max_size=2)},
-    optional={"partial": st.booleans(), "title": st.sampled_from([None, "Title", f"Title {CANARY}"])},
-)
 operations = st.lists(
     st.fixed_dictionaries(
         {"action": st.sampled_from(["add", "replace", "remove", "move", "verify"])},
@@ -88,7 +83,7 @@ operations = st.lists(
 whole = st.sampled_from(
     [TEXT.format(canary=CANARY, vault="Vault"), TEXT.format(canary=OTHER, vault="Vault"), "", "## Talk\nx\n"]
 )
-contents = st.one_of(documents, operations, operations, whole)
+contents = st.one_of(operations, operations, whole)
 revisions = st.sampled_from([0, 1, 1, 1, 2, 2, 3, 99, "2a", "3b"])
 sent = st.tuples(
     contents,
@@ -133,20 +128,13 @@ def guess(content: object, *, alert: bool = False) -> list[tuple[object, ...]]:
     return [(content, 1, "neo/user", "1", alert, False)]
 
 
-DROPPED = {"partial": True, "categories": {"drop": [{"body": f"{CANARY} dropped"}]}}
-LOOSE = {"partial": True, "categories": {"__uncategorized__": [{"body": f"{CANARY} without a category"}]}}
-VAULT = {"partial": True, "categories": {"vault": []}}
+WHOLE = TEXT.format(canary=CANARY, vault="Vault")
 
 
 @FEW
 @given(sequence=sequences)
-@example(sequence=guess(DROPPED))
-@example(sequence=guess(DROPPED, alert=True))
-@example(sequence=guess(LOOSE))
-@example(sequence=guess(VAULT))
-@example(sequence=guess(TEXT.format(canary=CANARY, vault="Vault")))
-@example(sequence=guess({**jsonable(parse(TEXT.format(canary=CANARY, vault="Vault"))), "problems": []}))
-@example(sequence=guess({"partial": True, "categories": {"talk": []}, "title": f"Title {CANARY}"}))
+@example(sequence=guess(WHOLE))
+@example(sequence=guess(WHOLE, alert=True))
 def test_what_is_hidden_makes_no_difference(folder, sequence):
     one, other = opened(folder, CANARY), opened(folder, OTHER, vault="Attic")
     for call in sequence:
@@ -154,15 +142,6 @@ def test_what_is_hidden_makes_no_difference(folder, sequence):
 
 
 plain_text = st.text("abc §#`[]\n", max_size=20)
-plain_entries = st.fixed_dictionaries({"body": st.one_of(plain_text, st.sampled_from(["short answers", "be kind"]))})
-plain_documents = st.fixed_dictionaries(
-    {
-        "categories": st.dictionaries(
-            names.filter(lambda name: "canary" not in name), st.lists(plain_entries, max_size=3), max_size=2
-        )
-    },
-    optional={"partial": st.booleans()},
-)
 guesses = st.sampled_from(
     ["short", "answers", "vault", "dropped", "unclosed", "a", "without", *(entry.id for entry in ENTRIES)]
 )
@@ -179,7 +158,7 @@ plain_operations = st.lists(
 @given(
     sequence=st.lists(
         st.tuples(
-            st.one_of(plain_documents, plain_operations, st.just("")),
+            st.one_of(plain_operations, st.just("")),
             revisions,
             st.sampled_from(["neo/user", "neo/memory", "other/user"]),
             st.sampled_from(["1", "2", "3"]),
@@ -190,7 +169,6 @@ plain_operations = st.lists(
         max_size=5,
     )
 )
-@example(sequence=[({"partial": True, "categories": {"talk": []}}, 1, "neo/user", "1", False, False)])
 def test_hidden_entries_are_never_told_and_never_changed(folder, sequence):
     workspace = opened(folder, CANARY)
     before = {entity: hidden(workspace, entity) for entity in ("neo/user", "neo/memory")}

@@ -38,13 +38,9 @@ operation = st.fixed_dictionaries(
         "as_of": st.just("2026-01-02"),
     },
 )  # fmt: skip
-document = st.fixed_dictionaries(
-    {"categories": st.dictionaries(names, st.lists(st.fixed_dictionaries({"body": contents}), max_size=2), max_size=2)},
-    optional={"partial": st.booleans()},
-)
 write = st.fixed_dictionaries(
     {"entity_id": st.sampled_from(["neo/user", "neo/user", "neo/memory", "other/user"]),
-     "content": st.one_of(st.lists(operation, min_size=1, max_size=2), document, contents),
+     "content": st.one_of(st.lists(operation, min_size=1, max_size=2), contents),
      "prev_rev": st.sampled_from([0, 1, 1, 1, 2, "1a"])},
     optional={"op_id": st.sampled_from(["1", "2"]), "alert": st.booleans()},
 )  # fmt: skip

@@ -86,14 +86,7 @@ own = st.one_of(
 )  # fmt: skip
 of_tool = st.one_of(own, own, own, well_formed, calls, batches, junk)
 
-content = st.one_of(
-    st.lists(changes, min_size=1, max_size=2),
-    st.fixed_dictionaries(
-        {"categories": st.dictionaries(categories, st.lists(st.fixed_dictionaries(
-            {"body": guesses}, optional={"tags": dates}), max_size=2), min_size=1, max_size=2)},
-        optional={"partial": st.booleans()},
-    ),
-)  # fmt: skip
+content = st.one_of(st.lists(changes, min_size=1, max_size=2), guesses)
 writes = st.fixed_dictionaries(
     {"entity_id": st.sampled_from(["neo/user", "neo/user", "neo/memory"]), "content": content,
      "prev_rev": st.sampled_from([0, 2, 10, 11, 11, 11, 12, "5a", "5a", "5b"])},

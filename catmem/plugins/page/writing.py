@@ -281,10 +281,10 @@ def writing(
     return endpoint
 
 
-def put(sent: SentForm, content: str | Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Written:
+def put(sent: SentForm, content: Sequence[Mapping[str, Any]]) -> Written:
     """Write what a form says, as the API makes a plain write of a person: one envelope, through all its guards.
 
-    ``content`` is a whole text, its JSON form, or operations. Raises what ``Workspace.submit`` raises. An old view is
+    ``content`` are operations. Raises what ``Workspace.submit`` raises. An old view is
     refused whatever ``on_stale`` says: branches are for agents that cannot try again, and a person can look. It sees
     what it replaces, so it is asked no second time (``semantic_alert``). A secret is refused.
     """

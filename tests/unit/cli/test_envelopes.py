@@ -29,21 +29,14 @@ def test_a_whole_text_from_a_person(place):
     assert user_text(place).startswith("## Talk\nnothing else")
 
 
-@pytest.mark.parametrize(
-    ("content", "passes"),
-    [
-        ('[{"action": "remove", "old_text": "no calls"}]', True),
-        (
-            '{"partial": true, "categories": {"talk": [{"body": "short answers", "tags": {"verified_date": "2026-01-01"}}]}}',
-            True,
-        ),
-        ('{"partial": true, "categories": {"rules": []}}', False),
-    ],
-)
-def test_json_content(place, content, passes):
+def test_json_content(place):
+    content = '[{"action": "remove", "old_text": "no calls"}]'
     made = run("envelope", "-p", "neo", "--as", "neo", "--json", "-", input=content)
-    run("write", "--envelope", "-", input=made.stdout, status=0 if passes else 2)
-    assert ("no calls" not in user_text(place)) is passes
+    run("write", "--envelope", "-", input=made.stdout)
+    assert "no calls" not in user_text(place)
+    told = run("envelope", "-p", "neo", "--as", "neo", "--json", "-", input='{"categories": {}}', status=2).stderr
+    assert "content" in told
+    assert "operations" in told.lower()
 
 
 @together(

@@ -136,33 +136,17 @@ def test_a_stale_document_that_may_pass_is_merged(tmp_path, config):
     assert isinstance(refused(workspace, clash), StaleError)
 
 
-BLIND = {
-    "drop": "user_memory_categories: [talk]\nwritable_categories: [talk, __uncategorized__]\n",
-    "chief": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n",
-}
-
-
-@pytest.mark.parametrize(
-    ("agent", "category", "partial"), [("drop", "__uncategorized__", True), ("chief", "talk", False)]
-)
-def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path, agent, category, partial):
+def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path):
     text = "launch code is tangerine\n\n## Talk\nshort\n\n## Vault\nthe merger with Globex\n"
-    workspace = make_root(tmp_path, profiles=BLIND, files={f"{agent}/user": text})
+    chief = {"chief": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n"}
+    workspace = make_root(tmp_path, profiles=chief, files={"chief/user": text})
 
     def answer(guess):
-        content = {"categories": {category: [{"body": guess}, {"body": " "}]}} | ({"partial": True} if partial else {})
-        made = workspace.envelope(agent, content, agent=agent, prev=1, alert=True)
-        error = refused_of(workspace, agent, made)
+        made = workspace.envelope("chief", f"## Talk\n{guess}\n", agent="chief", prev=1, alert=True)
+        error = refused(workspace, made)
         return error.code, error.message
 
     assert answer("launch code") == answer("zebra") == answer("globex")
-
-
-def refused_of(workspace, agent, envelope):
-    with pytest.raises(CatmemError) as caught:
-        workspace.submit(envelope)
-    assert workspace.store.read(f"{agent}/user").revision in {None, "1"}
-    return caught.value
 
 
 def test_a_text_that_no_history_has_is_taken_in_before_an_envelope_is_made(signing):

@@ -5,7 +5,6 @@ import pytest
 from catmem.errors import RefusedError
 from catmem.ops.memory_tool import memory_tool
 from catmem.writing.request import Operation
-from tests.roots import newest
 from tests.unit.audit.audited import make_audited, outcomes
 
 OLD = "Deploys happen on Fridays at noon."
@@ -73,15 +72,6 @@ def test_an_envelope_is_held_to_it_without_asking(tmp_path):
             workspace.submit(envelope)
         assert refused.value.code == "semantic_collision"
     assert workspace.submit(envelope, confirm=True).changed
-
-
-def test_what_an_agent_does_not_see_is_not_compared(tmp_path):
-    workspace = make_audited(tmp_path, "semantic_alert: 0.3\n")
-    workspace.add("neo", "The pay is a secret.", category="pay")
-    workspace.add("neo", OLD, category="work", actor="neo")
-    tags = dict(workspace.read("neo").document.entries[-1].tags)
-    content = {"partial": True, "categories": {"work": [{"body": NEAR, "tags": tags}]}}
-    assert workspace.submit(workspace.envelope("neo", content, agent="neo", prev=newest(workspace))).changed
 
 
 @pytest.mark.parametrize("empty", [{}, [], ""])

@@ -218,7 +218,7 @@ def test_an_operation_that_stands_in_no_list_is_told_so(neo):
     one = {"action": "add", "category": "talk", "content": "Tea."}
     response = neo.post("/mem/write", json={"entity_id": "neo", "prev_rev": 0, "content": one})
     assert refusal(response) == (422, "schema")
-    assert response.json()["hint"].startswith('Operations stand in a list, also one alone: [{"action": ')
+    assert 'A list of operations, also of one alone: [{"action": ' in response.json()["hint"]
 
 
 @together("key", ["entity_id", "content"])

@@ -79,8 +79,8 @@ class PurgedEntry:
 class PurgeReport:
     """What was forgotten, or would be, and where: ``entries`` has one of each entity, body and category, the newest.
 
-    ``files`` (rewritten), ``removed`` and the places of ``left`` are paths from the root. Of a declared entity
-    ``places`` says where the words were in its content before: JSON pointers, or lines; and of any, in which notes.
+    ``files`` (rewritten), ``removed`` and the places of ``left`` are paths from the root. ``places`` names the
+    revisions of a declared entity that went, and those in whose notes the words were.
     """
 
     entities: tuple[str, ...]
@@ -105,7 +105,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         entries = [] if declared else _entries_to_forget(workspace, store, name, old_text, every=every)
         redaction = ContentRedaction(declared, old_text) if declared else _redaction(workspace, entries, old_text)
         rest = _without(redaction, name, store.peek(name))
-        if line := redaction.line_with_text(rest):
+        if not declared and (line := redaction.line_with_text(rest)):
             raise EditError(
                 f"line {line} of {name} holds the text outside its entries",
                 code="in_line",
@@ -253,9 +253,13 @@ class _Purging:
         self.dry_run = dry_run
         self.entities: list[str] = []
         self.entries: list[PurgedEntry] = []
-        self.places = redaction.places(store.peek(name)) if isinstance(redaction, ContentRedaction) else ()
-        noted = (each.revision for each, data in store.replay(name) if redaction.quoted_in(each, data))
-        self.places += tuple(f"a reason, evidence or category of revision {revision}" for revision in noted)
+        places = []
+        for revision, data in store.replay(name):
+            if isinstance(redaction, ContentRedaction) and redaction.holds(data):
+                places.append(f"revision {revision.revision}")
+            if redaction.quoted_in(revision, data):
+                places.append(f"a reason, evidence or category of revision {revision.revision}")
+        self.places = tuple(places)
         self.revisions = 0
         self.files: dict[Path, None] = {}
         self.removed: dict[Path, None] = {}
@@ -366,6 +370,10 @@ class _Purging:
                 if number == _ROUNDS:
                     raise
                 continue
+            except EditError:
+                if number == 1:
+                    raise
+                break  # a writer of the whole content put the words back, which is named
             self.revisions += erased.revisions
             self.files |= dict.fromkeys(erased.rewritten)
             self.removed |= dict.fromkeys(erased.removed)

@@ -188,7 +188,8 @@ _REWRITE = Statement(
 def erase_log(database: Database, entity: str, steps: Iterator[LogStep], erasure: Erasure, start: str) -> int:
     """Rewrite what holds the text in the log of an entity; returns the number of revisions.
 
-    Raises ``BusyError`` if the rows have an external change since the head was written: they may hold it too.
+    Raises ``BusyError`` if the rows have an external change since the head was written, which may hold it too; or
+    if the head holds it, as only one that was written meanwhile does.
     """
     count = 0
     with database.writing() as link:
@@ -196,7 +197,7 @@ def erase_log(database: Database, entity: str, steps: Iterator[LogStep], erasure
         if there.is_drifted:
             message = f"another program changed the rows of {entity} meanwhile"
             raise BusyError(message, hint="Nothing was erased. Try again.")
-        chain, after = start, there
+        chain = start
         last: LogStep | None = None
         for old, before, data in log_rows.contents(entity, steps):
             new = _erased(old, before, data, erasure, chain)
@@ -205,11 +206,11 @@ def erase_log(database: Database, entity: str, steps: Iterator[LogStep], erasure
                 was, now = old.revision, new.revision
                 count += was.digest != now.digest or erasure.redact_note(was.note, data) != was.note
                 link.run(_REWRITE, **columns_of(new))
-            if new.revision.sequence == there.head:
-                after = after._replace(digest=new.revision.digest)
+            if new.revision.sequence == there.head and new.revision.digest != old.revision.digest:
+                raise BusyError(f"{entity} was written meanwhile", hint="Nothing was erased. Try again.")
             last = new
         if last is not None and chain != there.chain:
-            log_rows.record(link, there, after._replace(chain=chain), last.revision)
+            log_rows.record(link, there, there._replace(chain=chain), last.revision)
     return count
 
 

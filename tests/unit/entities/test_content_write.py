@@ -298,7 +298,7 @@ def test_an_envelope_that_merges_files_is_for_who_sees_all(make: Callable[..., W
     four = [{**add[0], "content": "four"}]
     with pytest.raises(ForbiddenError, match="may not merge"):
         root.submit(jsonable(root.envelope("neo", four, agent="neo", prev=2)) | {"parents": [2, "2a"]})
-    with pytest.raises(EnvelopeError, match="only a whole document") as caught:
+    with pytest.raises(EnvelopeError, match="only a whole text") as caught:
         root.submit(jsonable(root.envelope("neo", four, agent="boss", prev=2)) | {"parents": [2, "2a"]})
     assert caught.value.key == "parents"
     with pytest.raises(EditError, match="revision 1 of neo/user is no branch"):

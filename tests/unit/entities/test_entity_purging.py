@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from catmem.audit.rebuilding import replay
-from catmem.errors import EditError, UnreadableError
+from catmem.errors import EditError
 from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
 from catmem.workspace import history
@@ -107,41 +107,36 @@ def check_law(workspace: Workspace, tmp_path: Path, words: str = CODE) -> None:
 # --- the law -------------------------------------------------------------------------------------------------------
 
 
-def test_words_of_a_json_value_go_from_head_history_branches_and_keys_of_the_past(
-    any_root: Workspace, tmp_path: Path
-) -> None:
+def test_revisions_and_branches_that_hold_the_words_go_whole_and_are_named(any_root: Workspace, tmp_path: Path) -> None:
     ws = any_root
     ws.put(ALPHA, {"code": CODE, "vendor": "Acme"}, expected=0, actor="neo", op_id="neo:1#1")
-    ws.put(ALPHA, {CODE: 1, f"{CODE}!": 2, "a": [f"say {CODE}, please", {"b": 1.5}]}, expected=1, actor="neo")
-    ws.put(ALPHA, {"a": [f"say {CODE}, please", {"b": 1.5}], "vendor": "Acme"}, expected=2)
+    ws.put(ALPHA, {CODE: 1, "a": [f"say {CODE}, please"]}, expected=1, actor="neo")
+    ws.put(ALPHA, {"vendor": "Acme"}, expected=2)
     ws.put(ALPHA, {"code": CODE}, expected=2, actor="trinity", on_stale="branch")
+    ws.put(ALPHA, {"vendor": "Bolt"}, expected=3)
     assert held_by(ws, CODE)
     assert ws.config.store == "files" or CODE in dumped(ws)
     before = ws.store.read(ALPHA).data
+    named = ("revision 1", "revision 2", "revision 3a")
     dry = purge(ws, ALPHA, CODE, dry_run=True)
-    assert (dry.entities, dry.places, dry.revisions, dry.entries) == ((ALPHA,), ("/a/0",), 4, ())
-    assert ws.store.read(ALPHA).data == before
+    assert (dry.entities, set(dry.places), dry.revisions, dry.entries) == ((ALPHA,), set(named), 3, ())
     report = purge(ws, ALPHA, f"{CODE}\n")
-    assert (report.entities, report.places, report.left) == ((ALPHA,), ("/a/0",), ())
+    assert (report.entities, set(report.places), report.left) == ((ALPHA,), set(named), ())
     assert CODE not in json.dumps(jsonable(report))
-    assert ws.content(ALPHA).value == {"a": ["[purged]", {"b": 1.5}], "vendor": "Acme"}
-    assert ws.content(ALPHA, 1).value == {"code": "[purged]", "vendor": "Acme"}
-    assert ws.content(ALPHA, 2).value == {"[purged]": 1, "[purged] 2": 2, "a": ["[purged]", {"b": 1.5}]}
+    assert ws.store.read(ALPHA).data == before
+    assert [ws.content(ALPHA, each).value for each in (1, 2, "3a", 3)] == [*["[purged]"] * 3, {"vendor": "Acme"}]
     check_law(ws, tmp_path)
-    assert [each.state for each in ws.branches(ALPHA)] == ["merges"]
+    assert [each.state for each in ws.branches(ALPHA)] == ["nothing new"]
     assert ws.put(ALPHA, {"a": 1}, expected=4, actor="neo").revision == "5"
 
 
-def test_words_of_a_text_go_with_their_lines(any_root: Workspace, tmp_path: Path) -> None:
+def test_a_text_goes_whole_too(any_root: Workspace, tmp_path: Path) -> None:
     ws = any_root
     ws.put(NOTES, f"one\r\nThe code is {CODE}.\r\nthree", expected=0)
     ws.put(NOTES, "one\nthree\n", expected=1)
-    ws.put(NOTES, f"one\nthree\n{CODE}", expected=2)
     report = purge(ws, NOTES, CODE)
-    assert (report.places, report.revisions >= 2) == (("line 3",), True)
-    assert ws.content(NOTES).value == "one\nthree\n[purged]"
-    assert ws.content(NOTES, 1).value == "one\r\n[purged]\r\nthree"
-    assert ws.content(NOTES, 2).value == "one\nthree\n"
+    assert (report.places, report.revisions) == (("revision 1",), 1)
+    assert [ws.content(NOTES, each).value for each in (1, 2)] == ["[purged]", "one\nthree\n"]
     check_law(ws, tmp_path)
 
 
@@ -155,33 +150,25 @@ def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Wo
     spelled = "".join(f"\\u{ord(each):04X}" for each in CODE)
     file_of(root).write_text(f'{{"a": 1,\n "b": "{spelled}",\n "c": "{CODE}" broken\n')
     history.adopt(root, ALPHA)
-    file_of(root).write_text(f'{{"a": "{CODE}"}}\n')  # no write of catmem has seen it
+    file_of(root).write_text(f'{{"a": "{CODE}"}}\n')
+    history.adopt(root, ALPHA)
+    root.put(ALPHA, {"a": 1}, expected=3)
     report = purge(root, ALPHA, CODE)
     assert any(".bak." in name for name in report.files)
     assert root.store.read(ALPHA, "2").data == b'"[purged]"'
-    assert root.content(ALPHA).value == {"a": "[purged]"}
+    assert root.content(ALPHA).value == {"a": 1}
     assert spelled.encode() not in b"".join(data for _, data in root.store.replay(ALPHA))
     check_law(root, tmp_path)
 
 
 def test_what_a_stopped_write_left_goes_half_of_the_words_too(root: Workspace, tmp_path: Path) -> None:
     root.put(ALPHA, {"a": CODE}, expected=0)
+    root.put(ALPHA, {"a": 1}, expected=1)
     half = file_of(root).parent / ".catmem" / "gen" / "new-1"
     put(half, f'{{"a":"{CODE[:6]}')
     report = purge(root, ALPHA, CODE)
     assert not half.exists()
     assert any(name.endswith("new-1") for name in report.removed)
-    check_law(root, tmp_path)
-
-
-def test_what_is_no_json_is_refused_if_it_holds_the_words(root: Workspace, tmp_path: Path) -> None:
-    root.put(ALPHA, {"a": CODE}, expected=0)
-    file_of(root).write_bytes(f'{{"a": 1,\n"b": "{CODE}"\n\udcff'.encode(errors="surrogateescape"))
-    with pytest.raises(UnreadableError, match="project:alpha holds the text, and cannot be taken apart"):
-        purge(root, ALPHA, CODE)
-    assert CODE.encode() in file_of(root).read_bytes()
-    file_of(root).write_bytes(b'{"a": 2}')
-    assert purge(root, ALPHA, CODE).left == ()
     check_law(root, tmp_path)
 
 
@@ -191,6 +178,7 @@ def test_the_other_kind_of_content_is_named(make: Callable[..., Workspace], tmp_
     first.put(ALPHA, "the code\n", expected=1)
     now = make()
     now.put(ALPHA, {"a": CODE}, expected=0)
+    now.put(ALPHA, {"a": 1}, expected=1)
     report = purge(now, ALPHA, CODE)
     (left,) = report.left
     assert left.path.endswith("content.txt")
@@ -204,17 +192,16 @@ def test_in_a_database_all_kinds_of_content_are_one_history(make: Callable[..., 
     first = make(DATABASE, config=CONFIG.replace("json", "text"))
     first.put(ALPHA, f"the code\n{CODE}\n", expected=0)
     now = make(DATABASE)
-    with pytest.raises(UnreadableError):
-        purge(now, ALPHA, CODE)
-    now.put(ALPHA, {"a": CODE}, expected=1)
+    now.put(ALPHA, {"a": 1}, expected=1)
     assert purge(now, ALPHA, CODE).left == ()
-    assert (now.store.read(ALPHA, "1").data, now.content(ALPHA).value) == (b'"[purged]"', {"a": "[purged]"})
+    assert (now.store.read(ALPHA, "1").data, now.content(ALPHA).value) == (b'"[purged]"', {"a": 1})
     check_law(now, tmp_path)
 
 
 def test_other_entities_that_hold_the_words_are_named(any_root: Workspace, tmp_path: Path) -> None:
     ws = any_root
     ws.put(ALPHA, {"a": CODE}, expected=0)
+    ws.put(ALPHA, {"a": 1}, expected=1)
     ws.put(NOTES, f"{CODE}\n", expected=0)
     ws.put(NOTES, "nothing\n", expected=1)
     ws.add("neo", f"Dial {CODE}.", category="talk")
@@ -233,38 +220,55 @@ def test_other_entities_that_hold_the_words_are_named(any_root: Workspace, tmp_p
 # --- refusals ------------------------------------------------------------------------------------------------------
 
 
-def test_a_key_that_holds_the_words_is_refused_until_it_has_another_name(any_root: Workspace, tmp_path: Path) -> None:
+@pytest.mark.parametrize("content", [{"a": CODE}, {"a": {CODE: 1}}, [{"n": 4711}, CODE]])
+def test_a_content_that_holds_the_words_is_refused_until_it_is_written_without(
+    any_root: Workspace, tmp_path: Path, content: Any
+) -> None:
     ws = any_root
-    ws.put(ALPHA, {"a": {CODE: 1, "b/c": {f"x{CODE}": 2}}}, expected=0)
+    ws.put(ALPHA, content, expected=0)
     for dry_run in (True, False):
         with pytest.raises(EditError) as caught:
             purge(ws, ALPHA, CODE, dry_run=dry_run)
-        assert caught.value.code == "in_key"
-        assert caught.value.message == "project:alpha has keys that hold the words, in /a and /a/b~1c"
+        assert (caught.value.code, caught.value.message) == ("in_content", "project:alpha holds the words now")
         assert caught.value.hint is not None
         assert "catmem write project:alpha FILE --expected REVISION" in caught.value.hint
-    assert (len([*ws.store.log(ALPHA)]), ws.content(ALPHA, 1).value["a"][CODE]) == (1, 1)
+    assert (len([*ws.store.log(ALPHA)]), ws.content(ALPHA, 1).value) == (1, content)
     ws.put(ALPHA, {"a": {"code": 1}}, expected=1)
     assert purge(ws, ALPHA, CODE).left == ()
-    assert ws.content(ALPHA, 1).value == {"a": {"[purged]": 1, "b/c": {"[purged]": 2}}}
     check_law(ws, tmp_path)
 
 
-def test_a_writer_that_puts_the_words_back_is_beaten_or_named(root: Workspace, monkeypatch: Any) -> None:
-    """The real store with another writer between its two steps, which puts the words back each time."""
+def test_a_broken_content_is_refused_if_it_holds_the_words(root: Workspace, tmp_path: Path) -> None:
     root.put(ALPHA, {"a": CODE}, expected=0)
+    file_of(root).write_bytes(f'{{"a": 1,\n"b": "{CODE}"\n\udcff'.encode(errors="surrogateescape"))
+    with pytest.raises(EditError, match="project:alpha holds the words now"):
+        purge(root, ALPHA, CODE)
+    assert CODE.encode() in file_of(root).read_bytes()
+    file_of(root).write_bytes(b'{"a": \xff')
+    assert purge(root, ALPHA, CODE).left == ()
+    assert file_of(root).read_bytes() == b'{"a": \xff'
+
+
+def test_a_writer_that_puts_the_words_back_is_named_and_loses_nothing(
+    any_root: Workspace, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The real store with another writer before its second step, which puts the words back."""
+    root = any_root
+    root.put(ALPHA, {"a": CODE}, expected=0)
+    root.put(ALPHA, {"a": 1}, expected=1)
     erase, puts = root.store.erase, []  # type: ignore[attr-defined]
 
-    def erase_and_write(*arguments: Any) -> Any:
-        done = erase(*arguments)
-        puts.append(root.put(ALPHA, {"a": CODE, "n": len(puts)}, expected=next(root.store.log(ALPHA)).revision))
-        return done
+    def write_and_erase(*arguments: Any) -> Any:
+        if not puts:
+            puts.append(root.put(ALPHA, {"b": CODE}, expected=2))
+        return erase(*arguments)
 
-    monkeypatch.setattr(root.store, "erase", erase_and_write)
+    monkeypatch.setattr(root.store, "erase", write_and_erase)
     report = purge(root, ALPHA, CODE)
-    assert len(puts) > 1
     assert {each.why for each in report.left} == {"it was written again meanwhile; purge once more"}
+    assert root.content(ALPHA).value == {"b": CODE}
     monkeypatch.undo()
+    root.put(ALPHA, {"a": 2}, expected=root.content(ALPHA).revision)
     assert purge(root, ALPHA, CODE).left == ()
     assert held_by(root, CODE) == []
 

@@ -331,8 +331,8 @@ migrate - < "[Rules] tabs\\n§\\nTalk: short\\n"
 tidy -p neo
 tidy --propose
 tidy --ask "cat > /dev/null; echo same 1"
-simulate --agents 2 --writes 2 --store files --entities 1 --seed 7 --on-stale branch --think 0 --processes 1 --format json --help
-simulate --agents 1 --writes 2 --store nowhere --entities 1 --seed 7 --on-stale refuse --think 0 --processes 1
+simulate --agents 2 --writes 2 --store files --entities 1 --on-stale branch --think 0 --processes 1 --format json --help
+simulate --agents 1 --writes 2 --store nowhere --entities 1 --on-stale refuse --think 0 --processes 1
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/theirs.md homes/neo/USER.md
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/base.md homes/neo/USER.md
 watch neo/user --as neo -n 0 --format jsonl

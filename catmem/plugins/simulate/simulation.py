@@ -5,7 +5,6 @@ The agents work off a plan in real processes, on shared entities, in a place tha
 
 from __future__ import annotations
 
-import math
 import os
 import random
 import signal
@@ -20,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from multiprocessing import get_context, parent_process
 from pathlib import Path
+from statistics import median_low
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from catmem.config.config import Config, load_config
@@ -172,21 +172,15 @@ class Trial(NamedTuple):
 class RaceOutcome(NamedTuple):
     """What was measured in one race; docs/cli.md says of each field what it is."""
 
-    guard: str
     acknowledged: int
     silent_overwrites: int
     unrecorded: int
     conflicts: int
-    busy: int
     branches: int
     merges: int
-    merge_conflicts: int
     rebuilt: bool
     kappa: float
     p50: float
-    p99: float
-    cpu: float
-    seconds: float
     rate: float
 
 
@@ -197,33 +191,26 @@ def race(trial: Trial, guard: GuardName, where: str) -> RaceOutcome:
     ``missing_extra``), and what a process failed with.
     """
     refuse_no_store(where)
+    history = RaceHistory()
     with _place(where, trial) as (root, inside), closing(_opened(root, inside)) as store:
         for entity in trial.entity_names:
             store.commit(entity, "0", lambda _: first_text(), Change(op="seed", agent="simulation"))
         agents, seconds = _raced(trial, guard, root, inside)
-        branches = [branch for entity in trial.entity_names for branch in store.branches(entity) if branch.is_branch]
-        merge_conflicts = sum(_merge(store, branch, load_config(root)) for branch in branches)
-        history = RaceHistory()
         for entity in trial.entity_names:
+            for branch in [each for each in store.branches(entity) if each.is_branch]:
+                _merge(store, branch, load_config(root))
             history.read(store, entity)
-    spent = sorted(each for agent in agents for each in agent.seconds)
     acknowledged = [fact for agent in agents for fact in agent.acknowledged]
     return RaceOutcome(
-        guard=guard,
         acknowledged=len(acknowledged),
         silent_overwrites=len(history.lost(acknowledged)),
         unrecorded=sum(fact.value not in history.recorded for fact in acknowledged),
         conflicts=sum(agent.conflicts for agent in agents),
-        busy=sum(agent.busy for agent in agents),
         branches=history.branches,
         merges=history.merges,
-        merge_conflicts=merge_conflicts,
         rebuilt=history.rebuilt,
         kappa=history.kappa([agent.acknowledged for agent in agents]),
-        p50=spent[math.ceil(0.5 * len(spent)) - 1],
-        p99=spent[math.ceil(0.99 * len(spent)) - 1],
-        cpu=sum(agent.cpu for agent in agents) / trial.writes,
-        seconds=seconds,
+        p50=median_low([each for agent in agents for each in agent.seconds]),
         rate=len(acknowledged) / seconds,
     )
 
@@ -232,34 +219,27 @@ def _opened(root: str, where: str) -> Store:
     return store_at(Root.open(root, search=False), where)
 
 
-def _merge(store: Store, branch: Revision, config: Config) -> int:
-    """Merge a branch into its head; returns how many conflicts there were, of which both sides are kept."""
+def _merge(store: Store, branch: Revision, config: Config) -> None:
+    """Merge a branch into its head; of conflicts both sides are kept."""
     head = store.read(branch.entity)
     base, theirs = (store.read(branch.entity, each).data for each in (branch.parents[0], branch.revision))
     merged = merge_files(config, "USER.md", base, head.data, theirs)
     change = Change(op="merge", agent="simulation", merges=(branch.revision,))
     store.commit(branch.entity, head.revision, lambda _: merged.data, change)
-    return merged.conflicts
 
 
 @dataclass(slots=True)
 class _Agent:
-    """One agent, and the facts that were acknowledged to it.
-
-    ``seconds`` are those that each write spent in the store, ``cpu`` those of the agent's thread alone.
-    """
+    """One agent, the facts that were acknowledged to it, and the seconds that each write spent in the store."""
 
     number: int
     guard: GuardName
     acknowledged: list[RaceFact] = field(default_factory=list)
     conflicts: int = 0
-    busy: int = 0
     seconds: list[float] = field(default_factory=list)
-    cpu: float = 0.0
 
     def run(self, store: Store, trial: Trial) -> None:
         """Read, think and write, for each step of the plan."""
-        start = time.thread_time()
         for fact, pause in trial.steps(self.number):
             begin = time.perf_counter()
             seen = store.read(fact.entity)
@@ -267,10 +247,10 @@ class _Agent:
             time.sleep(pause)
             thought = time.perf_counter() - read
             while not self._is_written(store, fact, seen):
+                self.conflicts += 1
                 seen = store.read(fact.entity)
             self.seconds.append(time.perf_counter() - begin - thought)
             self.acknowledged.append(fact)
-        self.cpu = time.thread_time() - start
 
     def _is_written(self, store: Store, fact: RaceFact, seen: Snapshot) -> bool:
         """Write the copy that the agent has, with its fact in it, back whole; false where that is refused."""
@@ -283,13 +263,9 @@ class _Agent:
         )
         try:
             store.commit(fact.entity, None if self.guard == "none" else seen.revision, lambda _: data, change)
-        except StaleError:
-            self.conflicts += 1
-        except BusyError:
-            self.busy += 1
-        else:
-            return True
-        return False
+        except (StaleError, BusyError):
+            return False
+        return True
 
 
 _start: Barrier

@@ -196,10 +196,6 @@ def show_written(written: Written, done: str, how: How) -> None:
         _show_tried_out(written, done, to_agent=how.get("actor") is not None)
     else:
         _show_done(written, done)
-    if written.crowded is not None:
-        name = written.crowded.profile
-        said = f"{name}'s prompt {'would be' if dry_run else 'is'} {written.crowded.over()}"
-        say(f"{said} 'catmem prompt {name} --explain' shows which.")
 
 
 def _show_waiting(written: Written) -> None:

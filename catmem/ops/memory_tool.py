@@ -28,7 +28,6 @@ from catmem.errors import (
     UnreadableError,
     wrong_type,
 )
-from catmem.jsonable import jsonable
 from catmem.model.document import Entry
 from catmem.names import TARGETS
 from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict
@@ -40,7 +39,7 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.drift_guard import ToolSession, shown_in, text_digest
 from catmem.writing.request import Action, Operation, placed_expected, refuse_untaken
-from catmem.writing.written import Crowded, Written, advice_on
+from catmem.writing.written import Written, advice_on
 
 # --- the arguments, which a model wrote ------------------------------------------------------------------------------
 
@@ -285,7 +284,6 @@ class _Turn:
         if done.waiting is not None:
             return self._waiting(done)
         entries, cut = shown_entries(done.entries)
-        crowded = done.crowded
         return {
             "success": True,
             "action": self.action,
@@ -297,9 +295,8 @@ class _Turn:
             "entries": entries,
             **cut,
             **advice_on(self.workspace, done, self.profile),
-            **({} if crowded is None else {"prompt": jsonable(crowded)}),
             **({"warnings": list(done.warnings)} if done.warnings else {}),
-            "message": " ".join([self._message(done), *([] if crowded is None else [_crowded_message(crowded)])]),
+            "message": self._message(done),
         }
 
     def _waiting(self, done: Written) -> dict[str, Any]:
@@ -402,9 +399,3 @@ def _asked(arguments: object) -> str:
     """The action that a call asks for, be it right or wrong; several at once where it names none that there is."""
     action = arguments.get("action") if isinstance(arguments, dict) else None
     return action if isinstance(action, str) and action in _ROWS else BATCH
-
-
-def _crowded_message(crowded: Crowded) -> str:
-    """What a write pushes out of the agent's own prompt, and what it can do."""
-    what = "It is on file, and not in your prompt" if crowded.written else "Other entries are no longer in your prompt"
-    return f"{what}: it is {crowded.over()} Shorten, merge or remove entries to make room."

@@ -91,7 +91,6 @@ def submitted(written: Written, *, to_agent: bool) -> dict[str, Any]:
         "usage": answer["usage"],
         "notes": answer["notes"],
         **({"warnings": answer["warnings"]} if answer["warnings"] or not to_agent else {}),
-        **({} if written.crowded is None else {"prompt": answer["prompt"]}),
         **({} if to_agent and not is_declared(written.entity) else {"digest": written.digest}),
         **({} if written.waiting is None else {"waiting": written.waiting}),
     }

@@ -127,11 +127,6 @@ def without_room(prompt: Prompt) -> list[Fact]:
     return [fact for fact in prompt._draft.facts if fact.over_budget is not None]  # noqa: SLF001 - of this module
 
 
-def row_of(prompt: Prompt, fact: Fact) -> Row:
-    """What the manifest says of one of its entries."""
-    return prompt._draft._row(fact)  # noqa: SLF001 - of this module
-
-
 @dataclass(slots=True, eq=False)
 class _Draft:
     """A prompt in the making: what the caller chose, facts in prompt order, and what has been decided about them."""

@@ -35,7 +35,7 @@ from catmem.writing import gate
 from catmem.writing.drift_guard import refuse_unshown
 from catmem.writing.gate import Attempt
 from catmem.writing.request import Asking, Request, checked_expected
-from catmem.writing.written import FileUsage, Written, crowded_out, notes_on
+from catmem.writing.written import FileUsage, Written, notes_on
 
 
 def entity_of(workspace: Root, name: str) -> str:
@@ -141,7 +141,7 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         made = trying.commit(seen, update, change)
         data = replaced[-1] if replaced else kept.read(entity).data
     text = _text(old)
-    done = Written(
+    return Written(
         entity=entity,
         revision=made.revision,
         digest=made.digest,
@@ -155,7 +155,6 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         adopted=made.adopted,
         repeated=not replaced,
     )
-    return replace(done, crowded=crowded_out(workspace, done, asked.actor))
 
 
 def _checked(workspace: Root, asked: Request) -> str | None:

@@ -27,7 +27,7 @@ from catmem.workspace.profile_memory import lost_text
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.matching import parse_for_write
 from catmem.writing.request import Operation, Request, finds_its_file, placed_expected
-from catmem.writing.written import FileUsage, Written, crowded_out, notes_on, on_branch
+from catmem.writing.written import FileUsage, Written, notes_on, on_branch
 
 if TYPE_CHECKING:
     from catmem.model.document import Entry
@@ -177,11 +177,10 @@ def write(root: Root, asked: Request) -> Written:
             run(a, "before")
             written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
         # After the attempt, whose time is that of the write.
-        crowded = None if a.policy is None else crowded_out(root, written, a.actor, a.policy.today)
         lost = None
         if a.policy and written.adopted and not written.branch:  # which says only what there was at its base
             lost = lost_text(root, a.policy.actor, a.entity, written.after.encode())
-        return replace(written, notes=(*a.notes(), *written.notes, *([lost] if lost else ())), crowded=crowded)
+        return replace(written, notes=(*a.notes(), *written.notes, *([lost] if lost else ())))
 
 
 def write_operations(

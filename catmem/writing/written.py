@@ -1,60 +1,29 @@
 """What a write did, or would do: the one answer that every adapter shows in its way.
 
-With it goes how long the file is, what could leave when it is too long, and what the write crowds out of a prompt.
+With it goes how long the file is, and what could leave when it is too long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.config.json_schema import known_tags, meant_tag
-from catmem.errors import CatmemError, OverBudgetError
-from catmem.names import FILE_NAMES, TARGETS
+from catmem.errors import OverBudgetError
 from catmem.staleness.freshness import Freshness, advice, freshness
-from catmem.text import counted, size_of
+from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
 if TYPE_CHECKING:
     from catmem.config.config import Config
     from catmem.config.profile import Profile
     from catmem.model.document import Document, Entry
-    from catmem.prompt.prompt import Prompt
-    from catmem.prompt.styles import Fact
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.policy import WritePolicy
-
-
-_FILES = {**FILE_NAMES, "total": "both files together"}
-_MOST = 10
-"""Entries that an answer names at most."""
-
-
-class Crowded(NamedTuple):
-    """Entries that a write has a prompt leave out for its budget.
-
-    ``budget`` is ``user``, ``memory`` or ``total``, and ``limit`` its characters; ``size`` is what the prompt would
-    take of them with nothing left out. ``left_out`` counts all that budgets keep out, ``entries`` are those that the
-    write leaves out anew: no more than the prompt itself tells. ``written``: what was just written is among them.
-    """
-
-    profile: str
-    budget: str
-    limit: int
-    size: int
-    over_by: int
-    left_out: int
-    written: bool
-    entries: list[dict[str, str]]
-
-    def over(self) -> str:
-        """How far the prompt is over its budget, and how many entries that costs: the end of a sentence."""
-        over = f"{self.over_by:,} characters over the budget of {self.limit:,} for {_FILES[self.budget]}"
-        return f"{over}; left out: {counted(self.left_out, 'entry')}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +38,7 @@ class Written:
     is the revision as which the store took in first what others had written to the file; the last of the notes says
     so. ``repeated``: this is the first answer to an ``op_id`` again, and what is there now may be newer. ``branch``:
     it was made on an older revision (``before``), and is kept beside the head, or would be; the last of the notes
-    says so. ``crowded``: entries that the prompt of the profile has to leave out for it.
+    says so.
     """
 
     entity: str
@@ -86,7 +55,6 @@ class Written:
     bounded: bool = False
     repeated: bool = False
     branch: bool = False
-    crowded: Crowded | None = None
     waiting: str | None = None
 
     def __json__(self) -> dict[str, Any]:
@@ -102,7 +70,6 @@ class Written:
             "usage": self.usage,
             "notes": self.notes,
             "warnings": self.warnings,
-            "prompt": self.crowded,
         }
 
 
@@ -238,61 +205,3 @@ def could_go(
         }
         for now, entry in rated[:_NAMED]
     ]
-
-
-def crowded_out(workspace: Root, written: Written, actor: str | None, as_of: date | None = None) -> Crowded | None:
-    """What a write has the prompt of its profile leave out that was in it before, or that it has just written."""
-    # A profile (`actor`) hears of its own prompt only.
-    name, _, target = written.entity.partition("/")
-    if not written.changed or written.branch or written.repeated or actor not in {None, name}:
-        return None
-    try:
-        profile = workspace.profile(name)
-        if not profile.prompt.budget.keys() & {target, "total"}:
-            return None
-        return _crowded(workspace, profile, target, written, clock.day(as_of))
-    except CatmemError:
-        return None  # there is no prompt at all then, as a request for it will show; the write was made
-
-
-def _crowded(workspace: Root, profile: Profile, target: str, written: Written, as_of: date) -> Crowded | None:
-    from catmem.prompt.prompt import build_prompt, row_of, without_room
-
-    budget = profile.prompt.budget
-    others = [each for each in TARGETS if each != target and "total" in budget]
-    documents = {each: workspace.view(profile.name, each).document for each in others}
-
-    def prompt(text: str, reader: Profile) -> Prompt:
-        now = {**documents, target: workspace.parse(text.encode())}
-        return build_prompt(now, reader, as_of=as_of, config=workspace.config)
-
-    now = prompt(written.after, profile)
-    cut = without_room(now)
-    before = {_place(fact) for fact in without_room(prompt(written.before, profile))} if cut else set()
-    new = [fact for fact in cut if _place(fact) not in before]
-    if not new:
-        return None
-    rows = [row_of(now, fact) for fact in new]
-    name = str(rows[0].budget)
-    # What the prompt counts of a budget if that one keeps nothing out; those of the files go before the total.
-    kept = {key: value for key, value in budget.items() if name == "total" and key in TARGETS}
-    free = prompt(written.after, replace(profile, prompt=replace(profile.prompt, budget=kept)))
-    size = len(free.text) if name == "total" else free.manifest.sizes[name]
-    own = {(target, entry.category, entry.body) for entry in written.entries}
-    return Crowded(
-        profile=profile.name,
-        budget=name,
-        limit=budget[name],
-        size=size,
-        over_by=size - budget[name],
-        left_out=len(cut),
-        written=not own.isdisjoint(map(_place, new)),
-        entries=[
-            {"target": row.target, "category": row.category, "id": row.id, "preview": row.preview}
-            for row in rows[:_MOST]
-        ],
-    )
-
-
-def _place(fact: Fact) -> tuple[str, str, str]:
-    return fact.target, fact.entry.category, fact.entry.body

@@ -103,7 +103,7 @@ MEMBERS = {
         "action", "as_of", "category", "check", "confirm", "content", "evidence", "expected", "old_text", "tags", "to_category",
     },
     "Written": {
-        "adopted", "after", "before", "bounded", "branch", "changed", "crowded", "digest", "entity", "entries", "notes",
+        "adopted", "after", "before", "bounded", "branch", "changed", "digest", "entity", "entries", "notes",
         "repeated", "revision", "usage", "waiting", "warnings",
     },
 }  # fmt: skip

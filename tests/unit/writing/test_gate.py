@@ -47,10 +47,12 @@ def test_a_write_is_ok(workspace):
     assert line.seconds > 0
 
 
-def test_a_write_is_on_record_before_anybody_looks_at_a_prompt(workspace, monkeypatch):
+def test_a_write_is_on_record_before_anybody_looks_what_was_lost(workspace, monkeypatch):
     """The seconds of a line are those of the write alone."""
     on_record = []
-    monkeypatch.setattr("catmem.writing.write.crowded_out", lambda *_: on_record.extend(lines(workspace)))
+    monkeypatch.setattr("catmem.writing.write.lost_text", lambda *_: on_record.extend(lines(workspace)))
+    workspace.path("neo", "user").parent.mkdir(parents=True, exist_ok=True)
+    workspace.path("neo", "user").write_text("By hand.\n", encoding="utf-8")
     workspace.add("neo", "one", category="work", actor="neo")
     assert [line.status for line in on_record] == ["ok"]
 

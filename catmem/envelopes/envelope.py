@@ -16,7 +16,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from catmem.config.json_schema import shown, validate
 from catmem.config.yamlfile import KeyPath, key_text
@@ -26,9 +26,6 @@ from catmem.jsonable import jsonable
 from catmem.names import is_declared
 from catmem.store.contract import PERSON, revision_number
 from catmem.writing.request import Operation
-
-Content: TypeAlias = Any
-"""What is written: a list of operations, or a whole text; any JSON value in an entity that catmem.yaml declares."""
 
 SIGNATURE = "hmac-sha256:"
 
@@ -53,7 +50,8 @@ class Envelope:
     op_id: str
     timestamp: str
     prev_rev: int | str
-    content: Content
+    content: Any
+    """A list of operations, or a whole text; any JSON value in an entity that catmem.yaml declares."""
     mem_hash: str
     role_id: str | None = None
     role_hash: str | None = None
@@ -111,7 +109,7 @@ def from_fields(fields: Mapping[str, Any]) -> Envelope:
     )
 
 
-def content_hash(content: Content) -> str:
+def content_hash(content: Any) -> str:  # noqa: ANN401 - any JSON value
     """The digest of a content as it is sent, ``sha256:…``: of a text's UTF-8, else of its canonical JSON."""
     return bytes_digest(content.encode() if isinstance(content, str) else canonical_json(content))
 

@@ -113,31 +113,31 @@ class Papers(NamedTuple):
                 "the agent of this envelope is not the one that sends it",
                 hint=f"Nothing was written. This sender writes as agent_id {self.sender.agent!r} only.",
             )
-        self._check_signature(a, self.envelope)
-        self._check_time(a, self.envelope)
-        return self._role(a, self.envelope)
+        self._check_signature(a)
+        self._check_time(a)
+        return self._role(a)
 
-    def _check_signature(self, a: Write, envelope: Envelope) -> None:
+    def _check_signature(self, a: Write) -> None:
         """Refuse a signature that is not by a key of the agent, in the same words where there is no such key."""
         config = a.workspace.config
-        if envelope.signature is None:
+        if self.envelope.signature is None:
             if config.signing.required:
                 refusal = _bad_signature("this envelope is not signed, and has to be here")
-                if _is_unbounded(a.workspace, envelope):
+                if _is_unbounded(a.workspace, self.envelope):
                     raise refusal  # a rollout makes no agent a person, or a profile that may do everything
                 a.refuse(refusal)
             return
-        keys = keys_of(config, envelope.agent_id)
-        if not any(key.key_id == envelope.key_id and envelope.is_signed_by(key.secret) for key in keys):
+        keys = keys_of(config, self.envelope.agent_id)
+        if not any(key.key_id == self.envelope.key_id and self.envelope.is_signed_by(key.secret) for key in keys):
             raise _bad_signature("this envelope is not signed by the agent that it names")
 
-    def _check_time(self, a: Write, envelope: Envelope) -> None:
+    def _check_time(self, a: Write) -> None:
         """Refuse a time that is too far from the time here; an old one without a signature where the root asks it."""
         signing = a.workspace.config.signing
-        apart, most = moment(envelope.timestamp) - clock.now(), timedelta(seconds=signing.clock_skew)
+        apart, most = moment(self.envelope.timestamp) - clock.now(), timedelta(seconds=signing.clock_skew)
         side = "after" if apart > most else "before"
         # One without a signature may have waited in a queue, and a new time for it would prove nothing.
-        may_be_old = envelope.signature is None and not signing.ages_unsigned
+        may_be_old = self.envelope.signature is None and not signing.ages_unsigned
         if apart > most or (-apart > most and not may_be_old):
             a.refuse(
                 EnvelopeError(
@@ -149,16 +149,16 @@ class Papers(NamedTuple):
                 )
             )
 
-    def _role(self, a: Write, envelope: Envelope) -> Profile | None:
+    def _role(self, a: Write) -> Profile | None:
         """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
         # That of a `sender` has to be the one that the interface bound it to, whatever a rollout lets pass.
         try:
-            profile = bound_profile(a.workspace, envelope.agent_id)
+            profile = bound_profile(a.workspace, self.envelope.agent_id)
         except UnknownNameError:
             raise role_drift() from None
         if self.sender is not None and (profile is None or profile.name != self.sender.profile):
             raise role_drift()
-        if profile is not None and not fits(envelope, profile):
+        if profile is not None and not fits(self.envelope, profile):
             a.refuse(role_drift())
         return profile
 

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import targets_read
 from catmem.config.json_schema import shown
@@ -59,9 +59,6 @@ if TYPE_CHECKING:
 _MOST_OPERATIONS = 1_000
 _RETRIED = 256
 """Revisions of a file among which a retry is looked for."""
-
-Reworded: TypeAlias = "Iterable[tuple[str, str]]"
-"""Old words, and the new ones in their place."""
 
 
 class Write(Attempt, ABC):
@@ -121,8 +118,12 @@ class Write(Attempt, ABC):
         """The digest of what is asked, for a retry."""
 
     def on_drift(self) -> OnDrift:
-        """What becomes of an external change."""
-        return self.asked.on_drift or self.workspace.config.on_drift
+        """What becomes of an external change; one of rows an agent that did not say so has to read first."""
+        asked, config = self.asked.on_drift, self.workspace.config
+        is_of_rows = self.policy is not None and not backend_of(config).has_files
+        if asked is None and config.on_drift == "adopt" and self.acting is not None and is_of_rows:
+            return "refuse"
+        return asked or config.on_drift
 
     def refusal(self, error: CatmemError) -> CatmemError:
         """What to tell a writer who is refused with ``error``: the same, or what stands before it in the order."""
@@ -133,8 +134,8 @@ class Write(Attempt, ABC):
         if self.asked.session is not None and self.acting is not None:
             self.asked.session.begin(self.workspace, self.acting.name, self.entity)
 
-    def warn(self, reworded: Reworded, least: float) -> None:
-        """Refuse once, where that is enforced, new words that have less in common with the old ones than ``least``.
+    def warn(self, reworded: Iterable[tuple[str, str]], least: float) -> None:
+        """Refuse once, where that is enforced, new words that share less with the old ones before them than ``least``.
 
         What has no words, such as ``{}``, has none that could be lost.
         """
@@ -214,12 +215,6 @@ class OperationsWrite(Write):
 
     def request(self) -> str:
         return content_digest([[jsonable(each) for each in self.operations], self.actor, self.policy.target])
-
-    def on_drift(self) -> OnDrift:
-        said = super().on_drift()
-        if self.asked.on_drift is None and said == "adopt" and self.acting is not None:
-            return "adopt" if backend_of(self.policy.config).has_files else "refuse"
-        return said
 
     # --- on the text that is there ---------------------------------------------------------------------------------
 

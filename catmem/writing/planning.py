@@ -334,7 +334,7 @@ class _PlanDraft:
     def plan(self) -> Plan:
         document = self.original
         if self.document.text != self.original.text:
-            document = self._in_layout(ended(self.document))
+            document = self._in_layout(_ended(self.document))
             self._refuse_too_long(document)
         entries = tuple(self._final(document))
         put = dict.fromkeys(each["category"] for each in self.actions if each["action"] in _PUTTING)
@@ -429,7 +429,7 @@ def quoted(entry: Entry, policy: WritePolicy) -> str:
     return f"{preview(entry, to_agent=policy.to_agent)!r} in {policy.entity}"
 
 
-def ended(document: Document) -> Document:
+def _ended(document: Document) -> Document:
     """The document with a newline at its end, so that what a shell appends begins a line; not in a shared file."""
     text = document.text
     if text.endswith("\n") or not text.strip() or is_shared(document):

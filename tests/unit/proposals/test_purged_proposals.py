@@ -72,5 +72,6 @@ def test_a_purge_of_a_declared_entity_names_the_file_whose_reason_says_the_words
     put(ws.root / "catmem.yaml", f'{config}entities: {{"notes:alpha": {{content: text, writers: [neo]}}}}\n')
     ws = Workspace.open(ws.root)
     ws.put("notes:alpha", f"{WORDS}\n", expected="0")
+    ws.put("notes:alpha", "nothing\n", expected="1")
     report = purge(ws, "notes:alpha", WORDS)
     assert [each.why for each in report.left] == ["neo/user holds the words too: purge it there"]

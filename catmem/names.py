@@ -68,6 +68,8 @@ UNCATEGORIZED = "__uncategorized__"
 
 UNCATEGORIZED_TITLE = "Uncategorized"
 """What people read for entries without a category."""
+PURGED = "[purged]"
+"""What stands in old revisions where a text was that was purged."""
 
 _NOT_ASCII_SLUG = re.compile(r"[^a-z0-9_]+")
 _DASHES = re.compile(r"-+")

@@ -14,6 +14,7 @@ from catmem.config.json_schema import shown
 from catmem.digest import canonical_json
 from catmem.envelopes.envelope import fields_of, json_of
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.names import PURGED
 from catmem.text import decode, equal_ends
 
 MOST_BYTES = 1_000_000
@@ -105,7 +106,10 @@ def merge_contents(
     # Objects are merged by key, on every level; a key that both changed is a conflict, and so is any other value. A
     # text merges where the stretch of lines that one side changed does not touch that of the other. `settle` says which
     # side wins a conflict.
-    if theirs in {ours, base}:
+    # What was purged as a whole says nothing.
+    purged = {PURGED.encode(), canonical_json(PURGED)}
+    base = None if base in purged else base
+    if theirs in {ours, base, *purged}:
         return MergedContent(ours, ())
     if base == ours:
         return MergedContent(theirs, ())

@@ -19,12 +19,9 @@ from catmem.digest import canonical_json
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry, parse
 from catmem.model.edit import TextEdit, apply_edits, remove_entry
-from catmem.names import UNCATEGORIZED, slugify
+from catmem.names import PURGED, UNCATEGORIZED, slugify
 from catmem.store.contract import DECISION, Revision
 from catmem.text import unify_newlines
-
-PURGED = "[purged]"
-"""What stands in old revisions where the text was."""
 
 _MARKER = re.compile(r"[-*+] ")
 

@@ -130,6 +130,22 @@ def test_revisions_and_branches_that_hold_the_words_go_whole_and_are_named(any_r
     assert ws.put(ALPHA, {"a": 1}, expected=4, actor="neo").revision == "5"
 
 
+def test_a_merge_takes_nothing_from_a_branch_that_was_purged(any_root: Workspace) -> None:
+    ws = any_root
+    ws.put(ALPHA, {"code": CODE}, expected=0)
+    ws.put(ALPHA, {"vendor": "Acme"}, expected=1)
+    ws.put(ALPHA, {"code": CODE, "vendor": "Bolt"}, expected=1, actor="trinity", on_stale="branch")
+    ws.put(ALPHA, {"city": "Bonn"}, expected=1, actor="neo", on_stale="branch")
+    ws.put(NOTES, f"The code is {CODE}.", expected=0)
+    ws.put(NOTES, "", expected=1)
+    ws.put(NOTES, f"The code was {CODE}.", expected=1, actor="neo", on_stale="branch")
+    for entity in (ALPHA, NOTES):
+        purge(ws, entity, CODE)
+        ws.merge(entity)
+    assert json.loads(ws.store.read(ALPHA).data) == {"city": "Bonn", "vendor": "Acme"}
+    assert ws.store.read(NOTES).data == b""
+
+
 def test_a_text_goes_whole_too(any_root: Workspace, tmp_path: Path) -> None:
     ws = any_root
     ws.put(NOTES, f"one\r\nThe code is {CODE}.\r\nthree", expected=0)

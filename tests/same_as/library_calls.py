@@ -4,6 +4,7 @@ Prints a JSON object a call. What a call gives is shown as data where it can be,
 """
 
 import dataclasses
+import importlib
 import json
 import sys
 import types
@@ -160,9 +161,11 @@ FILE_CALLS = """
 
 
 def anthropic() -> None:
-    from catmem.plugins.anthropic import CatmemMemoryTool
-
-    tool = CatmemMemoryTool(catmem.Workspace.open("."), "neo")
+    try:
+        tools = importlib.import_module("catmem.plugins.anthropic")
+    except ModuleNotFoundError:  # an older build
+        tools = importlib.import_module("catmem.anthropic")
+    tool = tools.CatmemMemoryTool(catmem.Workspace.open("."), "neo")
     for command in map(json.loads, FILE_CALLS.strip().splitlines()):
         call(f"anthropic {command}", lambda command=command: tool.call(command))
 

@@ -140,14 +140,15 @@ def _built(value: tuple[Prompt, ProfileMemory], call: Call) -> None:
     from catmem.prompt.prompt import without_room
 
     prompt, memory = value
+    own = "" if call.values["budget"] is None else f" --budget {call.values['budget']}"
+    explain = f"'catmem prompt {memory.profile.name}{own} --explain' shows"
     if not prompt.text:
-        say(f"The prompt is empty. 'catmem prompt {memory.profile.name} --explain' shows why.")
+        say("The prompt is empty." if call.values["explain"] else f"The prompt is empty. {explain} why.")
     for warning in memory.warnings():
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
     if without_room(prompt) and not call.values["explain"]:
-        own = "" if call.values["budget"] is None else f" --budget {call.values['budget']}"
-        say(f"{prompt.gaps[0]}. 'catmem prompt {memory.profile.name}{own} --explain' shows them")
+        say(f"{prompt.gaps[0]}. {explain} them")
     if call.values["explain"]:
         paths = {target: printable(shown_path(memory.paths[target])) for target in prompt.manifest.hidden}
         held = {target: Counter(each.category for each in memory.documents[target].entries) for target in paths}

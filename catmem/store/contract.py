@@ -360,12 +360,15 @@ def unknown_revision(entity: str, revision: str) -> UnknownRevisionError:
     )
 
 
-def not_empty(entity: str) -> StoreError:
-    """The error for a history that is to go where there is one already."""
+def not_empty(entity: str, what: str = "a history already") -> StoreError:
+    """The error for a history that is to go where there is something already."""
     return StoreError(
-        f"{entity} was written in this store already",
+        f"{entity}: the target has {what}",
         code="not_empty",
-        hint="Nothing was copied. Copy to a store in which the entity has no revision.",
+        hint="Nothing was copied: a copy is never merged. Copy to another place, such as sqlite:///.catmem/new.db, and "
+        "name that in catmem.yaml; what only the old target has ('catmem list' shows it) can be added there again. Or, "
+        "if it is not wanted, move the old target away first: a SQLite file with its -wal and -shm, or the files with "
+        "their .catmem.",
     )
 
 

@@ -22,7 +22,7 @@ from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.jsonable import jsonable
-from catmem.store.contract import EXTERNAL, Change, Revision, Store
+from catmem.store.contract import EXTERNAL, Change, Revision, Store, not_empty
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, open_store, refuse_no_store
 
@@ -113,10 +113,10 @@ def _is_whole(source: Store, target: Store, entity: str) -> bool:
     if target.head(entity) is None:
         if target.peek(entity) in {b"", source.peek(entity)}:
             return False
-        raise _not_empty(entity, "a text that no record has")
+        raise not_empty(entity, "a text that no record has")
     where, is_prefix = _first_difference(history(source, entity), target.replay(entity))
     if where is not None and not is_prefix:
-        raise _not_empty(entity, f"another history, from revision {where} on")
+        raise not_empty(entity, f"another history, from revision {where} on")
     return where is None
 
 
@@ -200,17 +200,6 @@ def _copied(source: Store, entity: str, outcome: CopyOutcome) -> CopiedEntity:
 
 def _branches(store: Store, entity: str) -> tuple[str, ...]:
     return tuple(sorted(each.revision for each in store.branches(entity) if each.is_branch))
-
-
-def _not_empty(entity: str, what: str) -> StoreError:
-    return StoreError(
-        f"{entity}: the target has {what}",
-        code="not_empty",
-        hint="Nothing was copied: a copy is never merged. Copy to another place, such as sqlite:///.catmem/new.db, and "
-        "name that in catmem.yaml; what only the old target has ('catmem list' shows it) can be added there again. Or, "
-        "if it is not wanted, move the old target away first: a SQLite file with its -wal and -shm, or the files with "
-        "their .catmem.",
-    )
 
 
 def _differs(entity: str, where: str) -> StoreError:

@@ -112,6 +112,7 @@ def test_a_target_that_has_only_the_beginning_decides_whether_it_was_stopped_the
     with pytest.raises(StoreError) as caught:
         copy_entities(source, target, [OTHER, USER])
     assert caught.value.code == "not_empty"
+    assert "Copy to another place" in caught.value.hint
     assert target.head(OTHER) is None
 
 

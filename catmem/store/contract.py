@@ -366,9 +366,8 @@ def not_empty(entity: str, what: str = "a history already") -> StoreError:
         f"{entity}: the target has {what}",
         code="not_empty",
         hint="Nothing was copied: a copy is never merged. Copy to another place, such as sqlite:///.catmem/new.db, and "
-        "name that in catmem.yaml; what only the old target has ('catmem list' shows it) can be added there again. Or, "
-        "if it is not wanted, move the old target away first: a SQLite file with its -wal and -shm, or the files with "
-        "their .catmem.",
+        "name it in catmem.yaml; add there what only the old target has ('catmem list'). Or move the old target away "
+        "first: a SQLite file with its -wal and -shm, or the files with their .catmem.",
     )
 
 

@@ -16,6 +16,14 @@ from click.testing import CliRunner, Result
 from catmem.cli.main import group
 
 
+class _AsInAProcess(logging.Handler):
+    """A process has no handler of its own, so what is logged goes to standard error, but for JSON; pytest has one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if not logging.getLogger("catmem").handlers and logging.lastResort is not None:
+            logging.lastResort.handle(record)
+
+
 def catmem(
     folder: Path | str, arguments: Sequence[str], environment: Mapping[str, str] | None = None, said: str = ""
 ) -> Result:
@@ -26,9 +34,10 @@ def catmem(
     with contextlib.chdir(folder), contextlib.ExitStack() as stack:
         if environment is not None:
             stack.enter_context(mock.patch.dict(os.environ, environment, clear=True))
-        # A process has no handler of its own, so what is logged goes to standard error; pytest has one.
-        logging.getLogger().addHandler(logging.lastResort)
-        stack.callback(logging.getLogger().removeHandler, logging.lastResort)
+        handler = _AsInAProcess()
+        logging.getLogger().addHandler(handler)
+        stack.callback(logging.getLogger().removeHandler, handler)
+        stack.enter_context(mock.patch.object(logging.getLogger("catmem"), "handlers", []))
         result = CliRunner().invoke(group, list(arguments), prog_name="catmem", input=said)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception

@@ -69,7 +69,7 @@ def _rules(value: Sequence[Rule], _: Call) -> None:
 
 
 def _rule(found: Rule, _: Call) -> None:
-    fix = f", {found.fixes} fix" if found.fixes else ""
+    fix = f", {'safe or unsafe' if found.fixes == 'both' else found.fixes} fix" if found.fixes else ""
     emit(f"# {found.code} {found.name}\n\nSeverity: {found.severity}{fix}.\n\n{found.page}\n")
 
 

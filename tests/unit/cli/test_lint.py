@@ -107,7 +107,7 @@ def test_configuration_that_is_not_right_is_status_2_after_the_findings(place, c
 def test_the_page_of_a_rule(name):
     result = run("rule", name)
     assert result.stdout.startswith(
-        "# CM320 repeated-tag\n\nSeverity: warning, safe fix.\n\nFind tags that an entry gives twice.\n\n"
+        "# CM320 repeated-tag\n\nSeverity: warning, safe or unsafe fix.\n\nFind tags that an entry gives twice.\n\n"
     )
     assert result.stdout.endswith("In frontmatter you mend it yourself.\n")
 

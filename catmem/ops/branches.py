@@ -13,8 +13,8 @@ from catmem.model.merge import Conflict, Side
 from catmem.names import is_declared
 from catmem.ops.memory import with_head
 from catmem.ops.seen import without_texts
-from catmem.ops.shared import ENTITY, PROFILE, Actor, AllowSecret, Interactive
-from catmem.ops.table import FINDINGS, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
+from catmem.ops.shared import Actor, AllowSecret, Interactive
+from catmem.ops.table import FINDINGS, PROFILE, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.text import printable
 from catmem.workspace.workspace import Workspace
 from catmem.writing.written import Written
@@ -30,12 +30,13 @@ from catmem.writing.written import Written
         "Of an entity, or of all. For a person and a profile of tier 1.",
         "Branches",
     ),
+    tier_1="look at branches",
 )
 def branches(
     call: Call,
     *,
     entity: Annotated[
-        str | None, P("Of this entity only.", argument=True, metavar="[ENTITY]", called="entity_id", form=ENTITY)
+        str | None, P("Of this entity only.", argument=True, metavar="[ENTITY]", called="entity_id", whose="file")
     ] = None,
 ) -> Outcome:
     """List the branches of ENTITY, or of all files, that are not merged yet: name, origin, who, age, what, outlook.
@@ -44,12 +45,6 @@ def branches(
     is not in the file until 'catmem merge' brings the two together. ENTITY is PROFILE/user or PROFILE/memory; PROFILE
     alone means PROFILE/user.
     """
-    from catmem.workspace.history import entity_for, refuse_bounded
-
-    if call.actor is not None and entity is not None and is_declared(entity):
-        entity_for(call.root, entity, call.actor)
-    elif call.actor is not None:
-        refuse_bounded(call.root, call.actor, "look at branches")
     if entity is not None:
         one = call.root.branches(entity)
         return Outcome(one, {"branches": one})
@@ -89,6 +84,7 @@ def _winners(named: str) -> str | list[str]:
         "Merged",
         statuses={"unknown_agent": 422},
     ),
+    records=True,
     apart={
         "interactive": "precedence drop every form",
         "drop": "precedence every",
@@ -99,7 +95,7 @@ def merge(
     call: Call,
     *,
     entity: Annotated[
-        str | None, P(argument=True, metavar="[ENTITY]", called="entity_id", form=ENTITY, needed=True)
+        str | None, P(argument=True, metavar="[ENTITY]", called="entity_id", whose="file", needed=True)
     ] = None,
     branches: Annotated[
         list[str] | None,

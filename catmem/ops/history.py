@@ -12,7 +12,7 @@ from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS
-from catmem.ops.shared import ENTITY, Actor, DryRun, EntityArgument, Expected
+from catmem.ops.shared import Actor, DryRun, EntityArgument, Expected
 from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS
@@ -126,7 +126,7 @@ def log(
             argument=True,
             metavar="[ENTITY]",
             called="entity_id",
-            form=ENTITY,
+            whose="file",
             needed=True,
         ),
     ] = None,
@@ -174,10 +174,7 @@ def log(
     if entity is None:
         raise UsageError("Name the ENTITY, or --verify DIR for all files.")
     if call.interface == "http":
-        from catmem.workspace.history import entity_for
-
-        named = entity_for(call.root, entity, call.actor)
-        return RevisionLog(named, call.root.store.log(named), limit or 100)
+        return RevisionLog(entity, call.root.store.log(entity), limit or 100)
     files = _files_of(call, entity)
     chosen = None if wanted is None else _of_entry(entity, files, wanted)
     of_each = ((each, None if chosen is None else chosen.get(each.entity, set())) for each in files)
@@ -418,16 +415,16 @@ def changes(
         list[str] | None,
         P(
             "What the answer before gave as since: entities, each as PROFILE/user@REVISION. "
-            "One without a revision, and no list at all, begins now."
+            "One without a revision, and no list at all, begins now.",
+            whose="entity",
         ),
     ] = None,
 ) -> Outcome:
     """Say what is new of some entities. Raises ``UnknownNameError`` and ``ForbiddenError``."""
     from catmem.workspace.change_feed import all_entities, changes_since
-    from catmem.workspace.history import entity_for
 
     seen: dict[str, str | None] = dict.fromkeys(all_entities(call.root, call.actor) if since is None else ())
     for each in since or ():
         name, _, revision = each.partition("@")
-        seen[entity_for(call.root, name, call.actor)] = revision or None
+        seen[name] = revision or None
     return Outcome(changes_since(call.root, seen, call.actor))

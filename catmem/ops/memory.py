@@ -39,9 +39,7 @@ def head(call: Call, *, entity_id: EntityId) -> Outcome:
 
     ``mem_rev`` is what an envelope gives as ``prev_rev`` (0: none yet).
     """
-    from catmem.workspace.history import entity_for
-
-    entity, store = entity_for(call.root, entity_id, call.actor), call.root.store
+    entity, store = entity_id, call.root.store
     now, found = store.read(entity), store.head(entity)
     if found is not None and now.revision not in {None, found.revision}:
         # The head may be ahead of the file, and a write on it would drop what the caller has not read.
@@ -121,10 +119,10 @@ def read(
     from catmem import clock
     from catmem.entities.contents import content_of
     from catmem.staleness.freshness import freshness
-    from catmem.workspace.history import entity_for, refuse_bounded
+    from catmem.workspace.history import refuse_bounded
     from catmem.workspace.profile_memory import emptied_text, parsed_at
 
-    root, entity, profile = call.root, entity_for(call.root, entity_id, call.actor), call.profile
+    root, entity, profile = call.root, entity_id, call.profile
     if revision is not None and call.actor is not None and not is_declared(entity):
         refuse_bounded(root, call.actor, "read old revisions")
     now = root.store.read(entity, revision)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from catmem.names import slugify
-from catmem.ops.shared import PROFILE, AsOf, refuse_undeclared, tell_of_rows
+from catmem.ops.shared import AsOf, refuse_undeclared, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
 from catmem.workspace.profile_memory import ProfileMemory
@@ -41,7 +41,7 @@ def prompt(
     call: Call,
     *,
     profile: Annotated[
-        str | None, P("Whose prompt.", argument=True, form=PROFILE, caller=ONLY_TOOL, needed=True)
+        str | None, P("Whose prompt.", argument=True, whose="profile", caller=ONLY_TOOL, needed=True)
     ] = None,
     explain: Annotated[bool, Option("Show each entry of the profile's categories: in or out, and why.")] = False,
     style: Annotated[
@@ -54,7 +54,7 @@ def prompt(
             "--from",
             metavar="NAME",
             called="from",
-            form=PROFILE,
+            whose="profile",
             brief="The profile whose files it is made of (tier 1 only).",
             unbounded=True,
         ),
@@ -89,8 +89,10 @@ def prompt(
     if profile is None and source is None:
         raise UsageError("Missing argument PROFILE.")
     profile = profile or str(source)
-    if call.interface != "command":
-        _refuse_others(call, profile, source)
+    if call.actor is not None and profile != call.actor:
+        from catmem.errors import ForbiddenError
+
+        raise ForbiddenError(f"{call.actor} is given its own prompt only", hint=f"Ask for {call.actor!r}.")
     memory = read_memory(call.root, profile, source=source)
     if call.interface == "command":
         _look_over(call, categories or (), memory)
@@ -122,20 +124,6 @@ def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -
     tell_of_rows(call, memory.owner.name)
     for said in memory.meant(names):
         call.tell(said)
-
-
-def _refuse_others(call: Call, profile: str, source: str | None) -> None:
-    """Raise ``ForbiddenError`` and ``UnknownNameError`` for what the caller is not given."""
-    from catmem.errors import ForbiddenError
-
-    if call.actor is None:
-        return
-    rights = call.rights()
-    if profile != call.actor:
-        rights.refuse_other_owner(profile)
-        raise ForbiddenError(f"{call.actor} is given its own prompt only", hint=f"Ask for {call.actor!r}.")
-    if source is not None:
-        rights.refuse_other_owner(source)
 
 
 def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[str, Any]:

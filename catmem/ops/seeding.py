@@ -15,7 +15,6 @@ from catmem.names import TARGETS, Target
 from catmem.ops.shared import (
     CATEGORY,
     EITHER,
-    PROFILE,
     AllowSecret,
     DryRun,
     ExternalChange,
@@ -25,7 +24,8 @@ from catmem.ops.shared import (
 )
 from catmem.ops.table import (
     NO_COMMAND,
-    ONLY_COMMAND,
+    NO_TOOL,
+    ONLY_HTTP,
     ONLY_TOOL,
     Call,
     Http,
@@ -97,6 +97,7 @@ class Seeds:
         "Seeded",
         statuses=_STATUSES,
     ),
+    records=True,
     tool=Tool(
         "memory_seed",
         "Seed other profiles",
@@ -120,13 +121,14 @@ class Seeds:
 def seed(
     call: Call,
     *,
-    source: Annotated[str | None, P(argument=True, form=PROFILE, caller=ONLY_TOOL, needed=True)] = None,
+    source: Annotated[str | None, P(argument=True, whose="profile", caller=ONLY_TOOL, needed=True)] = None,
     targets: Annotated[
         list[str] | None,
         P(
             "By default all that name the source in seed_from, but those of tier 3.",
             argument=True,
-            form={"items": PROFILE, "minItems": 1, "maxItems": 1000},
+            whose="profile",
+            form={"minItems": 1, "maxItems": 1000},
             brief="Profiles; by default all seeded from you.",
         ),
     ] = None,
@@ -138,9 +140,7 @@ def seed(
             "--all",
         ),
     ] = False,
-    dry_run: Annotated[
-        bool, P("Write nothing; show what would change.", at=(ONLY_COMMAND | NO_COMMAND) - ONLY_TOOL)
-    ] = False,
+    dry_run: Annotated[bool, P("Write nothing; show what would change.", at=NO_TOOL)] = False,
     check: Annotated[bool, Option("Write nothing; exit status 1 if anything is out of date (for CI).")] = False,
     status: Annotated[
         bool, Option("Write nothing; show what is not in sync and why, or with --all how each file stands.")
@@ -166,7 +166,7 @@ def seed(
             metavar="[ID=]SIDE",
         ),
     ] = (),
-    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=NO_COMMAND - ONLY_TOOL)] = None,
+    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=ONLY_HTTP)] = None,
     interactive: Interactive = False,
     replace_cloned: ReplaceCloned = False,
     on_drift: Annotated[
@@ -238,7 +238,6 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
     """What a seed did, for a caller at another interface: for a person all, for an agent numbers and no texts."""
     from catmem.seeding.applying import seed_answer
     from catmem.seeding.planner import plan_seed
-    from catmem.workspace.history import refuse_bounded
 
     if call.actor is not None:
         if call.session is not None and call.session.proposes:
@@ -248,7 +247,6 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
                 f"{call.actor} may not seed that",
                 hint="A profile of tier 1 seeds from its own files, and settles nothing.",
             )
-        refuse_bounded(call.root, call.actor, "seed the memory of other profiles")
     plan = plan_seed(call.root, asked)
     done = plan if call.values["dry_run"] else call.root.apply_seed(plan)
     if call.actor is None:

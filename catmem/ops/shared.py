@@ -1,6 +1,7 @@
 """Parameters that several operations share, and what several of them tell."""
 
 from datetime import date
+from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from catmem.errors import UnknownNameError
@@ -8,11 +9,6 @@ from catmem.names import Target
 from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
 from catmem.workspace.profile_memory import Reading, emptied_text
 
-PROFILE = {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
-ENTITY = {
-    "maxLength": 100,
-    "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
-}
 REVISION = {"pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
 CATEGORY = {"minLength": 1, "maxLength": 1024}
 """What the JSON Schemas of names say."""
@@ -20,20 +16,22 @@ EITHER = "user: facts on the user; memory: notes. Default: both."
 AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", at=NO_TOOL)]
 OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
 InCategory = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
-Owner = Annotated[str, P("The profile whose memory this is.", "-p --profile", metavar="NAME", caller=NO_COMMAND)]
-AnyProfile = Annotated[
-    str | None, P("The profile whose memory this is. By default that of all profiles.", "-p --profile", metavar="NAME")
-]
+_OF_PROFILE = partial(P, names="-p --profile", metavar="NAME", whose="profile", caller=NO_COMMAND)
+Owner = Annotated[str, _OF_PROFILE("The profile whose memory this is.")]
+AnyProfile = Annotated[str | None, _OF_PROFILE("The profile whose memory this is. By default that of all profiles.")]
 Actor = Annotated[
     str | None,
     P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
 ]
-EntityArgument = Annotated[str, P(argument=True)]
+EntityArgument = Annotated[str, P(argument=True, whose="file")]
 EntityId = Annotated[
     str,
     P(
         "The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml declares.",
-        form=ENTITY,
+        argument=True,
+        metavar="ENTITY",
+        called="entity_id",
+        whose="entity",
     ),
 ]
 _PLACE = "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md."

@@ -39,6 +39,14 @@ _KINDS = (str, int, float, bool, date, datetime, timedelta)
 REQUIRED = object()
 _NONE: Schema = {}
 """Shared by all rows that say nothing there."""
+Whose: TypeAlias = Literal["profile", "entity", "file"]
+PROFILE: Schema = {"pattern": "^[a-z0-9][a-z0-9_-]{0,63}$"}
+ENTITY: Schema = {
+    "maxLength": 100,
+    "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
+}
+_OWNERS: Mapping[Whose | None, Schema] = {None: _NONE, "profile": PROFILE, "entity": ENTITY, "file": ENTITY}
+_SAYS_WHOSE = frozenset({"profile", "profiles", "entity", "entities", "entity_id", "owner", "source"})
 
 
 class P(NamedTuple):
@@ -69,6 +77,9 @@ class P(NamedTuple):
     """How many words the option takes."""
     minimum: int | None = None
     maximum: int | None = None
+    whose: Whose | None = None
+    """It names memory: that of a ``profile``, or an ``entity``, which the row is given by its whole name. A ``file`` is
+    one too, or on the command line a path, which the row reads itself. ``call`` refuses an agent what is another's."""
     form: Schema = _NONE
     """What its JSON Schema says besides: a pattern, a length."""
     brief: str | None = None
@@ -91,6 +102,7 @@ FINDINGS, WRONG, REFUSED, DAMAGE = 1, 2, 3, 4
 """Exit statuses: something to look at; the usage or the configuration; drift or a conflict; a damaged store."""
 ONLY_COMMAND: frozenset[Interface] = frozenset({"command"})
 ONLY_TOOL: frozenset[Interface] = frozenset({"tool"})
+ONLY_HTTP: frozenset[Interface] = frozenset({"http"})
 NO_TOOL: frozenset[Interface] = frozenset({"command", "http"})
 NO_COMMAND: frozenset[Interface] = frozenset({"http", "tool"})
 Option = partial(P, at=ONLY_COMMAND)
@@ -121,6 +133,7 @@ class Parameter(NamedTuple):
         """Its JSON Schema."""
         if "anyOf" in self.said.form:
             return self.said.form
+        owner = _OWNERS[self.said.whose]
         form: Schema = (
             {"type": "string", "enum": list(typing.get_args(self.kind))}
             if typing.get_origin(self.kind) is Literal
@@ -131,8 +144,8 @@ class Parameter(NamedTuple):
         limits = {"minimum": self.said.minimum, "maximum": self.said.maximum}
         form |= {name: value for name, value in limits.items() if value is not None}
         if self.many:
-            return {"type": "array", **self.said.form, "items": form | self.said.form.get("items", {})}
-        return form | self.said.form
+            return {"type": "array", **self.said.form, "items": form | owner | self.said.form.get("items", {})}
+        return form | owner | self.said.form
 
 
 class Http(NamedTuple):
@@ -178,7 +191,11 @@ class Tool(NamedTuple):
 
 
 class OperationRow(NamedTuple):
-    """A row: what a caller can do, at which interfaces. ``people`` says what a profile may not do here, and why."""
+    """A row: what a caller can do, at which interfaces.
+
+    An agent asks of its own memory, and one of tier 1 of that of all; see ``P.whose``. ``people`` says what no profile
+    may do here, and why; ``tier_1`` what only one of tier 1 may, but to a declared entity that it reads.
+    """
 
     name: str
     run: Callable[..., Any]
@@ -186,6 +203,9 @@ class OperationRow(NamedTuple):
     examples: Sequence[str] = ()
     opens: Opens = "store"
     people: tuple[str, str] | None = None
+    tier_1: str | None = None
+    records: bool = False
+    """It refuses what is not the caller's itself, so that the audit log has it."""
     http: Http | None = None
     tool: Tool | None = None
     command: bool = True
@@ -419,6 +439,8 @@ def _refuse_unreadable(row: OperationRow) -> None:
                 raise TypeError(
                     f"{_place(row.run)}: {each.name} of {row.name!r} has a type that {interface} cannot read"
                 )
+            if each.name in _SAYS_WHOSE and each.said.whose is None:
+                raise TypeError(f"{_place(row.run)}: {each.name} of {row.name!r} does not say whose it is (P.whose)")
 
 
 def _place(run: Callable[..., Any]) -> str:
@@ -483,11 +505,35 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     asked.values = complete
     if row.apart or row.needs:
         _refuse_combinations(asked)
+    if not row.records:
+        _decide(asked, complete)
     try:
         done = row.run(asked, **complete)
     except SystemExit as stop:  # a plugin's: a server would end with it
         raise RuntimeError(f"the operation {row.name} ended the program") from stop
     return done if isinstance(done, Outcome) else Outcome(done)
+
+
+def _decide(asked: Call, values: dict[str, Any]) -> None:
+    """Refuse an agent what is another's, in the words for what does not exist; give entities their whole names."""
+    row, actor = asked.operation, asked.actor
+    named = [each for each in row.parameters.values() if each.said.whose is not None and values[each.name] is not None]
+    if actor is not None and row.tier_1 is not None and not any(":" in values[each.name] for each in named):
+        from catmem.workspace.history import refuse_bounded
+
+        refuse_bounded(asked.root, actor, row.tier_1)
+    for each in named:
+        given = values[each.name] if each.many else [values[each.name]]
+        if each.said.whose == "profile":
+            for owner in given if actor is not None else ():
+                asked.rights().refuse_other_owner(owner)
+        elif each.said.whose == "entity" or asked.interface != "command":
+            from catmem.workspace.history import entity_for
+
+            # A list has the revision of each behind it.
+            parts = [name.partition("@") if each.many else (name, "", "") for name in given]
+            found = [entity_for(asked.root, name, actor) + at + revision for name, at, revision in parts]
+            values[each.name] = found if each.many else found[0]
 
 
 def _refuse_combinations(asked: Call) -> None:

@@ -20,8 +20,8 @@ from catmem.envelopes.papers import FIELDS, is_plain
 from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
 from catmem.jsonable import jsonable
-from catmem.ops.shared import ENTITY
 from catmem.ops.table import (
+    ENTITY,
     OPERATIONS,
     Call,
     Http,

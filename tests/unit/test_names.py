@@ -5,7 +5,7 @@ import re
 import pytest
 
 from catmem.names import is_entity, is_name, key_file_parts
-from catmem.ops import shared
+from catmem.ops import shared, table
 from catmem.resources import schema
 
 NAMES = ["neo", "0", "a-b_c", "a" * 64, "a" * 65, "", "Neo", "-a", "_a", "né", "a b", "a.b", "../a", "a\nb"]
@@ -29,14 +29,14 @@ def at(name, *keys):
         at("profile", "$defs", "name"),
         at("envelope", "properties", "agent_id"),
         at("envelope", "properties", "key_id"),
-        shared.PROFILE["pattern"],
+        table.PROFILE["pattern"],
     ],
 )
 def test_a_name_is_one_everywhere(pattern):
     assert [name for name in NAMES if re.search(pattern, name)] == [name for name in NAMES if is_name(name)]
 
 
-@pytest.mark.parametrize("pattern", [at("envelope", "properties", "entity_id"), shared.ENTITY["pattern"]])
+@pytest.mark.parametrize("pattern", [at("envelope", "properties", "entity_id"), table.ENTITY["pattern"]])
 def test_an_entity_is_one_everywhere(pattern):
     # The API takes a profile's name alone too: its user memory.
     named = [each for each in ENTITIES if "/" in each]

@@ -17,7 +17,7 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from catmem.ops.shared import ENTITY, PROFILE
+from catmem.ops.table import ENTITY, PROFILE
 from catmem.resources import schema
 from catmem.server.routes import document
 from tests.http_root import ADDRESS

@@ -496,13 +496,13 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     for name in values:
         if name not in takes:
             raise UsageError(untaken(row.name, name, takes))
-    complete = {
-        each.name: values.get(each.name, None if each.required else each.default) for each in row.parameters.values()
-    }
+    complete = asked.values = dict[str, Any]()
     for each in row.parameters.values():
-        if asked.interface in each.said.caller:
-            complete[each.name] = asked.actor
-    asked.values = complete
+        value = values.get(each.name, each.default)
+        complete[each.name] = value = asked.actor if asked.interface in each.said.caller else value
+        needed = each.required or (each.said.needed and asked.interface != "command")
+        if needed and (value is REQUIRED or value is None):
+            raise UsageError(f"{row.name} needs {each.name}.")
     if row.apart or row.needs:
         _refuse_combinations(asked)
     if not row.records:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from catmem.errors import ForbiddenError
 from catmem.ops.library import ask
-from catmem.ops.table import OPERATIONS, Interface, OperationRow, Parameter, load_all
+from catmem.ops.table import OPERATIONS, Interface, OperationRow, Parameter, UsageError, load_all
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of, plain
@@ -282,3 +282,12 @@ def test_a_program_gets_the_json_of_what_a_command_prints_as_it_comes(stage, tmp
         given = json.loads(json.dumps(ask(workspace, name, **values)))
     assert told.data is not None
     assert plain({key: given[key] for key in told.data}, root) == told.data
+
+
+@pytest.mark.parametrize(
+    ("name", "actor", "missing"), [("head", "neo", "entity_id"), ("log", "neo", "entity"), ("add", None, "content")]
+)
+def test_a_parameter_that_is_missing_is_named(stage, name, actor, missing):
+    workspace = Workspace.open(stage[0], search=False)
+    with closing(workspace.store), pytest.raises(UsageError, match=f"{name} needs {missing}"):
+        ask(workspace, name, actor)

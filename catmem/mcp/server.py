@@ -52,12 +52,13 @@ from catmem.errors import CatmemError
 from catmem.mcp.tools import all_tools, call_tool, instructions, sort_question, tools_of
 from catmem.model.document import Entry
 from catmem.names import TARGETS, UNCATEGORIZED
-from catmem.ops.library import ask
+from catmem.ops.memory_tool import row_of
+from catmem.ops.table import Call, call
 from catmem.staleness.freshness import advice
 from catmem.workspace.root import hide_names
 from catmem.workspace.seen_entry import entry_dict, rules_in, texts_of
 from catmem.workspace.workspace import Workspace
-from catmem.writing.drift_guard import Sessions, ToolSession, shown_in, words_of_entry
+from catmem.writing.drift_guard import Sessions, ToolSession, words_of_entry
 
 if TYPE_CHECKING:
     from anyio.abc import TaskStatus
@@ -242,8 +243,10 @@ class _Memory:
         return types.GetPromptResult(description=" ".join(map(str, said)), messages=[message])
 
     def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
-        answer: dict[str, Any] = ask(self.workspace, "prompt", self.profile, profile=self.profile, **how)
-        session.learn(shown_in(answer))
+        asked = Call(row_of("prompt"), lambda _: self.workspace, "http", self.profile, self.profile, frozenset(how))
+        done = call(asked, {"profile": self.profile, **how})
+        answer: dict[str, Any] = done.seen_by(asked)
+        session.learn(done.shows(answer))
         return answer
 
     async def _read(self, work: Callable[[], _T]) -> _T:

@@ -145,11 +145,14 @@ def call_tool(
     values = {each.name: value_of(each, given[each.called]) for each in row.at("tool") if each.called in given}
     asked = Call(row, lambda _: workspace, "tool", profile, profile, frozenset(values), session=session)
     try:
-        return {"success": True, **call(asked, values).seen_by(asked)}
+        done = call(asked, values)
+        answer = done.seen_by(asked)
     except UsageError as error:
         return refusal(bad_arguments(error.message))
     except CatmemError as error:
         return refusal(error)
+    session.learn(done.shows(answer))
+    return {"success": True, **answer}
 
 
 # --- what a server says of itself as a client connects ---------------------------------------------------------------

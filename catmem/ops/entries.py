@@ -24,6 +24,7 @@ def write(
     **how: Any,  # noqa: ANN401 - see WriteOptions
 ) -> Outcome:
     """Make changes as one revision: as the command line says, or as a model in its conversation."""
+    from catmem.writing.drift_guard import shown_rows
     from catmem.writing.write import write_operations
 
     session = call.session
@@ -38,7 +39,8 @@ def write(
         if call.actor is None:
             error.hint = _meant(call, profile, operations) or error.hint
         raise
-    return Outcome(written, more={"dry_run": how.get("dry_run") or False} if session is None else {})
+    more = {"dry_run": how.get("dry_run") or False} if session is None else {}
+    return Outcome(written, more=more, shows=shown_rows)
 
 
 def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:

@@ -121,6 +121,7 @@ def read(
     from catmem.staleness.freshness import freshness
     from catmem.workspace.history import refuse_bounded
     from catmem.workspace.profile_memory import emptied_text, parsed_at
+    from catmem.writing.drift_guard import shown_rows
 
     root, entity, profile = call.root, entity_id, call.profile
     if revision is not None and call.actor is not None and not is_declared(entity):
@@ -144,7 +145,8 @@ def read(
         lost = emptied_text(root, profile, entity, document) if revision is None else None
         more = {"warnings": [lost]} if lost else {}
         value = EntityRead(entity, now.revision, now.digest, document.text, rows, len(entries), more)
-    return Outcome(value, revision=now.revision, unrecorded=now.digest)
+    shows = (lambda _: {now.digest}) if is_declared(entity) else shown_rows
+    return Outcome(value, revision=now.revision, unrecorded=now.digest, shows=shows)
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
@@ -189,6 +191,7 @@ def submit(
     """Make the write of an envelope, or of a plain write, which is the body."""
     wire = call.wire or Wire()
     from catmem.ops.seen import submitted
+    from catmem.writing.drift_guard import shown_rows
 
     with with_head(call, wire.value):
         written = _submitted(call, wire, confirm=confirm)
@@ -199,6 +202,7 @@ def submit(
         submitted(written, to_agent=False),
         revision=written.revision if written.waiting is None else None,
         waiting=written.waiting,
+        shows=shown_rows,
     )
 
 

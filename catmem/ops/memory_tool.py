@@ -37,7 +37,7 @@ from catmem.workspace.root import hide_names
 from catmem.workspace.seen_entry import rules_in, texts_of
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
-from catmem.writing.drift_guard import ToolSession, shown_in, text_digest
+from catmem.writing.drift_guard import ToolSession, text_digest
 from catmem.writing.request import Action, Operation, placed_expected, refuse_untaken
 from catmem.writing.written import Written, advice_on
 
@@ -236,10 +236,7 @@ def memory_tool(
     try:
         session.begin(workspace, profile)
         with hide_names(workspace, profile):
-            answer = tool.answer()
-            if answer["success"]:
-                session.learn(shown_in(answer))
-            return answer
+            return tool.answer()
     except CatmemError as error:
         return tool.refused(error)
 
@@ -270,9 +267,8 @@ class _Turn:
             done = call(self.asked, values)
         except UsageError as error:
             raise bad_arguments(error.message) from None
-        if self.action in {*_DONE, BATCH}:
-            return self._written(done.value)
-        answer: dict[str, Any] = done.value
+        answer: dict[str, Any] = self._written(done.value) if self.action in {*_DONE, BATCH} else done.value
+        self.session.learn(done.shows(answer))
         if self.action not in _READS and answer["success"]:
             self.session.new_turn()
         return answer
@@ -280,7 +276,6 @@ class _Turn:
     def _written(self, done: Written) -> dict[str, Any]:
         """What a write did."""
         self.session.wrote(done.entries)
-        self.session.new_turn()
         if done.waiting is not None:
             return self._waiting(done)
         entries, cut = shown_entries(done.entries)

@@ -85,6 +85,7 @@ def prompt(
     without a profile. Without PROFILE it is a slice of what --from sees. --format json has text, digest and manifest.
     """
     from catmem.workspace.profile_memory import read_memory
+    from catmem.writing.drift_guard import shown_by_prompt
 
     if profile is None and source is None:
         raise UsageError("Missing argument PROFILE.")
@@ -101,14 +102,13 @@ def prompt(
     if call.interface == "command":
         return Outcome((made, memory), made)
     data = _role_and_text(call, made, memory)
-    return Outcome(_for_model(data) if call.interface == "tool" else data)
+    given = _for_model(data) if call.interface == "tool" else data
+    return Outcome(given, shows=lambda _: shown_by_prompt(made.manifest, memory.documents))
 
 
 def _for_model(data: dict[str, Any]) -> dict[str, Any]:
     """What the memory tool answers."""
-    from catmem.writing.drift_guard import SHOWN
-
-    given = {name: value for name, value in data.items() if name in {"text", "warnings", "advice", SHOWN}}
+    given = {name: value for name, value in data.items() if name in {"text", "warnings", "advice"}}
     return {"success": True, "action": "prompt", **given, "message": f"{len(data['text']):,} characters."}
 
 
@@ -131,7 +131,6 @@ def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[
     from catmem.config.access import Rights
     from catmem.envelopes.agents import role_hash
     from catmem.staleness.freshness import advice
-    from catmem.writing.drift_guard import SHOWN, shown_by_prompt
 
     manifest, own = made.manifest, memory.profile
     warnings = [*memory.lost.values(), *memory.hints, *made.gaps]
@@ -143,4 +142,4 @@ def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[
     if call.actor is None:
         return {**shown, "manifest": manifest}
     states = (row.state for row in manifest.rows if row.status == "in")
-    return shown | {SHOWN: shown_by_prompt(manifest, memory.documents)} | advice(states)
+    return shown | advice(states)

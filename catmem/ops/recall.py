@@ -14,11 +14,12 @@ from catmem.jsonable import jsonable
 from catmem.model.document import Entry
 from catmem.names import TARGETS, Target, slugify
 from catmem.ops.shared import EITHER
-from catmem.ops.table import Call, P, Tool, operation
+from catmem.ops.table import Call, Outcome, P, Tool, operation
 from catmem.staleness.freshness import advice, freshness
 from catmem.text import size_of
 from catmem.workspace.profile_memory import emptied_text
 from catmem.workspace.seen_entry import SeenEntry, entry_dict
+from catmem.writing.drift_guard import shown_rows
 from catmem.writing.written import FileUsage
 
 MOST_ENTRIES = 50
@@ -59,11 +60,10 @@ def listed(
     category: _Narrow = None,
     offset: _Offset = None,
     proposal: Annotated[str | None, P("Yours that wait: all, or an id.", where_writes_wait=True)] = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """List what is on file, perhaps of one category; of all, also how many entries each category has."""
     if proposal is not None:
-        said: dict[str, Any] = proposed(call, proposal=proposal)
-        return said
+        return Outcome(proposed(call, proposal=proposal))
     skipped = offset or 0
     seen, views = sight(call, target, category, skipped, whole=offset is not None)
     message = _counted(len(seen["entries"]), seen["total"], skipped)
@@ -72,7 +72,7 @@ def listed(
     if category is None:
         counts = Counter(entry.category for view in views for entry in view.entries)
         seen["categories"] = {name: counts[name] for view in views for name in view.categories[:_NAMED]}
-    return {"success": True, "action": "list", **seen, "message": message}
+    return Outcome({"success": True, "action": "list", **seen, "message": message}, shows=shown_rows)
 
 
 @operation(
@@ -88,7 +88,7 @@ def searched(
     category: _Narrow = None,
     state: Annotated[Literal["fresh", "stale", "expired", "unverified"] | None, P("Only this state.")] = None,
     offset: _Offset = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Find entries, without what a prompt would withhold. What is shown counts as used."""
     from catmem.search.search import count_used, search
 
@@ -115,10 +115,11 @@ def searched(
         count_used(call.root, found[: len(shown)], day)
     lost = [emptied_text(call.root, call.profile, f"{call.actor}/{each.target}", each.document) for each in views]
     warnings = [*filter(None, lost)]
-    return {
+    answer = {
         "success": True, "action": "search", "entries": shown, "total": total, **cut,
         **advice(each["state"] for each in shown), **({"warnings": warnings} if warnings else {}), "message": message,
     }  # fmt: skip
+    return Outcome(answer, shows=shown_rows)
 
 
 _ProposalNamed = Annotated[str, P("The id of one (p-...).")]

@@ -11,7 +11,7 @@ import re
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from catmem.config.profile import Profile
     from catmem.envelopes.papers import WriteBase
     from catmem.workspace.workspace import Workspace
-    from catmem.writing.drift_guard import ToolSession
+    from catmem.writing.drift_guard import ShownWords, ToolSession
 
 Interface: TypeAlias = Literal["command", "http", "tool"]
 Opens: TypeAlias = Literal["root", "read", "store", "look"]
@@ -256,6 +256,8 @@ class Outcome:
     unrecorded: str | None = None
     waiting: str | None = None
     conflict: bool = False
+    shows: Callable[[Any], Iterable[ShownWords | str]] = lambda _: ()
+    """What of entries a conversation knows that was given its data, such as ``shown_rows`` of the drift guard."""
     more: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> Any:  # noqa: ANN401 - JSON-ready data

@@ -56,7 +56,7 @@ from catmem.server.requests import (
 )
 from catmem.workspace.change_feed import keyed_digest
 from catmem.workspace.root import hide_names
-from catmem.writing.drift_guard import ToolSession, shown_in
+from catmem.writing.drift_guard import ToolSession
 from catmem.writing.request import is_digest
 
 CONDITIONS = frozenset({"if-match", "idempotency-key"})
@@ -241,7 +241,7 @@ def _made(
         except UsageError as error:
             raise bad_parameter(error.message, "See /openapi.json.") from None
         data = done.seen_by(asked)
-        shown = frozenset(shown_in(data))
+        shown = frozenset(done.shows(data))
         return _encoded(endpoint, done, data, as_text=as_text, to_agent=caller.profile is not None), shown, session
 
 

@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from catmem.prompt.prompt import Manifest
     from catmem.workspace.root import Root
 
-SHOWN = "shown"
-"""Where an answer keeps what entries say that it shows in another form than rows; taken out by ``shown_in``."""
-
 QUIET_SECONDS = 60.0
 """Without a call for so long, the next one belongs to a new turn."""
 MOST_SESSIONS = 256
@@ -145,7 +142,7 @@ class ToolSession:
                 self._began[each] = None
 
     def learn(self, shown: Iterable[ShownWords | str]) -> None:
-        """Remember what an answer showed; see ``shown_in``."""
+        """Remember what an answer showed; see ``Outcome.shows``."""
         self._known.update(shown)
 
     def wrote(self, entries: Iterable[Entry]) -> None:
@@ -252,14 +249,11 @@ class _Beginning:
         return frozenset([*map(words_of_entry, rights.visible_entries(document)), *headings_of(document)])
 
 
-def shown_in(answer: dict[str, Any]) -> set[ShownWords | str]:
-    """What the entries say that an answer shows whole; of the content of a declared entity the digest."""
+def shown_rows(answer: Mapping[str, Any]) -> set[ShownWords | str]:
+    """What the entries say that an answer shows whole, in its rows ``entries``."""
     rows = answer.get("entries", ())
-    shown: set[ShownWords | str] = {heading(row["category"]) for row in rows if "category" in row}
-    shown |= {_words(row["body"], row["tags"]) for row in rows if not (row.get("cut") or row.get("threats"))}
-    if "content" in answer:
-        shown.add(answer["digest"])
-    return shown | set(answer.pop(SHOWN, ()))
+    shown: set[ShownWords | str] = {heading(row["category"]) for row in rows}
+    return shown | {_words(row["body"], row["tags"]) for row in rows if not (row.get("cut") or row.get("threats"))}
 
 
 def shown_by_prompt(manifest: Manifest, documents: Mapping[str, Document]) -> list[ShownWords | str]:

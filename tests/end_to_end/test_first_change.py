@@ -149,12 +149,41 @@ def test_a_new_importer_imports(change, tmp_path):
     assert "Uses tabs." in change.run("list", "-p", "neo", "-c", "rules")
 
 
+ASK = """
+import json
+from pathlib import Path
+from starlette.testclient import TestClient
+from catmem.envelopes.tokens import new_token
+from catmem.server.app import create_app
+from catmem.server.guard import ServerSettings
+from catmem.server.routes import document
+from catmem.workspace.workspace import Workspace
+
+workspace, tokens = Workspace.open("."), Path("../tokens.json")
+headers = {"Authorization": f"Bearer {new_token(workspace.config, tokens, 'neo')[1]}"}
+client = TestClient(create_app(workspace, ServerSettings(tokens=tokens)), base_url="http://127.0.0.1:8428")
+said = [document()["paths"]["/mem/count"]]
+for entity in ("neo", "project:alpha", "boss", "nobody"):
+    answer = client.get("/mem/count", params={"entity_id": entity}, headers=headers)
+    said.append([answer.status_code, answer.json() if answer.status_code < 400 else answer.json()["code"]])
+print(json.dumps(said))
+"""
+
+
 @on("an operation")
 def test_a_new_operation_has_every_door(change):
+    with (change.root / "catmem.yaml").open("a") as config:
+        config.write("entities: {project:alpha: {content: json, writers: [neo]}}\n")
     assert change.run("count", "neo/user") == "entity: neo/user\nentries: 4\n"
-    ask = "import json; from catmem.server.routes import document; print(json.dumps(document()['paths']['/mem/count']))"
-    path = json.loads(change.python("-c", ask))
+    assert change.run("count", "project:alpha") == "entity: project:alpha\nentries: 0\n"
+    path, *answers = json.loads(change.python("-c", ASK))
     assert [each["name"] for each in path["get"]["parameters"]] == ["entity_id", "If-None-Match"]
+    assert answers == [
+        [200, {"entity_id": "neo/user", "entries": 3}],
+        [200, {"entity_id": "project:alpha", "entries": 0}],
+        [404, "unknown_name"],
+        [404, "unknown_name"],
+    ]
     server = StdioServerParameters(
         command=sys.executable,
         args=["-m", "catmem", "mcp", "-p", "neo", "--root", "."],

@@ -20,7 +20,7 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.routes import Endpoint
 from catmem.workspace.workspace import Workspace
-from catmem.writing.drift_guard import SHOWN, ToolSession
+from catmem.writing.drift_guard import ToolSession
 from tests.http_root import ADDRESS
 from tests.same_as.compare import Plain
 
@@ -43,8 +43,6 @@ def files_of(root: Path) -> dict[str, bytes]:
 
 def plain(data: Any, root: Path) -> Any:
     """JSON without what differs from call to call: times, ids, places."""
-    if isinstance(data, dict):
-        data.pop(SHOWN, None)  # no interface says it
     return None if data is STREAMED else _plain(json.loads(json.dumps(data)), str(root), Plain())
 
 

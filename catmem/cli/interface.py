@@ -249,12 +249,11 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
     if render is not None:
         render(value, asked)
     else:
+        import yaml
+
         said = jsonable(value)
-        emit(
-            "".join(printable(f"{key}: {each}\n") for key, each in said.items())
-            if isinstance(said, dict)
-            else str(said)
-        )
+        whole = {"sort_keys": False, "allow_unicode": True, "width": sys.maxsize}
+        emit(said if isinstance(said, str) else printable(yaml.safe_dump(said, **whole)))
 
 
 def _tell(said: str | CatmemError) -> None:

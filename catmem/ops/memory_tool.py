@@ -84,6 +84,8 @@ def read_arguments(arguments: object) -> tuple[str, dict[str, Any]]:
         raise bad_arguments("search needs query", "Give the words to look for.", "query")
     if "category" in given and "categories" in given:
         raise bad_arguments("category stands beside categories", "Put every category into categories.", "category")
+    if action == "seed" and "category" in given:
+        given["categories"] = [given.pop("category")]
     whole = {name: int(given[name]) for name in ("offset", "budget") if name in given}  # 3.0 is a number of entries too
     return action, given | whole
 

@@ -163,6 +163,11 @@ def test_the_tool_and_mcp_keep_to_categories(workspace):
     assert refused["success"] is False
 
 
+def test_the_tool_keeps_to_one_category(workspace):
+    answer = memory_tool(workspace, "boss", {"action": "seed", "targets": ["neo"], "category": "Rules"})
+    assert (answer["success"], bodies(workspace)) == (True, ["Vendor is Acme."])
+
+
 def test_a_tool_is_told_of_the_known_categories(workspace):
     refused = memory_tool(workspace, "boss", {"action": "seed", "categories": ["quarterly"]})
     assert (refused["reason"], "pay, rules, talk" in refused["remediation"]) == ("unknown_category", True)

@@ -376,7 +376,7 @@ def refusal(error: CatmemError) -> dict[str, Any]:
         "remediation": error.hint or "Look at what is on file, and try something else.",
     }
     if isinstance(error, RefusedError):
-        # Digests of a file that the profile does not see whole were taken out by the ``Writer``.
+        # Digests of a file that the profile does not see whole were taken out by ``hide_digests``.
         fields = {"expected": error.expected, "found": error.found, "drift_backup": error.drift_backup}
         answer |= {name: value for name, value in fields.items() if value is not None} | error.generations()
     if isinstance(error, AmbiguousError):

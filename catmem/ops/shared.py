@@ -78,7 +78,7 @@ class ExternalChange(NamedTuple):
 
 
 class WriteOptions(TypedDict, total=False):
-    """How a write is made; see ``catmem.writing.written.How``."""
+    """How a write is made; see ``catmem.writing.request.How``."""
 
     expected: Expected
     on_drift: Annotated[

@@ -300,7 +300,7 @@ def _since(store: Store, entity: str, last: Revision | None) -> list[Revision] |
 def steps(
     revisions: Iterable[tuple[Revision, bytes]], document: Document | None, parse: Parse
 ) -> Iterator[tuple[Revision, Document | None, Differing]]:
-    """What ``take`` wants of each. Bytes that are no text change nothing; a branch is compared with the head."""
+    """Revisions, the document after each, and what it changed: nothing if it is no text, a branch beside the head."""
     for revision, data in revisions:
         try:
             if document is None:

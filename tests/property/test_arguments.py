@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.mcp.tools import all_tools, call_tool
-from catmem.ops.memory_tool import _ROWS, TAKES, TOOL_SCHEMA, memory_tool
+from catmem.ops.memory_tool import _ROWS, TAKES, TOOL_SCHEMA, memory_tool, row_of
+from catmem.ops.table import OPERATIONS, load_all
 from catmem.plugins.page.site import CHANGES, VIEWS
 from catmem.server.routes import endpoints
 from catmem.writing.drift_guard import ToolSession
@@ -68,9 +69,21 @@ def test_the_schema_and_the_check_are_one_table():
     assert set(_ROWS) == set(TAKES)
     assert set(VALUES) == set(TOOL_SCHEMA["properties"]) - {"action"}
     assert "x-" not in json.dumps(TOOL_SCHEMA)
-    for tool in all_tools():
-        also = {"proposal"} if tool.name == "memory_list" else set()  # what waits is listed by it too
-        assert set(tool.input_schema["properties"]) <= set(TAKES[tool.name.removeprefix("memory_")]) | also
+
+
+@together("action", ACTIONS)
+def test_the_schema_and_the_row_of_an_action_take_the_same(action):
+    row = row_of(action)
+    assert row.tool is None or row.tool.action == action
+    also = {"list": {"proposal"}, "seed": {"category"}}.get(action, set())  # what waits is listed; one of categories
+    different = {each.called for each in row.at("tool")} ^ set(TAKES[action])
+    assert different == also, "add the argument to the row, and to schemas/tool.schema.json under x-actions"
+
+
+def test_every_action_of_a_tool_is_one_of_the_memory_tool():
+    load_all()
+    actions = {row.tool.action for row in OPERATIONS.values() if row.tool is not None} - {None}
+    assert actions <= set(_ROWS), "add the action to _ROWS in catmem/ops/memory_tool.py"
 
 
 @together("action", ACTIONS)

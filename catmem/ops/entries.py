@@ -10,7 +10,7 @@ from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, Narrow
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
 from catmem.writing.request import Operation, is_digest, placed_expected
 
-_WHICH = "Text that only it has, or its id (b2:...)."
+_WHICH = "Text only it has, or its id (b2:...)."
 _OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_text", brief=_WHICH)]
 _TAGS = {"additionalProperties": {"type": ["string", "array", "null"], "items": {"type": "string"}}}
 _WRITTEN = {"entries": "array", "changed": "boolean"}
@@ -108,7 +108,7 @@ def several(
     tool=Tool(
         "memory_add",
         "Add to memory",
-        "Remember one fact for later. A text that is there already is not added again.",
+        "Remember one fact. A text that is there is not added again.",
         _WRITTEN,
         action="add",
         writes=True,
@@ -130,7 +130,7 @@ def add(
             "sections it needs none.",
             "-c --category",
             metavar="SLUG",
-            brief="Where the entry goes.",
+            brief="Where it goes.",
         ),
     ] = None,
     tags: Annotated[
@@ -185,7 +185,7 @@ def replace(
             metavar="[NEW]",
             stdin=True,
             called="content",
-            brief="The whole new text; without it only tags change.",
+            brief="The new text; without it only tags change.",
         ),
     ] = None,
     profile: Owner,
@@ -200,7 +200,7 @@ def replace(
             metavar="KEY=VALUE",
             tags=True,
             form=_TAGS,
-            brief="Tags by name; null takes one away.",
+            brief="By name; null takes one away.",
         ),
     ] = None,
     confirm: Annotated[
@@ -231,7 +231,7 @@ def replace(
     tool=Tool(
         "memory_remove",
         "Remove from memory",
-        "Remove one entry that is wrong or of no more use.",
+        "Remove one entry that is wrong or of no use.",
         _WRITTEN,
         action="remove",
         writes=True,
@@ -277,7 +277,7 @@ def move(
     profile: Owner,
     actor: Actor = None,
     target: FoundTarget = None,
-    category: Annotated[str, P("Where it goes.", "-c --category", metavar="SLUG", brief="Where the entry goes to.")],
+    category: Annotated[str, P("Where it goes.", "-c --category", metavar="SLUG", brief="Where it goes.")],
     source: Annotated[str | None, Option("Look for the entry in this category only.", "--from", metavar="SLUG")] = None,
     **how: Unpack[WriteOptions],
 ) -> Outcome:

@@ -32,7 +32,7 @@ from catmem.workspace.profile_memory import ProfileMemory
     tool=Tool(
         "memory_prompt",
         "Slice of memory",
-        "Give a slice of what you see as text, for an agent without a profile.",
+        "Give what you see as text, for an agent without a profile.",
         {"text": "string"},
         action="prompt",
     ),

@@ -37,7 +37,7 @@ _NAMED = 50
 _NOTHING = "Nothing was found. Try other words, or list what is there."
 _json = json.JSONEncoder(ensure_ascii=False).encode
 
-_Narrow = Annotated[str | None, P("Only this category.")]
+_Narrow = Annotated[str | None, P("Only this one.")]
 _Offset = Annotated[int | None, P("Entries to skip.")]
 _ENTRIES = {"entries": "array", "total": "integer"}
 
@@ -48,7 +48,7 @@ _ENTRIES = {"entries": "array", "total": "integer"}
     tool=Tool(
         "memory_list",
         "List memory",
-        "List what is on file, with ids, states and revisions, in the prompt or not.",
+        "List what is on file, in the prompt or not.",
         _ENTRIES,
         action="list",
     ),
@@ -83,7 +83,7 @@ def listed(
 def searched(
     call: Call,
     *,
-    query: Annotated[str, P('Words, any of which is enough; a "quoted phrase" must be there.')],
+    query: Annotated[str, P('Any of these words; a "quoted phrase" must be there.')],
     target: Annotated[Target | None, P(EITHER)] = None,
     category: _Narrow = None,
     state: Annotated[Literal["fresh", "stale", "expired", "unverified"] | None, P("Only this state.")] = None,

@@ -41,7 +41,7 @@ AddTarget = Annotated[
 ]
 NarrowCategory = Annotated[
     str | None,
-    P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this category."),
+    P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this one."),
 ]
 DryRun = Annotated[bool, Option("Write nothing; show what would change.")]
 Interactive = Annotated[bool, Option("Show each conflict, and ask.", "-i --interactive")]

@@ -91,7 +91,8 @@ def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approv
     sent = offered.model_dump_json(by_alias=True, exclude_none=True)
     said = instructions(workspace, "neo")
     assert f"{TWELVE[-1]} 12+12 (24 out)" in said
-    assert len(sent.encode()) + len(said.encode()) < 8_000
+    size = len(sent.encode()) + len(said.encode())
+    assert size <= 8_000, f"{size - 8_000} bytes over: say less in the words for models (brief, Tool)"
 
 
 def test_a_name_that_would_be_withheld_is_counted_and_not_told(tmp_path):

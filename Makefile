@@ -79,7 +79,7 @@ test: $(VENV)/.dev
 check: lint
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal tests/unit/test_*.py tests/unit/syntax tests/unit/model tests/unit/config \
 	  tests/unit/prompt tests/unit/threats tests/unit/linting tests/unit/search tests/unit/seeding/test_slices.py tests/unit/writing \
-	  tests/conformance tests/docs/test_links.py tests/docs/test_sentences.py
+	  tests/unit/mcp tests/unit/server/api tests/interfaces tests/conformance tests/docs/test_links.py tests/docs/test_sentences.py
 
 browser-test: $(VENV)/.dev
 	@$(BIN)/python -m pytest -n auto -rs --torture $(CASES) --lot '$(LOT)' tests/browser

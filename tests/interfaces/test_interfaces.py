@@ -93,7 +93,7 @@ def test_every_operation_has_a_case():
     own = {
         name for name, row in OPERATIONS.items() if row.run.__module__.startswith(("catmem.ops.", "catmem.plugins."))
     }
-    assert own - CASES.keys() - WITHOUT == set()
+    assert own - CASES.keys() - WITHOUT == set(), "add a case to CASES in tests/interfaces/cases.py"
 
 
 @pytest.mark.parametrize(("name", "case"), cases("command"))

@@ -154,7 +154,7 @@ PATHS = {each.name: each.http.path.replace("{profile}", "neo") for each in ENDPO
 
 @together("endpoint", [each for each in ENDPOINTS if not each.writes], ids=lambda each: each.name)
 def test_what_only_reads_takes_no_body(client, endpoint):
-    query = {"entity_id": "boss/user"} if endpoint.name in {"head", "read", "log"} else {}
+    query = {each["name"]: "boss/user" for each in endpoint.fields if each["required"] and each["in"] == "query"}
     answer = client.request("GET", PATHS[endpoint.name], params=query, content=b'{"category": "talk"}')
     assert (answer.status_code, answer.json()["code"]) == (400, "bad_body")
 

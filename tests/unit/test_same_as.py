@@ -49,11 +49,15 @@ def test_every_command_and_every_option_is_in_a_story():
         name = next((" ".join(words[:n]) for n in (2, 1) if " ".join(words[:n]) in COMMANDS), None)
         given.setdefault(name, set()).update(words)
     for name, command in COMMANDS.items():
-        assert f"{name.replace(' ', ':')}" in HELP.split(), f"no story shows the help of {name}"
+        assert f"{name.replace(' ', ':')}" in HELP.split(), (
+            f"no story shows the help of {name}: add it to HELP in tests/same_as/commands.py"
+        )
         for option in command.params if not isinstance(command, click.Group) else ():
             ways = {*option.opts, *option.secondary_opts}
             if isinstance(option, click.Option):
-                assert ways & given[name], f"no story gives {name} {' or '.join(ways)}"
+                assert ways & given[name], (
+                    f"no story gives {name} {' or '.join(ways)}: add a line to tests/same_as/commands.py"
+                )
 
 
 COMMANDS = {path.removeprefix("catmem "): command for path, command in subcommands(command_line(), "catmem")}

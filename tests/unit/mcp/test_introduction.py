@@ -5,7 +5,7 @@ import json
 import pytest
 from mcp_types import ListToolsResult
 
-from catmem.mcp.tools import instructions, tools_of
+from catmem.mcp.tools import all_tools, instructions, tools_of
 from tests.roots import make_root, put_bytes
 from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, client_of, root, talks
 
@@ -27,15 +27,13 @@ async def introduced(workspace, profile="neo", mode="auto"):
 async def test_a_client_hears_what_is_there_and_is_offered_what_it_may_do(tmp_path, era):
     said, tools = await introduced(root(tmp_path), mode=era)
     assert "Categories and their entries in user + memory: talk 2+1, rules 1+0." in said
-    assert set(tools) == {
-        *("memory_search", "memory_list", "memory_prompt"),
-        *("memory_add", "memory_replace", "memory_remove", "memory_verify"),
-    }
+    assert set(tools) == READS | {"memory_add", "memory_replace", "memory_remove", "memory_verify"}
     assert tools["memory_add"].input_schema["properties"]["category"]["enum"] == ["talk"]
     assert "from" not in tools["memory_prompt"].input_schema["properties"]
     assert "vault" not in json.dumps([said, *(tool.model_dump() for tool in tools.values())])
 
 
+READS = {tool.name for tool in all_tools() if tool.annotations.read_only_hint}
 ROWS = {
     "a reader": ("user_memory_categories: [talk]\n", {}, set()),
     "a drop": (
@@ -67,16 +65,16 @@ def test_a_profile_is_offered_what_it_may_use(tmp_path, profile, enums, writing)
     config = "taxonomy: {closed: true, categories: {talk: {}, rules: {}, vault: {}}}\n"
     workspace = make_root(tmp_path, config=config, profiles={"neo": profile})
     tools = {tool.name: tool for tool in tools_of(workspace, "neo")}
-    assert set(tools) == {"memory_search", "memory_list", "memory_prompt", *writing}
+    assert set(tools) == READS | writing
     found = {name: tool.input_schema["properties"].get("category", {}).get("enum") for name, tool in tools.items()}
     assert {name: enum for name, enum in found.items() if enum} == enums
 
 
 @pytest.mark.parametrize(
-    ("more", "approval", "tools"),
-    [("", "", 7), ("tier: 2\nmay_verify: true\n", "", 8), ("", "approval: others\n", 7)],
+    ("more", "approval", "writing"),
+    [("", "", 4), ("tier: 2\nmay_verify: true\n", "", 5), ("", "approval: others\n", 4)],
 )
-def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approval, tools):
+def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approval, writing):
     """Twelve categories, all of which it reads and writes; or verifies besides; or where writes wait."""
     config = f"{approval}taxonomy: {{closed: true, categories: {{{', '.join(f'{name}: {{}}' for name in TWELVE)}}}}}\n"
     listed = ", ".join(TWELVE)
@@ -87,7 +85,7 @@ def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approv
         tmp_path, config=config, profiles={"neo": profile}, files={"neo/user": text, "neo/memory": text}
     )
     offered = ListToolsResult(tools=tools_of(workspace, "neo"))
-    assert len(offered.tools) == tools
+    assert len(offered.tools) == len(READS) + writing
     sent = offered.model_dump_json(by_alias=True, exclude_none=True)
     said = instructions(workspace, "neo")
     assert f"{TWELVE[-1]} 12+12 (24 out)" in said

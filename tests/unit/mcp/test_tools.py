@@ -21,7 +21,7 @@ def test_the_pages_name_every_tool_and_what_it_takes():
     rows = re.findall(r"^- `(memory_\w+)` .*\((.+?)\)$", (DOCS / "mcp.md").read_text(), re.MULTILINE)
     assert {name: set(re.findall(r"`(\w+)`", takes)) for name, takes in rows} == {
         tool.name: set(tool.input_schema["properties"]) for tool in all_tools()
-    }
+    }, "add a line with its arguments to docs/mcp.md, below what clients get"
     assert set(re.findall(r"`(memory_\w+)`", (DOCS / "claude-code.md").read_text())) <= set(BY_NAME)
 
 

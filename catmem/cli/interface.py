@@ -252,8 +252,9 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
         import yaml
 
         said = jsonable(value)
-        whole = {"sort_keys": False, "allow_unicode": True, "width": sys.maxsize}
-        emit(said if isinstance(said, str) else printable(yaml.safe_dump(said, **whole)))
+        if not isinstance(said, str):
+            said = printable(yaml.safe_dump(said, sort_keys=False, allow_unicode=True, width=sys.maxsize))
+        emit(said)
 
 
 def _tell(said: str | CatmemError) -> None:

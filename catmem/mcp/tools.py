@@ -59,9 +59,7 @@ def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *
         said = (each.said.brief or each.said.said).replace("{given_tags}", GIVEN_TAGS)
         properties[each.called] = {**form, "description": said}
     if rights is not None and offer.into:
-        properties["category"] |= _writable(rights)
-        if "enum" in properties["category"]:
-            del properties["category"]["type"]
+        properties["category"] = {"description": properties["category"]["description"], **_writable(rights)}
     takes: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     needs = [each.called for each in _takes(row, offer) if each.required or each.said.needed]
     gives = {name: {"type": kind} for name, kind in offer.gives.items()}
@@ -120,9 +118,8 @@ def _writable(rights: Rights) -> dict[str, Any]:
     fixed = taxonomy.closed if rights.unbounded else not any(map(is_pattern, names))
     if fixed and len(names) <= _MOST_NAMED:
         return {"enum": list(names)}
-    if rights.unbounded:
-        return {"description": f"Where the entry goes, such as {', '.join(names[:_MOST_NAMED])}."}
-    return {"description": f"Where the entry goes: one of {', '.join(names[:_MOST_NAMED])} (* stands for any letters)."}
+    said = "such as {}." if rights.unbounded else "one of {} (* stands for any letters)."
+    return {"type": "string", "description": f"Where it goes: {said.format(', '.join(names[:_MOST_NAMED]))}"}
 
 
 def call_tool(

@@ -451,18 +451,14 @@ def envelope(
     'catmem write --envelope' makes the write, here or where the envelope is sent. Without --prev, a text that no
     revision has yet becomes one.
     """
-    from catmem.config.access import Rights
     from catmem.envelopes.agents import profile_of
     from catmem.envelopes.papers import make_envelope
-    from catmem.workspace.history import entity_of
+    from catmem.workspace.history import entity_for
     from catmem.writing.written import on_adoption
 
     content = _content(added, category, json, text)
     acting = None if actor is None else profile_of(call.root.config, actor)
-    if acting is not None and ":" not in profile:
-        rights = Rights(call.root.profile(acting), target, call.root.config.taxonomy)
-        rights.refuse_other_owner(profile)
-    entity = entity_of(call.root, profile if ":" in profile else f"{profile}/{target}")
+    entity = entity_for(call.root, profile if ":" in profile else f"{profile}/{target}", acting)
     more: dict[str, Any] = {"prev": prev, "op_id": op_id, "alert": alert, "signed": signed}
     made, adopted = make_envelope(call.root, entity, content, agent=actor, **more)
     if adopted is not None:

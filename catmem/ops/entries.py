@@ -10,7 +10,7 @@ from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, Narrow
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
 from catmem.writing.request import Operation, is_digest, placed_expected
 
-_WHICH = "Text only it has, or its id (b2:...)."
+_WHICH = "Text only it has, or its id."
 _OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_text", brief=_WHICH)]
 _TAGS = {"additionalProperties": {"type": ["string", "array", "null"], "items": {"type": "string"}}}
 _WRITTEN = {"entries": "array", "changed": "boolean"}
@@ -327,7 +327,7 @@ def verify(
         P(
             "What it was checked against; the history keeps it, and catmem log shows it.",
             metavar="TEXT",
-            brief="What you checked it against.",
+            brief="The source you checked.",
         ),
     ] = None,
     allow_secret: AllowSecret = False,

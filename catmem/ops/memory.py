@@ -12,6 +12,7 @@ from catmem.names import is_declared, is_name
 from catmem.ops.shared import REVISION, AsOf, EntityId
 from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
 from catmem.store.contract import revision_number
+from catmem.writing.drift_guard import shown_rows
 
 if TYPE_CHECKING:
     from catmem.envelopes.papers import WriteBase
@@ -121,7 +122,6 @@ def read(
     from catmem.staleness.freshness import freshness
     from catmem.workspace.history import refuse_bounded
     from catmem.workspace.profile_memory import emptied_text, parsed_at
-    from catmem.writing.drift_guard import shown_rows
 
     root, entity, profile = call.root, entity_id, call.profile
     if revision is not None and call.actor is not None and not is_declared(entity):
@@ -191,7 +191,6 @@ def submit(
     """Make the write of an envelope, or of a plain write, which is the body."""
     wire = call.wire or Wire()
     from catmem.ops.seen import submitted
-    from catmem.writing.drift_guard import shown_rows
 
     with with_head(call, wire.value):
         written = _submitted(call, wire, confirm=confirm)

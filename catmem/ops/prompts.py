@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
+from catmem.errors import ForbiddenError
 from catmem.names import slugify
 from catmem.ops.shared import AsOf, refuse_undeclared, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
@@ -91,8 +92,6 @@ def prompt(
         raise UsageError("Missing argument PROFILE.")
     profile = profile or str(source)
     if call.actor is not None and profile != call.actor:
-        from catmem.errors import ForbiddenError
-
         raise ForbiddenError(f"{call.actor} is given its own prompt only", hint=f"Ask for {call.actor!r}.")
     memory = read_memory(call.root, profile, source=source)
     if call.interface == "command":
@@ -102,14 +101,10 @@ def prompt(
     if call.interface == "command":
         return Outcome((made, memory), made)
     data = _role_and_text(call, made, memory)
-    given = _for_model(data) if call.interface == "tool" else data
-    return Outcome(given, shows=lambda _: shown_by_prompt(made.manifest, memory.documents))
-
-
-def _for_model(data: dict[str, Any]) -> dict[str, Any]:
-    """What the memory tool answers."""
-    given = {name: value for name, value in data.items() if name in {"text", "warnings", "advice"}}
-    return {"success": True, "action": "prompt", **given, "message": f"{len(data['text']):,} characters."}
+    if call.interface == "tool":
+        given = {name: value for name, value in data.items() if name in {"text", "warnings", "advice"}}
+        data = {"success": True, "action": "prompt", **given, "message": f"{len(data['text']):,} characters."}
+    return Outcome(data, shows=lambda _: shown_by_prompt(made.manifest, memory.documents))
 
 
 def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -> None:

@@ -15,6 +15,7 @@ from catmem.names import TARGETS, Target
 from catmem.ops.shared import (
     CATEGORY,
     EITHER,
+    Actor,
     AllowSecret,
     DryRun,
     ExternalChange,
@@ -22,20 +23,7 @@ from catmem.ops.shared import (
     OneFile,
     ReasonOption,
 )
-from catmem.ops.table import (
-    NO_COMMAND,
-    NO_TOOL,
-    ONLY_HTTP,
-    ONLY_TOOL,
-    Call,
-    Http,
-    Option,
-    Outcome,
-    P,
-    Tool,
-    UsageError,
-    operation,
-)
+from catmem.ops.table import NO_TOOL, ONLY_HTTP, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.workspace.workspace import Workspace
@@ -177,10 +165,7 @@ def seed(
         ),
     ] = None,
     allow_secret: AllowSecret = False,
-    actor: Annotated[
-        str | None,
-        P("The profile that acts: one of tier 1. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
-    ] = None,
+    actor: Actor = None,
     as_of: Annotated[date | None, Option("The day to judge dates by, YYYY-MM-DD. By default today.")] = None,
 ) -> Outcome:
     """Copy from SOURCE's files to those of each TARGET the entries whose categories the target's profile names.

@@ -45,7 +45,6 @@ ENTITY: Schema = {
     "maxLength": 100,
     "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
 }
-_OWNERS: Mapping[Whose | None, Schema] = {None: _NONE, "profile": PROFILE, "entity": ENTITY, "file": ENTITY}
 _SAYS_WHOSE = frozenset({"profile", "profiles", "entity", "entities", "entity_id", "owner", "source"})
 
 
@@ -133,7 +132,7 @@ class Parameter(NamedTuple):
         """Its JSON Schema."""
         if "anyOf" in self.said.form:
             return self.said.form
-        owner = _OWNERS[self.said.whose]
+        owner = {None: _NONE, "profile": PROFILE}.get(self.said.whose, ENTITY)
         form: Schema = (
             {"type": "string", "enum": list(typing.get_args(self.kind))}
             if typing.get_origin(self.kind) is Literal
@@ -437,12 +436,11 @@ def _refuse_unreadable(row: OperationRow) -> None:
         raise TypeError(f"{_place(row.run)}: the operation {row.name!r} has no path: {row.http.path!r}")
     for interface in [*(["http"] if row.http else []), *(["tool"] if row.tool else [])]:
         for each in row.at(interface):  # type: ignore[arg-type]  # one of the two
+            place = f"{_place(row.run)}: {each.name} of {row.name!r}"
             if each.kind in {float, datetime, timedelta} or (each.many and each.kind in {int, date}):
-                raise TypeError(
-                    f"{_place(row.run)}: {each.name} of {row.name!r} has a type that {interface} cannot read"
-                )
+                raise TypeError(f"{place} has a type that {interface} cannot read")
             if each.name in _SAYS_WHOSE and each.said.whose is None:
-                raise TypeError(f"{_place(row.run)}: {each.name} of {row.name!r} does not say whose it is (P.whose)")
+                raise TypeError(f"{place} does not say whose it is: P(whose=...)")
 
 
 def _place(run: Callable[..., Any]) -> str:

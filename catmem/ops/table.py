@@ -192,8 +192,8 @@ class Tool(NamedTuple):
 class OperationRow(NamedTuple):
     """A row: what a caller can do, at which interfaces.
 
-    An agent asks of its own memory, and one of tier 1 of that of all; see ``P.whose``. ``people`` says what no profile
-    may do here, and why; ``tier_1`` what only one of tier 1 may, but to a declared entity that it reads.
+    An agent asks of its own memory, one of tier 1 of that of all; see ``P.whose``. ``people`` says what no profile may
+    do here, and why; ``tier_1`` what only one of tier 1 may, but to a declared entity that it reads.
     """
 
     name: str

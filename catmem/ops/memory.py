@@ -46,12 +46,8 @@ def head(call: Call, *, entity_id: EntityId) -> Outcome:
         # The head may be ahead of the file, and a write on it would drop what the caller has not read.
         found = next(each for each in store.log(entity) if each.revision == now.revision)
     number = "0" if found is None else found.revision
-    said = {
-        "entity": entity,
-        "revision": number,
-        "mem_rev": revision_number(number),
-        "recorded": now.revision is not None,
-    }
+    said: dict[str, Any] = {"entity": entity, "revision": number, "mem_rev": revision_number(number)}
+    said["recorded"] = now.revision is not None
     if found is not None:
         said |= {"agent_id": found.agent, "op": found.op, "timestamp": found.timestamp, "digest": found.digest}
     return Outcome(said, revision=now.revision, unrecorded=now.digest)

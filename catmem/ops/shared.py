@@ -30,7 +30,7 @@ EntityId = Annotated[
         "The entity: PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml declares.",
         argument=True,
         metavar="ENTITY",
-        brief="PROFILE/user, PROFILE/memory or a declared one.",
+        brief="PROFILE/user, PROFILE/memory or declared.",
         called="entity_id",
         whose="entity",
     ),

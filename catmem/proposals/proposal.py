@@ -16,13 +16,12 @@ from catmem.errors import CatmemError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Version
 from catmem.model.pairing import pair_entries
-from catmem.names import TARGETS
+from catmem.names import PURGED, TARGETS
 from catmem.prompt.styles import blocked_line
 from catmem.staleness.lineage import found_by
 from catmem.store.contract import DECISION, PROPOSAL, Revision, who, writer_of
 from catmem.syntax.tags import write as write_tags
 from catmem.workspace.history import entity_of
-from catmem.workspace.redaction import PURGED
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.seen_entry import rules_in, tag_texts
 from catmem.writing.matching import parse_for_write

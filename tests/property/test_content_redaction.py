@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from catmem.config.config import DeclaredEntity
 from catmem.digest import canonical_json
-from catmem.workspace.redaction import PURGED, ContentRedaction
+from catmem.names import PURGED
+from catmem.workspace.redaction import ContentRedaction
 
 # Few characters, so that words are found often: those of the mark, of JSON and of lines too.
 CHARACTERS = 'ab]["\\\n1p:é😀'

@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
+from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
 from catmem.files import real_path
 from catmem.model.document import Entry, Version
@@ -25,8 +26,9 @@ from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, Kept, LastingStore, writer_of
 from catmem.store.files.retention import UNREADABLE
-from catmem.store.table_rows import rows_saying
+from catmem.store.table_rows import copies, rows_saying
 from catmem.text import unify_newlines
+from catmem.workspace.copying import store_at
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import (
     ContentRedaction,
@@ -39,7 +41,7 @@ from catmem.workspace.redaction import (
     says,
 )
 from catmem.workspace.root import Root, audit_log, entities_of_each
-from catmem.workspace.stores import CONTENT_FILES, backend_of, store_of_file
+from catmem.workspace.stores import CONTENT_FILES, backend_of, other_stores, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
@@ -50,12 +52,14 @@ _ROUNDS = 5
 _UNERASABLE = frozenset({"journal_damaged", "log_damaged", "log_end"})
 """Damages of a history for which no store rewrites it: what is missing or broken may be the text itself."""
 
+_OTHER = "another store of this root holds the words too; remove it, or name it in catmem.yaml and purge again"
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
 _IN_OP_ID = "the op_id of a write says it, and stays in the history"
 _IN_NAME = "the name of who wrote a revision says it, and stays in the history"
 _MADE_ID = re.compile("[0-9a-f]{32}")
+_LOCK_COPY = re.compile(rf"\.{re.escape(LOCK_NAME)}-\w{{8}}|{re.escape(LOCK_NAME)}\.bak\.\d{{8}}T\d{{12}}Z")
 _MEANWHILE = "another entry that holds the text was written meanwhile; look at it"
 
 
@@ -131,7 +135,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         path = Path(error.path or workspace.config.profiles_dir)
         why = f"this profile is not right, so its files were not looked at: {error.message}"
         purging.left.setdefault(path, why)
-    for words in redaction.bodies if redaction.text is None else [redaction.text]:
+    for words in redaction.sought:
         purging.name_other_files(words)
         purging.name_others(words, [*workspace.config.entities, *(others.paths if redaction.text else ())])
         purging.name_rows(words)
@@ -292,13 +296,9 @@ class _Purging:
     def name_others(self, words: str, entities: Iterable[str]) -> None:
         """Note the entities that still hold words, an ``op_id`` or a writer's name; also those that cannot be read."""
         for entity in entities:
-            declared = self.workspace.config.entities.get(entity)
-            redaction = self.redaction
             with self._noting(self._path(entity)):
-                if declared or isinstance(redaction, ContentRedaction):
-                    redaction = ContentRedaction(declared or DeclaredEntity(entity, "text"), words)
                 is_done = entity == self.name or (self.dry_run and entity in self.entities)
-                if not is_done and _is_in(self.store, entity, redaction):
+                if not is_done and self._is_said_in(self.store, entity, words):
                     self.left.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
                 log, place = list(self.store.log(entity)), Path(self.store.history_place(entity))
                 if any(words in _MADE_ID.sub("", each.op_id) for each in log):
@@ -306,6 +306,12 @@ class _Purging:
                 names = {str(name) for each in log for name in (each.agent, writer_of(each), each.person or "")}
                 if any(words in name for name in names - {PERSON, EXTERNAL}):
                     self.left.setdefault(place, _IN_NAME)
+
+    def _is_said_in(self, store: LastingStore, entity: str, words: str) -> bool:
+        declared, redaction = self.workspace.config.entities.get(entity), self.redaction
+        if declared or isinstance(redaction, ContentRedaction):
+            redaction = ContentRedaction(declared or DeclaredEntity(entity, "text"), words)
+        return _is_in(store, entity, redaction)
 
     def name_other_files(self, words: str) -> None:
         """Note files of another store of the root that hold words, and those that keep them as reason of a bypass."""
@@ -319,7 +325,13 @@ class _Purging:
         for path in sorted(each for home in homes for each in home if each.is_file()):
             with suppress(OSError):  # what this user may not read is no store of this root
                 if words.encode() in path.read_bytes():
-                    self.left.setdefault(path, "another store of this root holds the words too")
+                    self.left.setdefault(path, _OTHER)
+        for where, place in other_stores(config).items():  # what is packed shows no words
+            with self._noting(place), closing(cast("LastingStore", store_at(self.workspace, where))) as store:
+                for entity in sorted({*store.entities(), *self.others.paths, *config.entities}):
+                    if self._is_said_in(store, entity, words):
+                        own = (Path(each) for each in (store.history_place(entity), store.place(entity)))
+                        self.left.setdefault(next(filter(Path.exists, own), place), _OTHER)
 
     def name_rows(self, words: str) -> None:
         """Note the rows that say words: they are no entries, or they say them in a column that no entry shows."""
@@ -421,14 +433,20 @@ class _Purging:
                             file.write(*found)
             if any(map(self._has_category, file.read()[1].records.values())):
                 self.left.setdefault(file.path, "a category there says the words; seed once more")
+        needles, rows = [needle_of(each) for each in self.redaction.sought], copies(root)
         for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
             with self._noting(path):
-                # Of other files a sync keeps copies there.
-                if LOCK_NAME not in path.name and self.redaction.needle not in path.read_bytes():
+                is_lock, data = _LOCK_COPY.fullmatch(path.name), path.read_bytes()
+                if not is_lock and not any(each in data for each in needles):
                     continue
-                if not self.dry_run:
-                    path.unlink()
-                self.removed[path] = None
+                # A sync of other files calls the copies that it keeps there by what they hold.
+                name = path.name.removesuffix(f".bak.{bytes_digest(data)[7:15]}")
+                if is_lock or path in rows or name != path.name:
+                    self.removed[path] = None
+                    if not self.dry_run:
+                        path.unlink()
+                elif not self._is_of_an_entity(path):
+                    self.left.setdefault(path, _STRAY)
 
     def _without_texts(self, file: SeedFile) -> tuple[bytes, SeedLock] | None:
         """The bytes of a lock, and the lock without what is forgotten; ``None`` if that is not in it, or cannot be."""

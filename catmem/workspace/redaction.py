@@ -81,6 +81,7 @@ class Redaction:
         """``needle`` stands in all bytes that may hold one of the bodies."""
         self.bodies = frozenset(bodies)
         self.text = text
+        self.sought = self.bodies if text is None else (text,)
         self._parse = parse
         self.needle = needle
         self._is_own = is_own

@@ -147,6 +147,7 @@ class Backend(NamedTuple):
 
     ``has_files``: each entity is a Markdown file in the
     folder of its profile, which other programs edit. ``file`` is the one file that all of the store is in, if it is.
+    ``below`` finds the stores of the kind whose one file lies in a root and that it does not use, by name.
     ``scratch`` gives the name of a store that is there for a moment, at or below that of a root, and removes all of it
     afterwards; a store that is nowhere but in the folders of its root has nothing to remove.
     """
@@ -154,6 +155,7 @@ class Backend(NamedTuple):
     open: Callable[[Opening], Store]
     has_files: bool = False
     file: Callable[[Config], Path | None] = lambda _: None
+    below: Callable[[Config], Mapping[str, Path]] = lambda _: {}
     scratch: Callable[[Config], AbstractContextManager[str]] = lambda config: nullcontext(config.store)
 
 
@@ -182,6 +184,14 @@ def backend_of(config: Config) -> Backend:
         raise _bad_store(config.store)
     backend: Backend = at(place)
     return backend
+
+
+def other_stores(config: Config) -> dict[str, Path]:
+    """The stores that a root may hold besides its own, by name, and where they are."""
+    found = {} if backend_of(config).has_files else {"files": config.root}
+    for place in registry().stores.values():
+        found |= at(place).below(config)
+    return found
 
 
 def refuse_no_store(where: str) -> None:

@@ -1,6 +1,7 @@
 """``catmem purge`` leaves the words nowhere in a root, or names the place and ends with 1."""
 
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 
@@ -49,6 +50,38 @@ def take_heading_away(root):
 def holding(root):
     files = [path for path in root.rglob("*") if path.is_file()]
     return [path.name for path in files if WORDS.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("place", ["memory.db", "data/old.sqlite"])
+def test_a_database_of_the_root_that_is_not_in_use_is_looked_at(tmp_path, place):
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nwritable_categories: ['*']\n")
+    put(tmp_path / place, "").unlink()
+    run(tmp_path, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    run(tmp_path, "replace", f"The code is {WORDS}.", "The code is gone.", "-p", "neo")
+    run(tmp_path, "store", "copy", "files", f"sqlite:///{place}")
+    with closing(sqlite3.connect(tmp_path / "own.db")) as connection:
+        connection.execute("CREATE TABLE diary (day TEXT)")
+    assert WORDS.encode() not in (tmp_path / place).read_bytes()
+    said = run(tmp_path, "purge", "neo/user", WORDS, "--yes", status=1)
+    assert f"{place}: another store of this root holds the words too; remove it" in said
+    assert "own.db" not in said
+    (tmp_path / place).unlink()
+    run(tmp_path, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    run(tmp_path, "purge", "neo/user", WORDS, "--yes")
+
+
+def test_files_of_the_root_that_are_not_in_use_are_looked_at(tmp_path):
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nwritable_categories: ['*']\n")
+    run(tmp_path, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    run(tmp_path, "store", "copy", "files", "sqlite:///memory.db")
+    put(tmp_path / "catmem.yaml", "store: sqlite:///memory.db\n")
+    home = tmp_path / "homes" / "neo"
+    (home / "USER.md").unlink()
+    said = run(tmp_path, "purge", "neo/user", WORDS, "--yes", status=1)
+    assert "homes/neo/.catmem/journal: another store of this root holds the words too; remove it" in said
+    run(tmp_path, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    shutil.rmtree(home / ".catmem")
+    run(tmp_path, "purge", "neo/user", WORDS, "--yes")
 
 
 def test_the_name_of_a_category_goes_from_the_history(root):

@@ -213,6 +213,38 @@ def test_a_file_of_somebody_else_is_named_and_left(workspace, home):
     assert jsonable(report)["left"] == [{"path": left.path, "why": left.why} for left in report.left]
 
 
+NOT_MADE = ["diary.bak.md", "neo.bak.20261121T120000Z", "CLAUDE.md.bak.0123abcd", "memory.bak.1.json.txt"]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+@pytest.mark.parametrize("words", ["4711", "b2:"])
+def test_a_copy_in_the_root_that_catmem_did_not_make_is_named_and_left(workspace, words, dry_run):
+    text = "Ten years of notes.\nThe card is 4711.\n"
+    if words == "b2:":
+        words = next(each.id for each in workspace.read("neo").document.entries if "4711" in each.body)
+    for name in NOT_MADE:
+        put(workspace.root / name, text)
+    put(workspace.root / "poem.bak.md", "Roses.\n")
+    made = [f"AGENTS.md.bak.{bytes_digest(text.encode())[7:15]}", "memory.bak.1700000000-2.json"]
+    for name in made:
+        put(workspace.root / name, text)
+    report = purge(workspace, "neo", words, dry_run=dry_run)
+    assert {each.path for each in report.left} == set(NOT_MADE)
+    assert set(made) <= set(report.removed)
+    assert [(workspace.root / name).exists() for name in (*NOT_MADE, "poem.bak.md", *made)] == [
+        *[True] * 5, *[dry_run] * 2
+    ]  # fmt: skip
+
+
+def test_words_of_several_entries_take_no_copy_without_them(workspace, home):
+    put(home / "USER.md", "[source: desk 9] The card is 4711.\n§\n[source: desk 9] A pin.\n")
+    for name in ("diary.bak.md", "memory.bak.1700000000.json"):
+        put(workspace.root / name, "Roses.\n")
+    assert purge(workspace, "neo", "desk 9", every=True).left == ()
+    assert (workspace.root / "diary.bak.md").exists()
+    assert (workspace.root / "memory.bak.1700000000.json").exists()
+
+
 def test_a_retired_file_that_is_open_is_named_and_left(workspace, home):
     workspace.add("neo", "x", category="talk")
     (retired,) = (home / ".catmem" / "gen").iterdir()

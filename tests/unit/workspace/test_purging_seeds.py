@@ -156,7 +156,7 @@ def test_copies_of_a_lock_that_was_not_whole_go(workspace, lock):
     lock.write_bytes(lock.read_bytes()[:-9])
     seed(workspace, "neo", "ann")
     (kept,) = workspace.root.glob(f"{LOCK_NAME}.bak.*")
-    (workspace.root / f".{LOCK_NAME}.x1").write_bytes(b'"The card is \\"4711-0815\\".\\n## Not a header"')
+    (workspace.root / f".{LOCK_NAME}-x1y2z3_4").write_bytes(b'"The card is \\"4711-0815\\".\\n## Not a header"')
     report = purge(workspace, "boss", "4711-0815")
-    assert {kept.name, f".{LOCK_NAME}.x1"} <= set(report.removed)
+    assert {kept.name, f".{LOCK_NAME}-x1y2z3_4"} <= set(report.removed)
     assert holding(workspace.root, b"4711-0815") == []

@@ -50,7 +50,7 @@ DECIDES = "decision "
 _MET_NEWER = frozenset({"stale_prev", "drift", "merge_conflict"})
 """Codes of refusals of what was made on another text than the one that is there."""
 _NUMBER = re.compile(r"[0-9]{1,18}")
-_SCANNED = 4_000
+_PREV = re.compile(r"[0-9]{1,18}[a-z]{0,8}|sha256:[0-9a-f]{64}")
 
 
 @dataclass
@@ -218,13 +218,13 @@ class Attempt:
             prev = self.current.revision
         met = str(head) if status == "conflict" and head is not None else None
         # Who is refused may have given anything as a name.
-        named = bounded if error is None else _without_secret
+        named = bounded if error is None else _named
         return AuditLine(
             ts=clock.timestamp(clock.now()),
             entity_id=named(self.entity),
             op=self.op,
             agent=named(self.agent),
-            prev_rev=None if prev is None else named(prev),
+            prev_rev=prev if prev is None or _PREV.fullmatch(prev) else "?",
             mem_rev=met if self.snapshot is None else self.snapshot.revision,
             status=status,
             reason=reason,
@@ -307,6 +307,7 @@ def commit(workspace: Root, entity: str, expected: str | None, update: Update, c
         return trying.commit(expected, update, change)
 
 
-def _without_secret(name: object) -> str:
-    """A name as a line keeps it; ``?`` for one that a secret begins in."""
-    return "?" if any(each.rule in SECRETS for each in findings_in([str(name)[:_SCANNED]])) else bounded(name)
+def _named(name: object) -> str:
+    """A name as a line keeps it; ``?`` for words, which are no name, and for one that a secret begins in."""
+    is_none = " " in str(name) or any(each.rule in SECRETS for each in findings_in([str(name)[:4_000]]))
+    return "?" if is_none else bounded(name)

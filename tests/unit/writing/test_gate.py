@@ -133,14 +133,15 @@ def test_an_op_id_that_looks_like_a_secret_is_refused_and_kept_nowhere(workspace
     assert SECRET.encode() not in kept(workspace)
 
 
-def test_a_secret_in_the_place_of_a_name_is_not_kept(workspace):
+@pytest.mark.parametrize("secret", [SECRET, "The alarm code is 4711-2209."])
+def test_a_secret_or_words_in_the_place_of_a_name_are_not_kept(workspace, secret):
     workspace.add("neo", "one", category="work")
     for write in (
-        lambda: workspace.add("neo", "two", category="work", actor=SECRET),
-        lambda: workspace.add(SECRET, "two", category="work"),
-        lambda: workspace.add("neo", "two", category="work", expected=SECRET),
-        lambda: workspace.merge(f"neo/{SECRET}", actor=SECRET),
-        lambda: workspace.submit({"entity_id": SECRET, "agent_id": SECRET, "prev_rev": SECRET}),
+        lambda: workspace.add("neo", "two", category="work", actor=secret),
+        lambda: workspace.add(secret, "two", category="work"),
+        lambda: workspace.add("neo", "two", category="work", expected=secret),
+        lambda: workspace.merge(f"neo/{secret}", actor=secret),
+        lambda: workspace.submit({"entity_id": secret, "agent_id": secret, "prev_rev": secret}),
     ):
         with pytest.raises(CatmemError):
             write()
@@ -152,7 +153,12 @@ def test_a_secret_in_the_place_of_a_name_is_not_kept(workspace):
         ("?", "?", None, "refused"),
         ("?", "?", None, "refused"),
     ]
-    assert SECRET.encode() not in kept(workspace)
+    assert secret.encode() not in kept(workspace)
+    assert (
+        memory_tool(workspace, "neo", {"action": "remove", "old_text": "x", "expected": "4711-2209"})["success"]
+        is False
+    )
+    assert lines(workspace)[-1].prev_rev in {None, "?"}
 
 
 def test_what_goes_wrong_after_a_commit_makes_no_refusal_of_it(workspace):

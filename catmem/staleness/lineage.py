@@ -200,10 +200,9 @@ class EntryHistory:
         credited += [(key, {writer_of(each)}) for key, each in wrote if each is not None]
         if revision.is_branch:  # what it is based on was written before, and may differ from the head
             credited = [each for each in credited if not self.known[each[0]].writers]
-        elif revision.op == "verify" and not credited:  # on a day that the entry had: the record alone tells of it
-            said = {each.get("id") for each in revision.note.get("actions", ())}
+        elif said := reworded(revision, "verify"):  # also on a day that it had: then the record alone tells of it
             there = {body_key(entry.body) for entry in after.entries if entry.id in said}
-            credited = [(key, by) for key in self.known.keys() & there]
+            credited += [(key, by) for key in self.known.keys() & there]
         is_another = revision.agent == EXTERNAL and bool(revision.parents)
         for key, writers in credited:
             known = self.known[key]
@@ -343,11 +342,9 @@ def _days(entry: Entry) -> tuple[date, ...]:
     return tuple(day for key in DATED_BY if (day := read_date(tags.get(key))) is not None) if tags else ()
 
 
-def reworded(revision: Revision) -> frozenset[str]:
-    """The ids of entries that a revision says to have replaced others."""
-    return frozenset(
-        str(each.get("id")) for each in revision.note.get("actions", ()) if each.get("action") == "replace"
-    )
+def reworded(revision: Revision, action: str = "replace") -> frozenset[str]:
+    """The ids of entries that a revision says to have replaced others, or to have another ``action``."""
+    return frozenset(str(each.get("id")) for each in revision.note.get("actions", ()) if each.get("action") == action)
 
 
 def _moment(revision: Revision) -> Moment:

@@ -69,8 +69,8 @@ class Write(Attempt, ABC):
     current: Current
     recorded_op = "put"
     """What a record calls it."""
-    has_evidence = False
-    """Whether it says what a fact was checked against, which is kept even if it changes no text."""
+    keeps_note = False
+    """Whether it says who verified a fact, or against what, which is kept even if it changes no text."""
 
     def __init__(self, root: Root, asked: Request) -> None:
         """Nothing is looked at yet."""
@@ -207,7 +207,8 @@ class OperationsWrite(Write):
             self.note["reason"] = said
         if operations and all(each.action == "verify" for each in operations):
             self.recorded_op = "verify"
-        self.has_evidence = any(each.evidence is not None for each in operations)
+        decides = self.acting is None and self.policy.config.approval is not None  # whose a verified fact is
+        self.keeps_note = any(each.action == "verify" and (decides or each.evidence is not None) for each in operations)
 
     def hide_proposal(self) -> None:
         """Have the branch of a proposal be a revision that is not there: a profile may not know that there is one."""

@@ -86,7 +86,7 @@ def _change(a: Write) -> Change:
         on_drift=a.on_drift(),
         on_stale=asked.on_stale or a.workspace.config.on_stale,
         merges=asked.merges,
-        keeps_note=a.has_evidence,
+        keeps_note=a.keeps_note,
     )
 
 
@@ -219,7 +219,7 @@ def _answer(a: Write) -> Written:
         written = replace(
             _written(a, now, a.before, after, entries),
             notes=notes_on(now, notes),
-            changed=after != a.before or a.has_evidence,
+            changed=after != a.before or a.keeps_note,
             warnings=warnings,
             adopted=now.adopted,
         )

@@ -245,6 +245,30 @@ def test_what_a_person_verified_on_the_day_that_it_had_is_not_the_agents(ws):
     assert waits(ws, replace(words, "The opposite."))
 
 
+VERIFY = Operation("verify", old_text="A note of neo.", as_of=date(2026, 11, 21))
+OTHER = Operation("verify", old_text="Old note", as_of=date(2026, 11, 21))
+BESIDE = {
+    "alone": [VERIFY],
+    "beside an addition": [Operation("add", content="Another fact.", category="talk"), VERIFY],
+    "beside another": [OTHER, VERIFY],
+}
+
+
+@pytest.mark.parametrize("operations", BESIDE.values(), ids=BESIDE)
+@pytest.mark.parametrize("by", [None, "boss"])
+def test_what_was_verified_in_whatever_write_on_the_day_that_it_had_is_not_the_agents(ws, operations, by):
+    words = own(ws, tags={"verified_date": "2026-11-21"})
+    assert ws.write("neo", operations, actor=by).changed is (by is None or len(operations) > 1)
+    assert waits(ws, replace(words, "The opposite.")) is (by is None or len(operations) > 1)
+
+
+@pytest.mark.parametrize("config", ["", "approval: off\n"])
+def test_a_second_verification_leaves_no_record_where_it_decides_nothing(tmp_path, config):
+    ws = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+    assert ws.write("neo", [OTHER]).changed
+    assert not ws.write("neo", [OTHER]).changed
+
+
 def test_a_branch_on_older_text_makes_no_entry_foreign(ws):
     words = own(ws)
     before = ws.store.head("neo/user").revision

@@ -334,7 +334,7 @@ def _marks(entry: Entry) -> tuple[Hashable, ...]:
 
 
 def _words_and_tags(entry: Entry) -> tuple[str, str]:
-    return body_key(entry.body), repr(sorted(entry.tags.items()))
+    return body_key(entry.body), entry.text if entry.repeated_tags else repr(sorted(entry.tags.items()))
 
 
 def _days(entry: Entry) -> tuple[date, ...]:

@@ -361,7 +361,7 @@ def _states(entries: Iterable[Entry]) -> Counter[EntryState]:
     for entry in entries:
         day = read_date(entry.tags.get("verified_date"))
         tags = sorted((key, value) for key, value in entry.tags.items() if day is None or key != "verified_date")
-        found[EntryState(entry.category, entry.body, repr(tags), day)] += 1
+        found[EntryState(entry.category, entry.body, entry.text if entry.repeated_tags else repr(tags), day)] += 1
     return found
 
 

@@ -245,6 +245,20 @@ def test_what_a_person_verified_on_the_day_that_it_had_is_not_the_agents(ws):
     assert waits(ws, replace(words, "The opposite."))
 
 
+@pytest.mark.parametrize("own_before", [False, True])
+def test_a_tag_that_stands_there_twice_is_of_who_wrote_it_and_waits_with_its_entry(ws, own_before):
+    words = "A note of the boss."
+    ws.add("neo", words, category="talk", actor="boss" if own_before else None, tags={"source": "audit"})
+    before = text_of(ws)
+    put_external(ws, before.replace("source: audit]", "source: audit, source: tax office]"))
+    ws.add("neo", "By hand.", category="rules")  # the record has what an editor did
+    twice = text_of(ws)
+    assert "tax office" in twice
+    made = twice.replace(", source: tax office", "")
+    done = ws.submit(ws.envelope("neo", made, agent="boss", prev=int(newest(ws))))
+    assert (done.waiting is not None, text_of(ws)) == (True, twice)
+
+
 VERIFY = Operation("verify", old_text="A note of neo.", as_of=date(2026, 11, 21))
 OTHER = Operation("verify", old_text="Old note", as_of=date(2026, 11, 21))
 BESIDE = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -160,10 +160,11 @@ def fix_once(
         edits: list[TextEdit] = []
         for diagnostic in some:
             more = diagnostic.fix.edits if diagnostic.fix is not None else ()
-            both = sorted([*edits, *more])
-            if _fits(more, edits, len(text)) and (not checked or _others_stay(before, both, parse)):
+            fits = _fits(more, edits, len(text))
+            if fits and (not checked or _others_stay(before, sorted([*edits, *more]), parse)):
                 chosen.append(diagnostic)
-                edits = both
+                for edit in more:
+                    insort(edits, edit)
         return chosen, edits
 
     chosen, edits = together(diagnostics, checked=False)

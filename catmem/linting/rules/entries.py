@@ -24,11 +24,13 @@ from catmem.linting.linted import (
     value_span,
 )
 from catmem.linting.rule import Finding, Fix, Related, rule
+from catmem.model.document import Document
 from catmem.model.edit import TextEdit, remove_entry
 from catmem.names import FILE_NAMES, slugify
 from catmem.staleness.freshness import freshness
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import closed_spans
+from catmem.syntax.scan import scan as boundaries
 from catmem.text import size_of
 from catmem.threats import RULES, SECRETS, Threat, scan, scan_each
 
@@ -101,11 +103,23 @@ def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 
 def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool, message: str) -> Fix | None:
+    """The fix that takes an entry out; ``None`` where what stands beside it would be read otherwise."""
+    # Tried on the stretches around, since nothing behind the next delimiter lines has to do with it, but for a title.
+    document, start, end = file.document, 0, len(file.text)
+    delimiters, index = document.scan.delimiters, document.scan.delimiters_before(entry.start)
+    if (first := index - 3) > 0:
+        start, end = delimiters[first][0] + 1, (*delimiters[index + 3 : index + 4], (end, end))[0][0]
+        document = Document(boundaries(file.text[start:end], document.scan.categories), document.limits)
+    file.tried.append(file.tried[-1] + end - start)
+    at = entry.start - start
     try:
-        edits = remove_entry(file.document, entry.entry).edits
+        there = next(each for each in document.entries_between(at, at) if each.start == at)
+        # Of very many in one stretch, the others have a fix when the first are gone.
+        edits = remove_entry(document, there).edits if file.tried[-1] <= 200 * len(file.text) else ()
     except EditError:
-        return None  # what stands beside it would be read otherwise
-    return Fix(edits, safe, message)
+        edits = ()
+    moved = (TextEdit(each.start + start, each.end + start, each.text) for each in edits)
+    return Fix(tuple(moved), safe, message) if edits else None
 
 
 @rule("CM201", "duplicate-entry", fixes="safe")

@@ -106,9 +106,9 @@ def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool, message: str) 
     """The fix that takes an entry out; ``None`` where what stands beside it would be read otherwise."""
     # Tried on the stretches around, since nothing behind the next delimiter lines has to do with it, but for a title.
     document, start, end = file.document, 0, len(file.text)
-    delimiters, index = document.scan.delimiters, document.scan.delimiters_before(entry.start)
+    newlines, index = document.scan.newlines, document.scan.delimiters_before(entry.start)
     if (first := index - 3) > 0:
-        start, end = delimiters[first][0] + 1, (*delimiters[index + 3 : index + 4], (end, end))[0][0]
+        start, end = newlines[first] + 1, (*newlines[index + 3 : index + 4], end)[0]
         document = Document(boundaries(file.text[start:end], document.scan.categories), document.limits)
     file.tried.append(file.tried[-1] + end - start)
     at = entry.start - start

@@ -25,7 +25,7 @@ from catmem.workspace.init import has_bytes
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.rows import RowCodec
 from catmem.workspace.seen_entry import texts_of, value_texts
-from catmem.workspace.stores import backend_of, tier_of
+from catmem.workspace.stores import ENTITIES, backend_of, tier_of
 from catmem.writing import gate
 from catmem.writing.policy import check_threats
 
@@ -131,9 +131,13 @@ def _own_files(workspace: Root) -> set[str]:
 
 
 def _is_own(workspace: Root, real: Path, own: set[str]) -> bool:
-    """Whether a path is one of ``own``, one in a folder ``.catmem``, or that of a profile."""
-    in_profiles = real.parent == Path(os.path.realpath(workspace.config.profiles_dir))
-    return os.fspath(real) in own or SIDECAR in real.parts or (in_profiles and real.suffix in YAML_SUFFIXES)
+    """Whether a path is one of ``own``, one in a folder ``.catmem``, or that of a profile or a declared entity."""
+    config = workspace.config
+    in_profiles = real.parent == Path(os.path.realpath(config.profiles_dir))
+    in_entities = Path(os.path.realpath(config.root / ENTITIES)) in real.parents
+    return (
+        os.fspath(real) in own or SIDECAR in real.parts or in_entities or (in_profiles and real.suffix in YAML_SUFFIXES)
+    )
 
 
 def _rows_of_files(workspace: Root) -> Rows:

@@ -111,7 +111,15 @@ def test_memory_files_of_the_root_are_never_overwritten(folder):
 
 @pytest.mark.parametrize(
     "name",
-    ["catmem.yaml", "profiles/neo.yaml", "catmem.seed.lock", "homes/neo/.catmem/x", "link/new.yaml", "memory.db"],
+    [
+        "catmem.yaml",
+        "profiles/neo.yaml",
+        "catmem.seed.lock",
+        "homes/neo/.catmem/x",
+        "link/new.yaml",
+        "memory.db",
+        "entities/project%3Aalpha/content.json",
+    ],
 )
 def test_no_snapshot_replaces_a_file_of_the_root(folder, name):
     (folder / "link").symlink_to("profiles")

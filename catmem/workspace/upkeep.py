@@ -19,6 +19,8 @@ from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, Un
 from catmem.files import read_bounded, shown_path
 from catmem.names import FILE_NAMES
 from catmem.store.contract import SIDECAR, Anchor, Fault, FolderReport, LastingStore, Store
+from catmem.store.files.retention import copied_name
+from catmem.store.table_rows import copies
 from catmem.text import DEFAULT_LIMITS, counted, few
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
@@ -58,6 +60,8 @@ def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
     entities = entities_of_each(workspace)
     found = look_over(workspace.config, entities.profiles, store)
     found += [*_lost_homes(workspace, entities.profiles), *_not_text(workspace, entities.paths)]
+    found += _recovery_copies(workspace.root, entities.paths.values())
+    found += _recovery_copies(workspace.root, entities.paths.values())
     return FsckReport(tuple(found), tuple(done), entities.unreadable)
 
 
@@ -81,6 +85,20 @@ def _not_text(workspace: Root, places: Mapping[str, Path]) -> Iterator[Fault]:
             yield Fault("not_utf8", f"{error.message}; no tool can read or write it", str(place), hint, damage=False)
         except UnreadableError:
             continue  # the store has said so
+
+
+def _recovery_copies(root: Path, files: Iterable[Path]) -> Iterator[Fault]:
+    """The newest copy that was kept of each file, and of all rows, by their names alone."""
+    look = "'catmem import --snapshot {} --dry-run' shows what differs"
+    found = [("all rows", look, copies(root))]
+    for file in dict.fromkeys(files):
+        kept = [path for path in sorted(file.parent.glob("*.bak.*")) if copied_name(path.name) == file.name]
+        found.append((file.name, "'catmem merge {}' shows what the file lacks of it", kept))
+    for what, look, kept in found:
+        if kept:
+            said = f"the newest of {counted(len(kept), 'recovery copy', 'recovery copies')} of {what}"
+            hint = f"{look.format(shlex.quote(shown_path(kept[-1])))}. Remove the copies that you no longer need."
+            yield Fault("recovery_copies", said, str(kept[-1]), hint, damage=False)
 
 
 # --- anchors ------------------------------------------------------------------------------------------------------

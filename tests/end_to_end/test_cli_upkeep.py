@@ -1,6 +1,7 @@
 """``catmem fsck``, ``doctor``, ``anchor``, ``purge`` and ``repair``: looking after what is kept."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -57,6 +58,22 @@ def test_fsck_says_that_a_file_is_no_text(user):
     assert "'catmem fsck' names the command that mends these bytes" in run("prompt", "neo", status=2).stderr
     run("fsck", "neo", "--repair")
     assert run("fsck").stdout.endswith("no damage\n")
+
+
+def test_fsck_names_the_newest_recovery_copy_until_it_is_removed(user):
+    for word in ("By hand.", "By hand again."):
+        user.write_text(user.read_text() + f"§\n{word}\n")
+        run(*ADD, "More.", "--expected", "1", status=3)
+    copies = sorted(user.parent.glob("USER.md.bak.*"))
+    *_, note, hint, end = run("fsck").stdout.splitlines()
+    assert note.startswith("note[recovery_copies]: homes/neo/USER.md.bak.")
+    assert (note.partition(": the ")[2], end) == ("newest of 2 recovery copies of USER.md", "no damage")
+    command = re.search("'catmem (merge .*?)'", hint)[1].split()
+    assert user.parents[2] / command[1] == copies[-1]
+    assert "Nothing is missing" in run(*command).stdout
+    for copy in copies:
+        copy.unlink()
+    assert "recovery_copies" not in run("fsck").stdout
 
 
 def test_fsck_finds_damage_and_mends_it(user, sidecar):

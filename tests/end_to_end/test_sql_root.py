@@ -76,6 +76,7 @@ def test_a_stale_view_is_refused_and_a_copy_kept(root):
     (copy,) = root.folder.glob("memory.bak.*.json")
     assert copy.name in said
     assert [each["content"] for each in json.loads(copy.read_text())["entries"]][-1] == "From a shell."
+    assert f"{copy.name}: the newest of 1 recovery copy of all rows" in root.run("fsck")
     root.run("add", "More.", "-p", "orchestrator", "-c", "projects", "--expected", "3")
 
 

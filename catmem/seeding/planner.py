@@ -136,13 +136,13 @@ class _Planning:
                     refused.append(RefusedChange(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        warnings = self._about_files(files)
+        warnings, nothing = self._about_files(files), self._about_nothing(offers, gives=bool(files or refused))
         return SeedPlan(
             asked=self.asked,
             profiles=self.profiles,
             files=tuple(files),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *self._about_losses(files), *self._about_unsorted(offers), *warnings),
+            notes=(*self._about_lock(files), *self._about_losses(files), *nothing, *warnings),
             warnings=tuple(warnings),
             parts=self.parts,
             lock_data=self.lock_data,
@@ -282,14 +282,20 @@ class _Planning:
         lost = (lost_text(self.workspace, None, entity, data) for entity, data in looked.items())
         return [*notes, *filter(None, lost)]
 
-    def _about_unsorted(self, offers: Mapping[str, OfferedFile]) -> Iterator[str]:
-        """Files of the source that seed nothing, since none of their entries has a category."""
+    def _about_nothing(self, offers: Mapping[str, OfferedFile], *, gives: bool) -> Iterator[str]:
+        """Files of the source none of whose entries has a category, or that no target gets anything of it at all."""
+        name, flat = self.source.name, list[str]()
         for target, offered in offers.items():
-            entries, name = offered.document.entries, self.source.name
+            entries = offered.document.entries
             taken = any(each.slice for each in self.parts.values() if each.offered is offered)
             if entries and not taken and all(entry.category == UNCATEGORIZED for entry in entries):
-                sort = f"catmem sort -p {name} -t {target}"
-                yield f"no entry of {name}/{target} has a category, so none is seeded: {sort}"
+                flat.append(target)
+        if flat:
+            sort = f"catmem sort -p {name}" + (f" -t {flat[0]}" if len(flat) == 1 else "")
+            files = " and ".join(f"{name}/{target}" for target in flat)
+            yield f"no entry of {files} has a category, so none is seeded: {sort}"
+        elif not gives:
+            yield f"{name} has no entry in a category that its targets read: catmem add -p {name} -c CATEGORY TEXT"
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """Clones, and categories that are asked for and that some targets do not read."""

@@ -248,9 +248,6 @@ def _seeds(value: Seeds, call: Call) -> None:
     for plan in value.plans:
         show_seed(plan, shown)
     files = [each for plan in value.plans for each in plan.files]
-    for source in (plan.asked.source for plan in value.plans if not (plan.files or plan.refused)):
-        say(f"{source} has no entry in a category that its targets read.")
-        say(f"Add one: catmem add -p {source} -c CATEGORY TEXT. Or sort what has none: catmem sort -p {source}")
     if call.values["settle"] and not any(row.state == "conflict" for each in files for row in each.rows):
         say("Nothing is in conflict, so --resolve settled nothing.")
     if value.in_sync and not done:

@@ -58,8 +58,23 @@ def test_a_seed_from_a_source_without_entries_says_how_one_is_added(tmp_path, mo
     monkeypatch.chdir(tmp_path)
     run(".", "--profile", "coder")
     said = command("seed", "--all").stderr
-    assert "orchestrator has no entry in a category that its targets read." in said
-    assert "Add one: catmem add -p orchestrator" in said
+    assert "orchestrator has no entry in a category that its targets read: catmem add -p orchestrator" in said
+    assert "In sync: 0 files." in command("seed", "--all", "--check").stderr
+
+
+def test_a_check_of_a_source_that_gives_nothing_of_its_entries_says_so_once_and_fails(flat, tmp_path, monkeypatch):
+    run(tmp_path / "new", "--start", flat, "--profile", "coder")
+    monkeypatch.chdir(tmp_path / "new")
+    said = command("seed", "--all", "--check", status=1).stderr
+    assert said == (
+        "no entry of orchestrator/user and orchestrator/memory has a category, so none is seeded: "
+        "catmem sort -p orchestrator\nNothing was written. 0 files would change, 0 unchanged.\n"
+    )
+    put(tmp_path / "new" / "homes" / "orchestrator" / "USER.md", "## Vendors\nAcme is the cloud vendor.\n")
+    put(tmp_path / "new" / "homes" / "orchestrator" / "MEMORY.md", "")
+    said = command("seed", "--all", "--check", status=1).stderr
+    assert "orchestrator has no entry in a category that its targets read: " in said
+    command("seed", "--all")
 
 
 def test_a_seed_names_each_file_of_a_source_in_which_nothing_is_sorted_yet(flat, tmp_path, monkeypatch):

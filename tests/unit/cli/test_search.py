@@ -60,16 +60,36 @@ def test_filters(look, choices, lines):
     assert {line.split()[0] for line in look("tea", *choices).stdout.splitlines() if line and line[0] != " "} == lines
 
 
-@together("arguments", [("zebra",), ("tea", "-c", "pay"), ("black", "--state", "expired"), ('"tea money"',)])
-def test_nothing_found_is_told(look, arguments):
+@together(
+    ("arguments", "lifted"),
+    [
+        (("zebra", "-c", "talk"), []),
+        (("tea", "-c", "pay"), ["-c"]),
+        (("tea", "-c", "xyz"), ["-c"]),
+        (("money", "-t", "memory"), []),
+        (("black", "--state", "expired"), ["--state"]),
+        (("black", "--state", "expired", "-t", "memory"), []),
+        (("morning", "--tag", "created=2026-11-20", "-t", "user"), ["--tag"]),
+        (('"tea money"',), []),
+    ],
+)
+def test_nothing_found_is_told_with_the_filter_that_hides_what_fits(look, arguments, lifted):
     result = look(*arguments)
     assert result.stdout == ""
-    assert result.stderr.startswith("Nothing in sight fits ")
+    lines = [line for line in result.stderr.splitlines() if not line.startswith("Nothing in sight fits ")]
+    assert lines == [f"Without {option} there are entries that fit." for option in lifted]
+    assert "there are entries" not in look(*arguments, "--format", "json").stderr
+
+
+def test_a_filter_of_a_search_of_all_files_that_hides_what_fits_is_named(place):
+    said = run("money", "-t", "memory", "--root", place).stderr
+    assert "Without -t there are entries that fit." in said
 
 
 def test_a_hint_fails_for_no_file_that_was_not_asked_for(look, place):
     (place / "homes" / "neo" / "MEMORY.md").write_bytes(b"\xff")
     assert len(look("zebra", "-t", "user").stderr.splitlines()) == 1
+    assert len(look("notes", "-t", "user").stderr.splitlines()) == 1
     look("zebra", status=2)
 
 

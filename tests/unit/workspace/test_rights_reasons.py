@@ -35,10 +35,9 @@ def ask(tmp_path):
 
 
 UNSAID = (
-    "include_uncategorized decides on entries without a category; where it is not said, only a profile that names no "
-    "category reads them"
+    "include_uncategorized is not said, and by default only a profile that names no category reads entries without one"
 )
-VERIFY = "may_verify decides; where it is not said, tier 1 may and any other may not"
+VERIFY = "may_verify is not said, and by default only tier 1 may"
 FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
 
 
@@ -55,8 +54,8 @@ FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
         ("memory_categories: []", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
         ("{}", LOOSE, ("yes", "include-uncategorized", UNSAID)),
         ("user_memory_categories: [talk]", LOOSE, ("no", "include-uncategorized", UNSAID)),
-        ("include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", UNSAID)),
-        ("{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", UNSAID)),
+        ("include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is true")),
+        ("{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", "include_uncategorized is false")),
         ("{include_uncategorized: true, memory_categories: ['!*']}", LOOSE, ("no", "taken-away", "'!*' of memory_categories takes it away")),
         ("memory_categories: [__uncategorized__]", LOOSE, ("yes", "selected", "'__uncategorized__' of memory_categories selects it")),
     ],
@@ -86,8 +85,8 @@ def test_writing(ask, text, category, said):
     [
         ("{}", ("no", "may-verify", VERIFY)),
         ("{tier: 1, user_memory_categories: [talk]}", ("yes", "may-verify", VERIFY)),
-        ("{tier: 1, may_verify: false}", ("no", "may-verify", VERIFY)),
-        ("{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", ("yes", "may-verify", VERIFY)),
+        ("{tier: 1, may_verify: false}", ("no", "may-verify", "may_verify is false")),
+        ("{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", ("yes", "may-verify", "may_verify is true")),
         ("may_verify: true", ("no", "not-seen", "it can verify only what it reads")),
     ],
 )  # fmt: skip

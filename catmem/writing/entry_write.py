@@ -392,13 +392,13 @@ def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequenc
 
 def _in_both(wanted: str, holding: Sequence[tuple[WritePolicy, Document, list[Entry]]]) -> AmbiguousError:
     """The error for a text that entries of both files hold; an agent is given no lines, as in ``ambiguous``."""
-    to_agent, places = holding[0][0].to_agent, []
+    to_agent, places, said = holding[0][0].to_agent, [], []
     for policy, document, (entry, *_) in holding:
         line = {} if to_agent else {"line": document.line(entry.start)}
         places.append({"target": policy.target, **line, "category": entry.category, "id": entry.id})
+        said.append(f"{policy.entity}{''.join(f' line {number}' for number in line.values())} ({entry.category})")
     return AmbiguousError(
-        f"entries of both files hold {shown(wanted)}: "
-        + " and ".join(f"{policy.entity} ({found[0].category})" for policy, _, found in holding),
+        f"entries of both files hold {shown(wanted)}: {' and '.join(said)}",
         [preview(found[0], to_agent=to_agent) for _, _, found in holding],
         places=places,
         hint="Nothing was written. Name the file: "

@@ -6,6 +6,7 @@ from datetime import date
 
 import pytest
 
+from catmem.errors import AmbiguousError
 from catmem.ops.memory_tool import TOOL_SCHEMA, memory_tool
 from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
@@ -116,6 +117,9 @@ def test_an_entry_that_both_files_hold_is_not_chosen(both):
     answer = memory_tool(both, "ada", {"action": "remove", "old_text": "in both"})
     assert (answer["reason"], answer["candidates"]) == ("ambiguous", ["in both, here", "in both, there"])
     assert [place["target"] for place in answer["places"]] == ["user", "memory"]
+    assert "ada/user (talk) and ada/memory (notes)" in answer["error"]
+    with pytest.raises(AmbiguousError, match=r"ada/user line 4 \(talk\) and ada/memory line 4 \(notes\)$"):
+        both.remove("ada", "in both")
 
 
 @pytest.mark.parametrize("hidden", ["hidden here", "hidden there"])

@@ -17,7 +17,7 @@ from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
-from catmem.model.layout import is_shared, shared_within, spans_of
+from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import expired_on
 from catmem.store.judgement import REMEDY
@@ -80,6 +80,8 @@ class _PlanDraft:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reworded: list[tuple[str, str]] = field(default_factory=list)
+    left: dict[str, None] = field(default_factory=dict)
+    """The categories that an entry was taken out of."""
     by_another: Callable[[str], bool] | None = None  # of the history, which is read once: it stays under the lock
 
     # --- the five actions ------------------------------------------------------------------------------------------
@@ -139,6 +141,7 @@ class _PlanDraft:
         entry = self._entry(operation)
         self.policy.refuse_unwritable(entry.category)
         self.document = remove_entry(self.document, entry).document
+        self.left[entry.category] = None
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
@@ -150,6 +153,7 @@ class _PlanDraft:
             return
         self._check_threats([operation.to_category or ""], category)
         doubled = self._same(category, entry.body) is not None
+        self.left[entry.category] = None
         made = self._take("move", move_entry(self.document, entry, category, title=self.policy.title(category)))
         self._remark(made, f"is in {category} twice now" if doubled else None)
 
@@ -343,6 +347,7 @@ class _PlanDraft:
             title = on_title(self.original, document)
             notes += [] if title is None else [title]
             notes += [note for category in put if (note := self._on_slip(category)) is not None]
+            notes += self._on_emptied(document)
             for category in put:
                 self._warn_of_unread(category)
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
@@ -360,6 +365,14 @@ class _PlanDraft:
         if policy.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
             return None
         return f"{category} is a new category; 'catmem access' says who reads it"
+
+    def _on_emptied(self, document: Document) -> list[str]:
+        """What to tell a person of headings without an entry: they stay, and what is put below them is theirs."""
+        headings = [header.category for header in document.scan.headers]
+        left = () if self.policy.to_agent else self.left
+        emptied = [each for each in left if each in headings and not last_entries(document, each, 1)]
+        remedy = ": 'catmem lint --select CM106 --fix --unsafe-fixes' takes such headings away" if len(headings) > 1 else ""
+        return [f"{each} has no entry any more, and its heading stays{remedy}" for each in emptied]
 
     def _warn_of_unread(self, category: str) -> None:
         """Say so to who wrote into a category of which its owner's prompt has nothing.

@@ -1,6 +1,8 @@
 """``catmem add``, ``replace``, ``remove``, ``move`` and ``verify``: what they say, and what is in the file afterwards."""
 
 import os
+import re
+import shlex
 
 import pytest
 
@@ -110,6 +112,19 @@ def test_a_bounded_profile_is_told_no_digest_of_the_file(user, actor, told, choi
     assert "sha256:" not in f"{refused}"
 
 
+def test_a_person_is_told_of_a_heading_that_has_no_entry_any_more_and_how_it_goes(user):
+    user.write_text("## Talk\nShort.\n\n## Pay\nOne.\n§\nTwo.\n\n## Rules\nOne rule.\n")
+    said = "has no entry any more, and its heading stays"
+    assert said not in run("remove", "-p", "neo", "One.").stderr
+    assert said not in run("remove", "-p", "neo", "One rule.", "--as", "boss").stderr
+    told = run("move", "-p", "neo", "Short", "-c", "pay").stderr
+    assert f"talk {said}: " in told
+    run(*shlex.split(re.search("'catmem (lint .*?)'", told)[1]))
+    assert user.read_text().rstrip() == "## Pay\nTwo.\n§\nShort."
+    run("remove", "-p", "neo", "Two.")
+    assert run("remove", "-p", "neo", "Short.").stderr.startswith(f"pay {said}\n")
+
+
 # --- dry runs ------------------------------------------------------------------------------------------------------
 
 
@@ -126,7 +141,7 @@ def test_a_dry_run_writes_nothing(user):
 def test_a_dry_run_prints_the_diff_of_what_would_be(user, verb):
     result = run(*VERBS[verb], "--dry-run")
     assert result.stdout.startswith("--- a/neo/user\n+++ b/neo/user\n@@ ")
-    assert result.stderr.startswith("Nothing was written. neo/user would have ")
+    assert "Nothing was written. neo/user would have " in result.stderr
     would_be = patched(USER, result.stdout)
     run(*VERBS[verb])
     assert user.read_text() == would_be

@@ -170,7 +170,7 @@ class Redaction:
         return self.needle in data and self(data) != data
 
     def without(self, data: bytes) -> bytes:
-        """The bytes without such entries, as if each had been removed by an edit."""
+        """The bytes without such entries, as if each had been removed by an edit, and without empty such headings."""
         if not self.holds(data):
             return data
         document = self._parse(data)
@@ -183,7 +183,12 @@ class Redaction:
                 return _marked(text, chosen)
             text = apply_edits(text, edited.edits)
             document = edited.document
-        return text.encode()
+        headings = [
+            TextEdit(each.start, each.end, "")
+            for each in document.sections
+            if self.line_with_text(text[each.start : each.end].encode()) and not text[each.header_end : each.end].strip()
+        ]
+        return apply_edits(text, headings).encode()
 
     # --- bytes that are no memory file, or half of one --------------------------------------------------------------
 

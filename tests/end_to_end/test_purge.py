@@ -96,6 +96,18 @@ def test_the_name_of_a_category_goes_from_the_history(root):
     assert "ever did" in run(root, "purge", "neo/user", WORDS, "--yes", status=2)
 
 
+def test_a_heading_without_entries_that_says_the_words_goes_out_of_the_text_of_now(root):
+    run(root, "add", "Tea at four.", "-p", "neo", "-c", "rules")
+    run(root, "add", "The offer is confidential.", "-p", "neo", "-c", f"Merger {WORDS}")
+    said = run(root, "purge", "neo/user", WORDS, "--yes", status=2)
+    assert "move the entries below that heading to another category" in said
+    run(root, "move", "The offer", "-p", "neo", "-c", "rules")
+    run(root, "purge", "neo/user", WORDS, "--yes")
+    assert holding(root) == []
+    assert "The offer is confidential." in run(root, "list", "-p", "neo")
+    assert "no damage" in run(root, "fsck")
+
+
 def test_what_another_entity_keeps_of_such_a_category_is_named(root):
     run(root, "add", "The offer is confidential.", "-p", "ann", "-c", f"Merger {WORDS}")
     run(root, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")

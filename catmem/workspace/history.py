@@ -331,7 +331,9 @@ def did(revision: Revision) -> str:
     said = next(noted, "") or _actions(actions) or _BY_OP.get(revision.op, revision.op.capitalize())
     said += _sorted(note["sorted"]) if "sorted" in note else ""
     if DECISION in note:
-        said = f"Proposed by {note[DECISION]['proposed_by']}, {note[DECISION]['verdict']}"
+        verdict = note[DECISION]["verdict"]
+        said = "Proposed by" if verdict == "approved" else "Nothing changed: proposed by"
+        said += f" {note[DECISION]['proposed_by']}, {verdict}"
     if PROPOSAL in note:
         said = f"Proposed: {said}"
     # In one line, whatever its line ends are.

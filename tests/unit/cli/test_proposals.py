@@ -206,7 +206,7 @@ def test_the_log_in_plain_words(place):
     log = run("log", "neo/user", "--root", place).stdout
     assert f"Proposed: Changed in rules ({first}, branch from 1): Uses spaces.\n" in log
     assert f"Proposed by neo, approved ({first}): Uses spaces.\n" in log
-    assert f"Proposed by neo, rejected ({second}): Fridays stay.\n" in log
+    assert f"Nothing changed: proposed by neo, rejected ({second}): Fridays stay.\n" in log
     assert f"Proposed by neo, approved ({third}, in other words): Long answers.\n" in log
 
 

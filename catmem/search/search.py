@@ -92,8 +92,6 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     """What a profile finds, the best first, from the one at ``offset`` on; and how many that are in all."""
     # `to_agent` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
     # text has a word would tell it piece by piece. `fit` says of the best entries how many may have room in the answer.
-    for name in narrowing.keys() - Narrowing.__annotations__.keys():
-        raise TypeError(f"a search has no argument {name!r}")
     limit = narrowing.get("limit")
     for name, count in (("offset", offset), ("limit", limit)):
         if count is not None and (type(count) is not int or count < 0):

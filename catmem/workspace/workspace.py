@@ -6,11 +6,11 @@ Each call reads what is there; all that is kept between calls is what was made o
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import wraps
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from catmem.config.json_schema import nearest
@@ -39,8 +39,15 @@ if TYPE_CHECKING:
 
 
 _W = TypeVar("_W", bound=type)
-_KEYWORDS = {"Unpack[How]": How, "Unpack[Asking]": Asking}
-_WRONG = re.compile(r"unexpected keyword argument '(\w+)'")
+_KEYWORDS = {
+    "Unpack[How]": "catmem.writing.request:How",
+    "Unpack[Asking]": "catmem.writing.request:Asking",
+    "Unpack[Narrowing]": "catmem.search.search:Narrowing",
+    "Unpack[Sending]": "catmem.envelopes.papers:Sending",
+    "Unpack[HowMerged]": "catmem.merging.merging:HowMerged",
+    "Unpack[HowSeeded]": "catmem.seeding.plan:HowSeeded",
+}
+"""Where the keywords of a method are listed, in modules that its call loads."""
 
 
 def _names_its_calls(cls: _W) -> _W:
@@ -52,21 +59,19 @@ def _names_its_calls(cls: _W) -> _W:
 
 
 def _named(method: Callable[..., Any]) -> Callable[..., Any]:
+    code = method.__code__
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    listed = next(_KEYWORDS[each] for each in method.__annotations__.values() if each in _KEYWORDS)
+    module, _, name = listed.partition(":")
+
     @wraps(method)
     def named(*given: Any, **how: Any) -> Any:  # noqa: ANN401 - as the method says
-        try:
-            return method(*given, **how)
-        except TypeError as error:
-            wrong = _WRONG.search(str(error))
-            if wrong is None or wrong[1] not in how:
-                raise
-            words = {*inspect.signature(method).parameters}
-            words.update(
-                *(_KEYWORDS[each].__annotations__ for each in method.__annotations__.values() if each in _KEYWORDS)
-            )
-            near = nearest(wrong[1], words)
+        words = {*own, *getattr(import_module(module), name).__annotations__}
+        for wrong in how.keys() - words:
+            near = nearest(wrong, words)
             hint = f"; did you mean {near!r}?" if near else ""
-            raise TypeError(f"{method.__qualname__}() got an {wrong[0]}{hint}") from None
+            raise TypeError(f"{method.__qualname__}() got an unexpected keyword argument {wrong!r}{hint}")
+        return method(*given, **how)
 
     return named
 

@@ -54,6 +54,11 @@ def test_a_root_that_is_not_there(tmp_path):
         (lambda ws: ws.undo("neo", expectd=3), r"undo\(\) got .* 'expectd'; did you mean 'expected'\?"),
         (lambda ws: ws.move("neo", "x", "talk", confrm=True), r"move\(\) got .* 'confrm'; did you mean 'confirm'\?"),
         (lambda ws: ws.plan_seed("neo", zzz=1), r"plan_seed\(\) got an unexpected keyword argument 'zzz'$"),
+        (lambda ws: ws.envelope("neo", "x", foo=1), r"envelope\(\) got an unexpected keyword argument 'foo'$"),
+        (lambda ws: ws.envelope("neo", "x", allert=True), r"envelope\(\) got .* 'allert'; did you mean 'alert'\?"),
+        (lambda ws: ws.undo("neo", confirm=True), r"undo\(\) got an unexpected keyword argument 'confirm'"),
+        (lambda ws: ws.merge("neo", precedense="ours"), r"merge\(\) got .*; did you mean 'precedence'\?"),
+        (lambda ws: ws.search("neo", "x", stat="stale"), r"search\(\) got .*; did you mean 'state'\?"),
     ],
 )
 def test_a_wrong_keyword_names_the_call_and_the_nearest_right_one(workspace, call, said):

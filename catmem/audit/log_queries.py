@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from catmem.audit.rollout import SOFT, Bypass, current_bypass, enforces, place_of
+from catmem.audit.rollout import SOFT, enforces, place_of
 from catmem.clock import timestamp
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
@@ -57,7 +57,7 @@ EVERYTHING = Filter()
 
 OPS = (
     *get_args(Action),
-    *("write", "adopt", "seed", "restore", "merge", "purge", "repair", "sort", "migrate", "fmt", "lint", "bypass"),
+    *("write", "adopt", "seed", "restore", "merge", "purge", "repair", "sort", "migrate", "fmt", "lint"),
 )
 """What an operation can be. ``write`` is changes to entries of several kinds at once, or a whole text."""
 
@@ -70,7 +70,7 @@ class Audit:
     damaged: tuple[Damage, ...]
 
     def __json__(self) -> dict[str, Any]:
-        return {"lines": [{**jsonable(line), "note": line.note} for line in self.lines], "damaged": self.damaged}
+        return {"lines": self.lines, "damaged": self.damaged}
 
 
 def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None = None) -> Audit:
@@ -93,7 +93,7 @@ def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
     config = workspace.config
     owner, _, target = (wanted.entity or "").partition("/")
     profiles = profile_names(config.profiles_dir)
-    is_there = owner in {*profiles, *config.entities, "*"}
+    is_there = owner in {*profiles, *config.entities}
     asked = (
         ("profile", None if is_there else owner, profiles),
         ("target", target, FILE_NAMES),
@@ -206,10 +206,8 @@ class Counts:
             self.add(line)
 
     def add(self, line: AuditLine) -> None:
-        """Count one operation; the beginning and the end of a bypass are none."""
+        """Count one operation."""
         entity = line.entity_id
-        if line.op == "bypass":
-            return
         self.writes[entity, line.agent, line.status] += 1
         for reason in line.reasons:
             self.reasons[reason] += 1
@@ -256,7 +254,6 @@ class RolloutState:
 
     mode: str
     canary: int | None
-    bypass: Bypass | None
     entities: dict[str, bool]
 
     def __json__(self) -> dict[str, Any]:
@@ -265,7 +262,7 @@ class RolloutState:
             {"entity_id": name, "place": place_of(name), "enforced": enforced}
             for name, enforced in self.entities.items()
         ]
-        return {"mode": self.mode, "canary": self.canary, "bypass": self.bypass, "entities": entities}
+        return {"mode": self.mode, "canary": self.canary, "entities": entities}
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +273,10 @@ class RolloutReport:
     since: str | None
     writes: int
     shadowed: Mapping[str, Any]
-    bypassed: Mapping[str, Any]
     refused: Mapping[str, Any]
     always: Mapping[str, Any]
     damaged: tuple[Damage, ...]
-    __json__ = "mode=state.mode canary=state.canary since writes shadowed bypassed refused always damaged"
+    __json__ = "mode=state.mode canary=state.canary since writes shadowed refused always damaged"
 
 
 def rollout_state(workspace: Root) -> RolloutState:
@@ -289,20 +285,18 @@ def rollout_state(workspace: Root) -> RolloutState:
     rollout = workspace.config.rollout
     # Names decide, so a profile that is not right has its entities too.
     entities = {entity: enforces(rollout, entity) for entity in named_entities(workspace.config)}
-    return RolloutState(rollout.mode, rollout.canary, current_bypass(workspace), entities)
+    return RolloutState(rollout.mode, rollout.canary, entities)
 
 
 def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutReport:
     """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
     audit = read_audit(workspace, wanted)
-    writes = [line for line in audit.lines if line.op != "bypass"]
-    refused = [line for line in writes if line.is_refused]
+    refused = [line for line in audit.lines if line.is_refused]
     return RolloutReport(
         state=rollout_state(workspace),
-        since=writes[0].ts if writes else None,
-        writes=len(writes),
-        shadowed=_tally(line for line in writes if line.status == "shadowed"),
-        bypassed=_tally(line for line in writes if line.status == "bypassed"),
+        since=audit.lines[0].ts if audit.lines else None,
+        writes=len(audit.lines),
+        shadowed=_tally(line for line in audit.lines if line.status == "shadowed"),
         refused=_tally(line for line in refused if line.reason in SOFT),
         always=_tally(line for line in refused if line.reason not in SOFT),
         damaged=audit.damaged,

@@ -134,7 +134,7 @@ class Group(Command, click.Group):
 
 T = TypeVar("T")
 _LARGEST = 10**12
-_METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME", timedelta: "TIME"}
+_METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME"}
 _TEXTS = {"prompts": "entries", "reading": "entries", "review": "entries", "branches": "history", "seeding": "files"}
 """Where the renderers of a module of operations are, if not in one of its name."""
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
@@ -373,7 +373,7 @@ def _reader(each: Parameter) -> Callable[..., Any] | None:
         return _tags
     if each.many:
         return _list
-    readers: dict[Any, Callable[..., Any]] = {date: _day, datetime: _moment, timedelta: _length, int: _number}
+    readers: dict[Any, Callable[..., Any]] = {date: _day, datetime: _moment, int: _number}
     return readers.get(each.kind)
 
 
@@ -475,31 +475,14 @@ def _tag_list(value: str) -> list[str]:
     return list(pairs[0][1])
 
 
-def _length(_ctx: click.Context, _param: click.Parameter, value: str | None) -> timedelta | None:
-    if value is None:
-        return None
-    found = _read_length(value)
-    if found is None:
-        message = f"{value!r} is not a length of time. Write it as 30m, 2h, 1h30m or 1d."
-        raise click.BadParameter(message)
-    return found
-
-
-def _read_length(value: str) -> timedelta | None:
-    match = _LENGTH.fullmatch(value)
-    if not value or match is None:
-        return None
-    numbers = [int(each or 0) for each in match.groups()]
-    return timedelta(days=numbers[0], hours=numbers[1], minutes=numbers[2], seconds=numbers[3])
-
-
 def _moment(_ctx: click.Context, _param: click.Parameter, value: str | None) -> datetime | None:
     if value is None:
         return None
-    ago = _read_length(value)
+    ago = _LENGTH.fullmatch(value)
     try:
-        if ago is not None:
-            return clock.now() - ago
+        if value and ago is not None:
+            days, hours, minutes, seconds = (int(each or 0) for each in ago.groups())
+            return clock.now() - timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds)
         moment = datetime.fromisoformat(value)
         # Without a zone it is UTC, as the log writes it.
         return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -1,7 +1,7 @@
 """Operations on who may write and what was written: audit, rollout, keys, tokens, envelopes."""
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -85,18 +85,9 @@ def damage_notes(damaged: Iterable["Damage"]) -> Iterator[str]:
     return (f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in damaged)
 
 
-@operation(
-    "rollout",
-    examples=(
-        "catmem rollout --root demo",
-        "catmem rollout report --since 7d",
-        "catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h",
-        "catmem rollout bypass --end",
-    ),
-    opens="root",
-)
+@operation("rollout", examples=("catmem rollout --root demo", "catmem rollout report --since 7d"), opens="root")
 def rollout(call: Call) -> "RolloutState":
-    """Show how the rollout stands: its mode, for which entities refusals are enforced, and whether a bypass is on.
+    """Show how the rollout stands: its mode, and for which entities refusals are enforced.
 
     The mode is rollout in catmem.yaml.
     """
@@ -117,41 +108,6 @@ def report(call: Call, *, since: _Since = None) -> Outcome:
 
     found = rollout_report(call.root, Filter(since=since))
     return Outcome(found, notes=tuple(damage_notes(found.damaged)), status=int(bool(found.damaged)))
-
-
-@operation(
-    "rollout bypass",
-    examples=(
-        "catmem rollout bypass --reason 'The planner writes old revisions.' --for 1h",
-        "catmem rollout bypass --end",
-    ),
-    apart={"end": "reason lasts"},
-)
-def bypass(
-    call: Call,
-    *,
-    reason: Annotated[
-        str | None, P("Why it is needed, in a sentence; it stands in the audit log.", metavar="TEXT")
-    ] = None,
-    lasts: Annotated[
-        timedelta | None, P("How long it lasts, such as 30m or 1h; 7d at most. It ends by itself.", "--for")
-    ] = None,
-    end: Annotated[bool, P("End the one that is on.")] = False,
-) -> Outcome:
-    """In an emergency, let pass for a while, for every entity, the refusals that a rollout may let pass.
-
-    Its beginning, its end, and each write that it lets through stand in the audit log.
-    """
-    from catmem.audit.rollout import begin_bypass, end_bypass
-
-    if end:
-        ended = end_bypass(call.root)
-        notes = ["No bypass was on."] if ended is None and not call.for_program else []
-        return Outcome(ended, {"on": False, "bypass": ended}, notes=notes)
-    if reason is None or lasts is None:
-        raise UsageError("A bypass needs --reason and --for, or --end.")
-    begun = begin_bypass(call.root, reason, lasts)
-    return Outcome(begun, {"on": True, "bypass": begun})
 
 
 _AgentName = Annotated[str, P(argument=True)]

@@ -13,7 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
@@ -35,7 +35,7 @@ Interface: TypeAlias = Literal["command", "http", "tool"]
 Opens: TypeAlias = Literal["root", "read", "store", "look"]
 """How a command opens its root: to read its files, with its store, or with that without a note on unread files."""
 Schema: TypeAlias = dict[str, Any]
-_KINDS = (str, int, float, bool, date, datetime, timedelta)
+_KINDS = (str, int, float, bool, date, datetime)
 REQUIRED = object()
 _NONE: Schema = {}
 """Shared by all rows that say nothing there."""
@@ -437,7 +437,7 @@ def _refuse_unreadable(row: OperationRow) -> None:
     for interface in [*(["http"] if row.http else []), *(["tool"] if row.tool else [])]:
         for each in row.at(interface):  # type: ignore[arg-type]  # one of the two
             place = f"{_place(row.run)}: {each.name} of {row.name!r}"
-            if each.kind in {float, datetime, timedelta} or (each.many and each.kind in {int, date}):
+            if each.kind in {float, datetime} or (each.many and each.kind in {int, date}):
                 raise TypeError(f"{place} has a type that {interface} cannot read")
             if each.name in _SAYS_WHOSE and each.said.whose is None:
                 raise TypeError(f"{place} does not say whose it is: P(whose=...)")

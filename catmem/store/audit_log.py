@@ -57,11 +57,10 @@ class AuditLog:
             os.close(folder)
 
     def saying(self, words: str) -> list[Path]:
-        """The files of the log and of the bypass in which a reason of a bypass or the name of a writer says words."""
+        """The files of the log in which the name of a writer, or a note of an older build, says words."""
         said = re.escape(json.dumps(" ".join(words.split()))[1:-1])
         noted = re.compile(rf'"(?:note|reason|agent|person)":"(?!(?:person|external)")(?:[^"\\]|\\.)*{said}'.encode())
-        paths = [*self.folder.glob("audit*.jsonl"), *self.folder.glob("bypass.json")]
-        return sorted(path for path in paths if noted.search(path.read_bytes()))
+        return sorted(path for path in self.folder.glob("audit*.jsonl") if noted.search(path.read_bytes()))
 
     def _rotate(self, folder: int) -> None:
         numbers = [number for number, _ in _older(folder) if number < self._most_files - 1]
@@ -156,7 +155,7 @@ def _refuse_other_kinds(status: os.stat_result, name: str) -> None:
 LONGEST_NAME = 200
 """Characters that a line keeps of a name: a refused caller may have given any text as one."""
 
-_OPTIONAL = ("note", "person")
+_OPTIONAL = ("person",)
 _REVISIONS = ("prev_rev", "mem_rev")
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("ts", "entity_id", "op", "agent", "status"), str),
@@ -167,7 +166,7 @@ _KINDS: dict[str, Any] = {
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
 Status: TypeAlias = Literal[
-    "ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed", "bypassed"
+    "ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed"
 ]  # fmt: skip
 STATUSES = get_args(Status)
 
@@ -180,8 +179,7 @@ class AuditLine(NamedTuple):
     branches and digests. ``head_rev`` is the number of the head then, ``None`` if unknown.
     ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal, or the codes, with commas between, of what
     was let pass. ``seconds`` is how long it took, ``base_rev`` the number that ``prev_rev`` names, ``None`` for a
-    branch and for what is in no record. ``note`` is what a person said of a bypass, ``person`` the name of the person
-    where ``agent`` is one.
+    branch and for what is in no record. ``person`` is the name of the person where ``agent`` is one.
     """
 
     ts: str
@@ -195,7 +193,6 @@ class AuditLine(NamedTuple):
     head_rev: int | None
     seconds: float | None = None
     base_rev: int | None = None
-    note: str | None = None
     person: str | None = None
 
     @property
@@ -214,7 +211,7 @@ class AuditLine(NamedTuple):
         return self.status in {"conflict", "refused"}
 
     def __json__(self) -> dict[str, Any]:
-        """The line as JSON-ready data, its keys in one order; ``note`` and ``person`` only where there is one."""
+        """The line as JSON-ready data, its keys in one order; ``person`` only where there is one."""
         said = {name: value for name, value in self._asdict().items() if value is not None or name not in _OPTIONAL}
         numbers = {name: int(said[name]) for name in _REVISIONS if _NUMBER.fullmatch(said[name] or "")}
         return said | numbers
@@ -225,7 +222,7 @@ class AuditLine(NamedTuple):
 
     @classmethod
     def from_json(cls, data: bytes) -> AuditLine | None:
-        """What a line of the log says; ``None`` if it is damaged. Keys that a later version adds are passed over."""
+        """What a line of the log says; ``None`` if it is damaged. Keys that another version writes are passed over."""
         try:
             said = json.loads(data)
         except (ValueError, RecursionError):

@@ -315,10 +315,10 @@ class _Purging:
         return _is_in(store, entity, redaction)
 
     def name_other_files(self, words: str) -> None:
-        """Note files of another store of the root that hold words, and those that keep them as reason of a bypass."""
+        """Note files of another store of the root that hold words, and those of the audit log that name a writer so."""
         with self._noting(self.workspace.root):
-            bypass = "the reason of a bypass or the name of a writer there holds the words; take them out by hand"
-            self.left |= dict.fromkeys(audit_log(self.workspace).saying(words), bypass)
+            said = "the name of a writer or a note there holds the words; take them out by hand"
+            self.left |= dict.fromkeys(audit_log(self.workspace).saying(words), said)
         config, has_files = self.workspace.config, backend_of(self.workspace.config).has_files
         homes = [config.root.glob("*.db*"), (config.root / ".catmem").glob("*.db*")]
         if not has_files:

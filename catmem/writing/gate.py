@@ -1,8 +1,8 @@
 """The gate: the one place where a write of a root reaches its store.
 
 A writer makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
-audit log. Here is decided, too, which refusals are let pass: by ``rollout`` of ``catmem.yaml``, by a bypass, and by the
-shadow mode of ``approval``.
+audit log. Here is decided, too, which refusals are let pass: by ``rollout`` of ``catmem.yaml``, and by the shadow mode
+of ``approval``.
 
 ::
 
@@ -72,8 +72,6 @@ class Attempt:
     store: Store | None = None
     passed: list[CatmemError] = field(default_factory=list)
     """Refusals that were let pass, each code once."""
-    bypassed: bool = False
-    """Whether one of these would have been enforced, but for a bypass."""
     change: Change = field(default_factory=Change)
     current: Current | None = None
     """What was there when the new text was made of it, under the lock."""
@@ -105,20 +103,12 @@ class Attempt:
             self.passed.append(error)
 
     def _lets_pass(self, error: CatmemError) -> bool:
-        from catmem.audit.rollout import SOFT, current_bypass, enforces
+        from catmem.audit.rollout import SOFT, enforces
 
         if isinstance(error, ApprovalError):
             policy = self.workspace.config.approval
             return policy is not None and policy.shadow
-        if error.code not in SOFT:
-            return False
-        if not enforces(self.workspace.config.rollout, self.entity):
-            return True
-        # A bypass is for writers whose view or papers are old; no one becomes another writer by it.
-        if error.code == "bad_signature" or current_bypass(self.workspace) is None:
-            return False
-        self.bypassed = True
-        return True
+        return error.code in SOFT and not enforces(self.workspace.config.rollout, self.entity)
 
     def commit(
         self, expected: str | None, update: Update, change: Change, *, rebases: bool = False, approved: bool = False
@@ -200,11 +190,11 @@ class Attempt:
 
     def notes(self) -> tuple[str, ...]:
         """What to tell the writer of refusals that were not enforced, one line each."""
-        why = "a bypass is on" if self.bypassed else "they are not enforced yet"
         return tuple(
             "this write would have waited for a person; approval is in shadow mode"
             if isinstance(error, ApprovalError)
-            else f"this write would have been refused ({error.code}); such refusals are let pass since {why}"
+            else f"this write would have been refused ({error.code}); "
+            "such refusals are let pass since they are not enforced yet"
             for error in self.passed
         )
 
@@ -240,7 +230,7 @@ class Attempt:
             reason = error.code if isinstance(error, CatmemError) else type(error).__name__
             return "conflict" if reason in _MET_NEWER else "refused", reason
         if self.passed:
-            return "bypassed" if self.bypassed else "shadowed", ",".join(each.code for each in self.passed)
+            return "shadowed", ",".join(each.code for each in self.passed)
         if self.snapshot is None or self._is_unchanged:
             return "unchanged", None
         if self.current is None:

@@ -109,7 +109,6 @@ JSON_CALLS = {
     "audit": ["audit", "--root", "demo"],
     "rollout": ["rollout", "--root", "demo"],
     "rollout report": ["rollout", "report", "--root", "demo"],
-    "rollout bypass": ["rollout", "bypass", "--reason", "A test.", "--for", "1m", "--root", "demo"],
     "fsck": ["fsck", "--root", "demo"],
     "doctor": ["doctor", "--root", "demo"],
     "fsck --anchors": ["fsck", "--anchors", "--root", "demo"],

@@ -69,7 +69,6 @@ key remove trinity
 token new trinity
 token list
 rollout report
-rollout bypass --for 1h --reason test
 simulate --agents 2 --writes 4 --think 0
 purge neo/user "blanks over" --dry-run
 fsck neo/user

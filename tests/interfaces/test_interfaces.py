@@ -38,7 +38,6 @@ WITHOUT = frozenset(
         "token remove",
         "key new",
         "key remove",
-        "rollout bypass",
         "store copy",
         "hook",
         "sync",

@@ -75,7 +75,7 @@ init show list prompt add replace remove move verify search status proposals rev
 sort tidy migrate access stats log blame diff audit watch mcp serve token hermes hook sync import export branches merge write
 envelope key role-hash rollout simulate merge-driver fsck doctor restore purge store help
 token:list token:new token:remove hermes:install hermes:status hermes:sync hermes:uninstall key:list key:new key:remove
-rollout:bypass rollout:report store:copy store:info
+rollout:report store:copy store:info
 """
 
 WRONG = """
@@ -212,9 +212,6 @@ envelope -p nobody --add "A fact."
 role-hash nobody
 rollout
 rollout report --since never
-rollout bypass
-rollout bypass --for 99d --reason "Too long."
-rollout bypass --for 1h
 simulate --agents 0
 merge-driver a b
 merge-driver no-such-a no-such-b no-such-c
@@ -472,10 +469,7 @@ audit
 rollout
 rollout report
 rollout report --since 1d
-rollout bypass --for 30m --reason "A test."
-add -p neo -c rules "In the bypass." --expected 1
-rollout bypass --end
-rollout bypass --end
+add -p neo -c rules "In shadow mode." --expected 1
 audit --status shadowed
 audit --summary
 """,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
-    from catmem.audit.rollout import Bypass
     from catmem.envelopes.agents import Key
     from catmem.envelopes.envelope import Envelope
     from catmem.envelopes.tokens import Token
@@ -42,8 +41,7 @@ def _audit(found: Audit, call: Call) -> None:
 
 def _row(line: AuditLine) -> tuple[str, ...]:
     revisions = f"{_revision(line.prev_rev)} -> {_revision(None if line.is_refused else line.mem_rev)}"
-    said = " ".join(each for each in (line.reason, f"({line.note})" if line.note else None) if each)
-    row = shown_moment(line.ts), line.status, line.entity_id, line.op, printable(line.who), revisions, said
+    row = shown_moment(line.ts), line.status, line.entity_id, line.op, printable(line.who), revisions, line.reason or ""
     return tuple(printable(cell).replace("\n", "\\n").replace("\t", "\\t") for cell in row)
 
 
@@ -77,16 +75,7 @@ def _state(state: RolloutState, _: Call) -> None:
 
 
 def _standing(state: RolloutState) -> str:
-    """How the rollout stands; a bypass first, since until it ends nothing of the rest holds."""
-    mode = f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
-    if state.bypass is None:
-        return mode
-    until = "Until then no refusal that a rollout may let pass is enforced, for any entity. After it:"
-    return f"{_on(state.bypass)}\n{until}\n{mode}"
-
-
-def _on(bypass: Bypass) -> str:
-    return f"A bypass is on until {shown_moment(jsonable(bypass)['until'])}: {bypass.reason}"
+    return f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
 
 
 def _report(found: RolloutReport, _: Call) -> None:
@@ -100,17 +89,12 @@ def _tallies(found: RolloutReport) -> Iterator[str]:
         yield f"{counted(found.writes, 'operation')} since {shown_moment(found.since)}\n"
     parts = {
         "let pass, and refused if everything were enforced": found.shadowed,
-        "let pass by a bypass": found.bypassed,
         "refused, with a code that a rollout may let pass": found.refused,
         "refused in any mode": found.always,
     }
     for title, tally in parts.items():
         rows = _counted({kind: tally[key] for kind, key in _KINDS.items() if key in tally})
         yield f"\n{title}: {tally['operations']:,}\n{columns(('', *row) for row in rows)}"
-
-
-def _switched(bypass: Bypass, call: Call) -> None:
-    say("The bypass is ended." if call.values["end"] else _on(bypass))
 
 
 def _new_key(key: Key, call: Call) -> None:
@@ -188,7 +172,6 @@ TEXTS = {
     "Counts": _counts,
     "RolloutState": _state,
     "RolloutReport": _report,
-    "Bypass": _switched,
     "Key": _new_key,
     "key list": _keys,
     "key remove": _removed_keys,

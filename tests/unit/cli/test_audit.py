@@ -112,17 +112,6 @@ def test_the_mode_and_who_is_in(tmp_path):
     ]
 
 
-def test_a_bypass_from_its_beginning_to_its_end(used):
-    begun = run("rollout", "bypass", "--reason", "why", "--for", "1h", "--root", used)
-    assert begun.stderr.endswith("Z: why\n")
-    assert run("rollout", "--root", used).stdout.startswith(begun.stderr)
-    add(used, "three", "--expected", "1")
-    assert run("rollout", "bypass", "--end", "--root", used).stderr == "The bypass is ended.\n"
-    assert run("rollout", "bypass", "--end", "--root", used).stderr == "No bypass was on.\n"
-    said = json.loads(run("rollout", "report", "--format", "json", "--root", used).stdout)
-    assert said["bypassed"]["by_reason"] == {"stale_prev": 1}
-
-
 @together(
     ("arguments", "said"),
     [
@@ -132,11 +121,7 @@ def test_a_bypass_from_its_beginning_to_its_end(used):
         (["audit", "--since", "999999d"], "is no moment"),
         (["audit", "--since", "1h", "--until", "2h"], "--since is not before --until"),
         (["audit", "--summary", "--format", "jsonl"], "--summary goes with"),
-        (["rollout", "bypass", "--reason", "why"], "needs --reason and --for"),
-        (["rollout", "bypass", "--reason", "why", "--for", "0s"], "lasts 7 days at most"),
-        (["rollout", "bypass", "--reason", "why", "--for", "8d"], "lasts 7 days at most"),
-        (["rollout", "bypass", "--reason", " ", "--for", "1h"], "needs a reason"),
-        (["rollout", "bypass", "--end", "--for", "1h"], "--end does not go with --for"),
+        (["rollout", "bypass"], "No such command 'bypass'"),
     ],
 )
 def test_what_cannot_be_meant_is_told(unchanged, arguments, said):

@@ -7,7 +7,7 @@ COMMANDS = [
     "access", "fsck --anchors", "audit", "branches", "branches neo", "diff neo", "doctor", "fmt", "fsck", "key list",
     "key new person", "key remove person", "lint", "list", "log neo", "merge neo", "merge neo 8a --drop",
     "log --verify out", "log neo --verify out", "restore neo 1", "review --list", "rollout", "rollout report",
-    "rollout bypass --end", "rollout bypass --reason why --for 1h", "search x", "serve --port 0", "stats",
+    "search x", "serve --port 0", "stats",
     "store copy files sqlite:///memory.db", "store info", "token list", "token new anna --person", "token remove anna",
     "watch",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ from datetime import timedelta
 
 import pytest
 
-from catmem.audit.rollout import begin_bypass
 from catmem.envelopes.agents import new_key, remove_keys, role_hash
 from catmem.envelopes.envelope import moment
 from catmem.errors import (
@@ -158,11 +157,9 @@ def test_a_text_that_no_history_has_is_taken_in_before_an_envelope_is_made(signi
 # --- who writes ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rollout", ["rollout: {mode: shadow}\n", "rollout: {mode: canary, canary: 0}\n", "bypass"])
+@pytest.mark.parametrize("rollout", ["rollout: {mode: shadow}\n", "rollout: {mode: canary, canary: 0}\n"])
 def test_no_rollout_lets_an_unsigned_envelope_pass_for_one_of_a_person(tmp_path, rollout):
-    workspace = signed_root(tmp_path, CONFIG + ("" if rollout == "bypass" else rollout))
-    if rollout == "bypass":
-        begin_bypass(workspace, "The planner writes old revisions.", timedelta(hours=1))
+    workspace = signed_root(tmp_path, CONFIG + rollout)
     unsigned = workspace.envelope("neo", "# wiped by nobody\n", signed=False)
     assert refused(workspace, unsigned).code == "bad_signature"
     workspace.store.close()

@@ -57,7 +57,8 @@ class Desk:
                 return len(old), differences(story.name, old, new)
 
     def _seen(self, story: Story, runner: Runner) -> list[tuple[str, str]]:
-        copied((self._top / "bare" if story.is_bare else self._made(runner)) / story.root, self._box)
+        made = self._made(self._old if story.is_old else runner)
+        copied((self._top / "bare" if story.is_bare else made) / story.root, self._box)
         stage = Stage(runner, self._box)
         story.play(stage)
         stage.look(ROOTS[story.root].entities)

@@ -534,6 +534,26 @@ lint --as-of 2020-01-15
 """Every option at least once, each line on what the lines before it left."""
 
 
+OLD_STORE = """
+list -p neo
+prompt neo
+search -p neo couriers
+show neo/user
+log neo/user
+status
+branches
+proposals
+add -p neo -c rules "A later write." --dry-run
+fsck
+fsck --repair
+add -p neo -c rules "A later write."
+log neo/user
+branches
+list -p neo
+"""
+"""Done to roots that the old build made: what it keeps is read, or refused with the way out."""
+
+
 def lines_of(table: str) -> list[str]:
     """The lines of a table."""
     return [line for line in table.splitlines() if line]
@@ -553,7 +573,7 @@ def of_each() -> list[str]:
 
 def all_lines() -> list[str]:
     """Every line that some story has."""
-    lines = [line for table in (READS, WRITES, WRONG, *OPTIONS.values()) for line in lines_of(table)]
+    lines = [line for table in (READS, WRITES, WRONG, OLD_STORE, *OPTIONS.values()) for line in lines_of(table)]
     return [*of_each(), *lines, *map(in_json, lines)]
 
 
@@ -569,6 +589,10 @@ def stories() -> list[Story]:
     wrong = lines_of(WRONG)
     found += [_story("wrong", "sections", wrong), _story("wrong-json", "sections", map(in_json, wrong))]
     found.append(_story("each", "sections", of_each()))
+    found += [
+        _story(f"old-store/{root}", root, lines_of(OLD_STORE))._replace(is_old=True)
+        for root in ("branches", "waiting", "sqlite")
+    ]
     found += [
         Story(f"commands/making/{name}", name, partial(Stage.lines, lines=lines_of(root.lines)), is_bare=True)
         for name, root in ROOTS.items()

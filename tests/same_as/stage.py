@@ -42,6 +42,8 @@ class Story(NamedTuple):
     play: Callable[[Stage], None]
     is_bare: bool = False
     """On the root as its files are, before the old build did anything there."""
+    is_old: bool = False
+    """On the root that the old build made, with both builds."""
 
 
 class Stage:

@@ -298,7 +298,8 @@ def refuse_other(version: int, name: str | None) -> None:
             f"the tables have version {version}, and this catmem knows version {SCHEMA_VERSION}",
             code="other_schema",
             path=name,
-            hint="Nothing was touched. Install the catmem that made them.",
+            hint="Nothing was touched. Install the catmem that made them. Or type 'catmem export --snapshot FILE' with "
+            "that one, move the database away, and type 'catmem import --snapshot FILE': the history begins anew.",
         )
 
 

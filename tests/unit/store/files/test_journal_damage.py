@@ -288,5 +288,7 @@ def test_a_history_of_another_catmem_is_named_as_that(written):
     older = header.payload.replace(b'"version":2', b'"version":1')
     assert older != header.payload
     first.write_bytes(frame(older, "header"))
-    with journal_in(folder) as journal, pytest.raises(DamagedError, match="another catmem wrote this history"):
+    with journal_in(folder) as journal, pytest.raises(DamagedError, match="another catmem wrote this history") as found:
         journal.find("USER.md", "1")
+    assert "The memory files are whole" in found.value.message
+    assert "puts the history aside, with its branches, proposals and old revisions" in found.value.message

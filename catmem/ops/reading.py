@@ -229,7 +229,7 @@ def search(
     state = tuple(states or ()) or None
     filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": state}
 
-    def searched(**filters: Any) -> Searched:
+    def searched(**filters: Any) -> Searched:  # noqa: ANN401 - as ``search`` has them
         if profile is None:
             return search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
         return search(call.root, profile, query, limit=limit, as_of=as_of, **filters)

@@ -113,8 +113,8 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
             raise EditError(
                 f"line {line} of {name} holds the text outside its entries",
                 code="in_line",
-                hint="Nothing was forgotten. Change that line, or move the entries below that heading to another category. "
-                "Then purge again: that takes it out of the history too.",
+                hint="Nothing was forgotten. Change that line, or move the entries below that heading to another "
+                "category. Then purge again: that takes it out of the history too.",
             )
         if not entries and not _is_in(store, name, redaction):
             message = f"nothing in {name} holds {shown(old_text)}, and nothing ever did"

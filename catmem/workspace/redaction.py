@@ -186,7 +186,8 @@ class Redaction:
         headings = [
             TextEdit(each.start, each.end, "")
             for each in document.sections
-            if self.line_with_text(text[each.start : each.end].encode()) and not text[each.header_end : each.end].strip()
+            if not text[each.header_end : each.end].strip()
+            and self.line_with_text(text[each.start : each.end].encode())
         ]
         return apply_edits(text, headings).encode()
 

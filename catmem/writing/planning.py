@@ -371,8 +371,9 @@ class _PlanDraft:
         headings = [header.category for header in document.scan.headers]
         left = () if self.policy.to_agent else self.left
         emptied = [each for each in left if each in headings and not last_entries(document, each, 1)]
-        remedy = ": 'catmem lint --select CM106 --fix --unsafe-fixes' takes such headings away" if len(headings) > 1 else ""
-        return [f"{each} has no entry any more, and its heading stays{remedy}" for each in emptied]
+        remedy = ": 'catmem lint --select CM106 --fix --unsafe-fixes' takes such headings away"
+        said = "has no entry any more, and its heading stays" + (remedy if len(headings) > 1 else "")
+        return [f"{each} {said}" for each in emptied]
 
     def _warn_of_unread(self, category: str) -> None:
         """Say so to who wrote into a category of which its owner's prompt has nothing.

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -182,9 +183,6 @@ def _found(profile: str | None, query: str, total: int, hits: Sequence[Any], use
     return Outcome((profile, query, total, hits), said | advice(each["state"] for each in entries))
 
 
-_FILTERS = {"target": "-t", "category": "-c", "tags": "--tag", "state": "--state"}
-
-
 @operation(
     "search",
     examples=(
@@ -221,37 +219,33 @@ def search(
     Without -p it searches all entries of all files; one that several files have word for word is one hit, at
     its source. QUERY has words, of which an entry needs one, and "quoted phrases", which it must have. - reads stdin.
     """
-    from catmem.search.search import Searched, search, search_everywhere
+    from catmem.search.search import search, search_everywhere
     from catmem.staleness.lineage import notes_of
     from catmem.workspace.reports import folded
 
     refuse_undeclared(call, category)
     state = tuple(states or ()) or None
     filters: dict[str, Any] = {"target": target, "category": category, "tags": tags, "state": state}
-
-    def searched(**filters: Any) -> Searched:  # noqa: ANN401 - as ``search`` has them
-        if profile is None:
-            return search_everywhere(call.root, query, whole=True, as_of=as_of, **filters)
-        return search(call.root, profile, query, limit=limit, as_of=as_of, **filters)
-
+    look = partial(search_everywhere, call.root, query, whole=True, as_of=as_of)
     if profile is None:
         profiles = _tell_of_all(call, target)
-        found = searched(**filters)
+        found = look(**filters)
         hits = sorted(folded(found.found, profiles), key=lambda each: -each.entry.score)
         done = _found(None, query, len(hits), hits[:limit])
         done.problems = found.unreadable
     else:
         tell_of_rows(call, profile, target)
-        found = searched(**filters)
+        look = partial(search, call.root, profile, query, limit=limit, as_of=as_of)
+        found = look(**filters)
         used = _used(call, profile, found.found) if call.for_program else ()
         done = _found(profile, query, found.total, found.found, used)
         if not call.for_program:
             _tell_of_slips(call, profile, None if found.total else category)
     if not (found.total or call.for_program):
-        for name in (each for each in _FILTERS if filters[each] is not None):
+        for option, name in zip(("-t", "-c", "--tag", "--state"), filters, strict=True):
             with suppress(CatmemError):  # a file that was not asked for
-                if searched(**filters | {name: None}).total:
-                    call.tell(f"Without {_FILTERS[name]} there are entries that fit.")
+                if filters[name] is not None and look(**filters | {name: None}).total:
+                    call.tell(f"Without {option} there are entries that fit.")
     for note in notes_of(call.root):
         call.tell(f"warning: {note}")
     return done

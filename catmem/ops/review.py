@@ -230,12 +230,7 @@ def review(
     call: Call,
     *,
     profiles: Annotated[
-        Sequence[str],
-        P(
-            "Only the memory of this profile; repeatable. By default all.",
-            "-p --profile",
-            metavar="NAME",
-        ),
+        Sequence[str], P("Only the memory of this profile; repeatable. By default all.", "-p --profile", metavar="NAME")
     ] = (),
     category: InCategory = None,
     states: Annotated[

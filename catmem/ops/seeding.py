@@ -368,11 +368,7 @@ def promote(
     target: OneFile = None,
     categories: Annotated[
         Sequence[str],
-        P(
-            "The category of the ENTRY; without an ENTRY a selector, repeatable.",
-            "-c --category",
-            metavar="SLUG",
-        ),
+        P("The category of the ENTRY; without an ENTRY a selector, repeatable.", "-c --category", metavar="SLUG"),
     ] = (),
     reason: ReasonOption = None,
     propose: Annotated[bool, P("Make it a proposal, which waits for a person.")] = False,

@@ -88,9 +88,8 @@ class _Applying:
         agent = plan.asked.actor or PERSON
         for each in left:
             if is_entity(each.name):
-                log_attempt(
-                    self.workspace, gate.Attempt(self.workspace, each.name, "seed", agent).line(0.0, each.error)
-                )
+                attempt = gate.Attempt(self.workspace, each.name, "seed", agent)
+                log_attempt(self.workspace, attempt.line(0.0, each.error))
         try:
             made = apply(replace(plan, files=(*plan.files, *lost), refused=left), self._write, at_once=_AT_ONCE)
         finally:

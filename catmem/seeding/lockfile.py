@@ -62,12 +62,8 @@ class SeedFile:
             try:
                 take_lock(folder, _PATIENCE)
             except BlockingIOError as error:
-                raise BusyError(
-                    "another seed of this root is running",
-                    code="locked",
-                    path=self.path,
-                    hint="Nothing was seeded. Try again when it has ended.",
-                ) from error
+                said, hint = "another seed of this root is running", "Nothing was seeded. Try again when it has ended."
+                raise BusyError(said, code="locked", path=self.path, hint=hint) from error
             yield
         finally:
             os.close(folder)

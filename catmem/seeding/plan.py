@@ -109,10 +109,7 @@ class SeedPlan(ChangePlan):
 
     @property
     def in_sync(self) -> bool:
-        """Whether there is nothing to do, nothing refused, no open conflict, and a whole lock.
-
-        A source that has entries and gives no target any of them is not in sync.
-        """
+        """Whether nothing is to do, refused or in conflict, the lock is whole, and a source with entries gives some."""
         wrong = self.lock.notes or self.refused or self.changes or any(each.conflicts for each in self.files)
         has_entries = any(each.offered.document.entries for each in self.parts.values())
         return not wrong and (bool(self.files) or not has_entries or self.asked.categories is not None)

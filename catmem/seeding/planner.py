@@ -286,14 +286,12 @@ class _Planning:
         """Files of the source none of whose entries has a category, or that no target gets anything of it at all."""
         name, flat = self.source.name, list[str]()
         for target, offered in offers.items():
-            entries = offered.document.entries
             taken = any(each.slice for each in self.parts.values() if each.offered is offered)
-            if entries and not taken and all(entry.category == UNCATEGORIZED for entry in entries):
-                flat.append(target)
+            categories = {entry.category for entry in offered.document.entries}
+            flat += [target] if categories == {UNCATEGORIZED} and not taken else []
         if flat:
-            sort = f"catmem sort -p {name}" + (f" -t {flat[0]}" if len(flat) == 1 else "")
-            files = " and ".join(f"{name}/{target}" for target in flat)
-            yield f"no entry of {files} has a category, so none is seeded: {sort}"
+            files, only = (f" and {name}/".join(flat), f" -t {flat[0]}" if len(flat) == 1 else "")
+            yield f"no entry of {name}/{files} has a category, so none is seeded: catmem sort -p {name}{only}"
         elif not gives:
             yield f"{name} has no entry in a category that its targets read: catmem add -p {name} -c CATEGORY TEXT"
 

@@ -52,11 +52,8 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     """The files that ``paths`` name, also those that are not there, and all below folders; else those of profiles."""
     named = [_named(path) for path in paths]
     if not named and not backend_of(workspace.config).has_files:
-        raise StoreError(
-            "this root keeps its memory in a database, so it has no memory files",
-            code="not_here",
-            hint="Name the files that are meant.",
-        )
+        said = "this root keeps its memory in a database, so it has no memory files"
+        raise StoreError(said, code="not_here", hint="Name the files that are meant.")
     if not named:
         every = entities_of_each(workspace)
         follows = {each.name: each.allow_outside for each in every.profiles}

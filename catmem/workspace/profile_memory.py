@@ -93,11 +93,7 @@ class ProfileMemory:
     """What to say of targets that hold nothing, though their histories have text; and of narrower categories."""
 
     def prompt(
-        self,
-        *,
-        as_of: date | None = None,
-        style: Style | None = None,
-        counter: Callable[[str], int] = len,
+        self, *, as_of: date | None = None, style: Style | None = None, counter: Callable[[str], int] = len
     ) -> Prompt:
         """The prompt of the profile; see ``Workspace.prompt``."""
         from catmem.prompt.prompt import build_prompt
@@ -400,12 +396,7 @@ class Cache:
 
 
 def list_documents(
-    workspace: Root,
-    profile: Profile,
-    documents: Mapping[str, Document],
-    *,
-    category: str | None,
-    as_of: date | None,
+    workspace: Root, profile: Profile, documents: Mapping[str, Document], *, category: str | None, as_of: date | None
 ) -> list[SeenEntry]:
     """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
     from catmem.workspace.seen_entry import SeenEntry

@@ -110,12 +110,8 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         redaction = ContentRedaction(declared, old_text) if declared else _redaction(workspace, entries, old_text)
         rest = _without(redaction, name, store.peek(name))
         if not declared and (line := redaction.line_with_text(rest)):
-            raise EditError(
-                f"line {line} of {name} holds the text outside its entries",
-                code="in_line",
-                hint="Nothing was forgotten. Change that line, or move the entries below that heading to another "
-                "category. Then purge again: that takes it out of the history too.",
-            )
+            hint = "Nothing was forgotten. Change it, or move all entries below that heading away, and purge again."
+            raise EditError(f"line {line} of {name} holds the text outside its entries", code="in_line", hint=hint)
         if not entries and not _is_in(store, name, redaction):
             message = f"nothing in {name} holds {shown(old_text)}, and nothing ever did"
             hint = "Give the words as they are within one entry, value or text."

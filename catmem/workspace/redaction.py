@@ -183,13 +183,9 @@ class Redaction:
                 return _marked(text, chosen)
             text = apply_edits(text, edited.edits)
             document = edited.document
-        headings = [
-            TextEdit(each.start, each.end, "")
-            for each in document.sections
-            if not text[each.header_end : each.end].strip()
-            and self.line_with_text(text[each.start : each.end].encode())
-        ]
-        return apply_edits(text, headings).encode()
+        empty = [each for each in document.sections if not text[each.header_end : each.end].strip()]
+        gone = [each for each in empty if self.line_with_text(text[each.start : each.end].encode())]
+        return apply_edits(text, [TextEdit(each.start, each.end, "") for each in gone]).encode()
 
     # --- bytes that are no memory file, or half of one --------------------------------------------------------------
 

@@ -522,8 +522,7 @@ _BECAUSE: Mapping[AccessRule, str] = {
     "not-selected": "no selector of {key} matches it",
     "closed": "{selector!r} of {key} would match, but the taxonomy is closed and does not declare this category: "
     "patterns select declared ones only",
-    "include-uncategorized": "include_uncategorized is not said, and by default only a profile that names no category "
-    "reads entries without one",
+    "include-uncategorized": "include_uncategorized is not said, so only who names no category reads such entries",
     "tier-1": "a profile of tier 1 may write to every category of every profile's files",
     "may-verify": "may_verify is not said, and by default only tier 1 may",
     "not-seen": "it can verify only what it reads",
@@ -584,9 +583,8 @@ def _reason(profile: Profile, asked: AskedRight, rule: AccessRule, at: KeyPath, 
     """The reason that stands ``at`` a key of the profile, or of one that it extends."""
     said = getattr(profile, str(at[0]))
     selector = said[at[1]] if len(at) > 1 else None
-    because = _BECAUSE[rule].format(selector=selector, key=at[0])
-    if isinstance(said, bool) and rule != "not-seen":
-        because = f"{at[0]} is {str(said).lower()}"
+    is_said = isinstance(said, bool) and rule != "not-seen"
+    because = f"{at[0]} is {said}".lower() if is_said else _BECAUSE[rule].format(selector=selector, key=at[0])
     place = profile.place(at)
     inherited = place is not None and profile.path is not None and place.path != str(profile.path)
     parent = Path(place.path).stem if place is not None and inherited else None

@@ -61,7 +61,6 @@ def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
     found = look_over(workspace.config, entities.profiles, store)
     found += [*_lost_homes(workspace, entities.profiles), *_not_text(workspace, entities.paths)]
     found += _recovery_copies(workspace.root, entities.paths.values())
-    found += _recovery_copies(workspace.root, entities.paths.values())
     return FsckReport(tuple(found), tuple(done), entities.unreadable)
 
 
@@ -89,16 +88,14 @@ def _not_text(workspace: Root, places: Mapping[str, Path]) -> Iterator[Fault]:
 
 def _recovery_copies(root: Path, files: Iterable[Path]) -> Iterator[Fault]:
     """The newest copy that was kept of each file, and of all rows, by their names alone."""
-    look = "'catmem import --snapshot {} --dry-run' shows what differs"
-    found = [("all rows", look, copies(root))]
-    for file in dict.fromkeys(files):
-        kept = [path for path in sorted(file.parent.glob("*.bak.*")) if copied_name(path.name) == file.name]
-        found.append((file.name, "'catmem merge {}' shows what the file lacks of it", kept))
-    for what, look, kept in found:
-        if kept:
-            said = f"the newest of {counted(len(kept), 'recovery copy', 'recovery copies')} of {what}"
-            hint = f"{look.format(shlex.quote(shown_path(kept[-1])))}. Remove the copies that you no longer need."
-            yield Fault("recovery_copies", said, str(kept[-1]), hint, damage=False)
+    named = {file: file.parent.glob(f"{file.name}.bak.*") for file in files}
+    beside = {file: [each for each in found if copied_name(each.name)] for file, found in named.items()}
+    for file, kept in {**beside, root / "all rows": copies(root)}.items():
+        for newest in sorted(kept)[-1:] if file in beside else kept[-1:]:
+            look = "merge {}" if file in beside else "import --snapshot {} --dry-run"
+            said = f"the newest of {counted(len(kept), 'recovery copy', 'recovery copies')} of {file.name}"
+            hint = f"'catmem {look.format(shlex.quote(shown_path(newest)))}' shows what is missing. Then remove it."
+            yield Fault("recovery_copies", said, str(newest), hint, damage=False)
 
 
 # --- anchors ------------------------------------------------------------------------------------------------------

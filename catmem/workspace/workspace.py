@@ -40,13 +40,9 @@ if TYPE_CHECKING:
 
 _W = TypeVar("_W", bound=type)
 _KEYWORDS = {
-    "Unpack[How]": "catmem.writing.request:How",
-    "Unpack[Asking]": "catmem.writing.request:Asking",
-    "Unpack[Narrowing]": "catmem.search.search:Narrowing",
-    "Unpack[Sending]": "catmem.envelopes.papers:Sending",
-    "Unpack[HowMerged]": "catmem.merging.merging:HowMerged",
-    "Unpack[HowSeeded]": "catmem.seeding.plan:HowSeeded",
-}
+    "How": "writing.request", "Asking": "writing.request", "Narrowing": "search.search",
+    "Sending": "envelopes.papers", "HowMerged": "merging.merging", "HowSeeded": "seeding.plan",
+}  # fmt: skip
 """Where the keywords of a method are listed, in modules that its call loads."""
 
 
@@ -59,14 +55,12 @@ def _names_its_calls(cls: _W) -> _W:
 
 
 def _named(method: Callable[..., Any]) -> Callable[..., Any]:
-    code = method.__code__
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    listed = next(_KEYWORDS[each] for each in method.__annotations__.values() if each in _KEYWORDS)
-    module, _, name = listed.partition(":")
+    name = next(each[7:-1] for each in method.__annotations__.values() if each.startswith("Unpack["))
 
     @wraps(method)
     def named(*given: Any, **how: Any) -> Any:  # noqa: ANN401 - as the method says
-        words = {*own, *getattr(import_module(module), name).__annotations__}
+        listed = getattr(import_module(f"catmem.{_KEYWORDS[name]}"), name).__annotations__
+        words = {*inspect.signature(method).parameters, *listed}
         for wrong in how.keys() - words:
             near = nearest(wrong, words)
             hint = f"; did you mean {near!r}?" if near else ""

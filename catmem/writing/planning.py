@@ -29,12 +29,7 @@ from catmem.writing.drift_guard import READ_FIRST, ToolSession, text_digest
 from catmem.writing.matching import EntryWords, VisibleEntries, WriterView, find_entry, says
 from catmem.writing.policy import WritePolicy, body_of, each_of
 from catmem.writing.request import Operation
-from catmem.writing.written import (
-    on_tags,
-    on_title,
-    on_unshared,
-    refuse_over_budget,
-)
+from catmem.writing.written import on_tags, on_title, on_unshared, refuse_over_budget
 
 
 class Plan(NamedTuple):
@@ -80,8 +75,7 @@ class _PlanDraft:
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reworded: list[tuple[str, str]] = field(default_factory=list)
-    left: dict[str, None] = field(default_factory=dict)
-    """The categories that an entry was taken out of."""
+    left: dict[str, None] = field(default_factory=dict)  # the categories that an entry was taken out of
     by_another: Callable[[str], bool] | None = None  # of the history, which is read once: it stays under the lock
 
     # --- the five actions ------------------------------------------------------------------------------------------
@@ -368,12 +362,11 @@ class _PlanDraft:
 
     def _on_emptied(self, document: Document) -> list[str]:
         """What to tell a person of headings without an entry: they stay, and what is put below them is theirs."""
-        headings = [header.category for header in document.scan.headers]
-        left = () if self.policy.to_agent else self.left
-        emptied = [each for each in left if each in headings and not last_entries(document, each, 1)]
+        headings = [] if self.policy.to_agent else [header.category for header in document.scan.headers]
+        emptied = [each for each in self.left if each in headings and not last_entries(document, each, 1)]
         remedy = ": 'catmem lint --select CM106 --fix --unsafe-fixes' takes such headings away"
-        said = "has no entry any more, and its heading stays" + (remedy if len(headings) > 1 else "")
-        return [f"{each} {said}" for each in emptied]
+        remedy = remedy if len(headings) > 1 else ""  # the only one stays
+        return [f"{each} has no entry any more, and its heading stays{remedy}" for each in emptied]
 
     def _warn_of_unread(self, category: str) -> None:
         """Say so to who wrote into a category of which its owner's prompt has nothing.

@@ -100,7 +100,7 @@ def test_a_heading_without_entries_that_says_the_words_goes_out_of_the_text_of_n
     run(root, "add", "Tea at four.", "-p", "neo", "-c", "rules")
     run(root, "add", "The offer is confidential.", "-p", "neo", "-c", f"Merger {WORDS}")
     said = run(root, "purge", "neo/user", WORDS, "--yes", status=2)
-    assert "move the entries below that heading to another category" in said
+    assert "move all entries below that heading away" in said
     run(root, "move", "The offer", "-p", "neo", "-c", "rules")
     run(root, "purge", "neo/user", WORDS, "--yes")
     assert holding(root) == []

@@ -16,15 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.contract import SIDECAR
-from catmem.store.files.system import (
-    System,
-    link_in_place,
-    mounted,
-    not_a_file,
-    read_whole,
-    stands_for,
-    store_errors,
-)
+from catmem.store.files.system import System, link_in_place, mounted, not_a_file, read_whole, stands_for, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:

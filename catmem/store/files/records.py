@@ -219,9 +219,8 @@ def decode_header(payload: bytes) -> SegmentHeader:
     if fields.get("version") != VERSION:
         raise MalformedError(
             f"another catmem wrote this history (form {fields.get('version')!r}; this one reads {VERSION}). The "
-            "memory files are whole, and are read. 'catmem fsck --repair' puts the history aside, with branches, "
-            "proposals and old revisions, and goes on from the files: merge and decide what you want of it with that "
-            "catmem first"
+            "memory files are whole, and are read. 'catmem fsck --repair' goes on from them, and puts the history "
+            "aside with its branches, proposals and old revisions: merge and decide with that catmem first"
         )
     heads = _typed(fields.get("heads"), "heads", dict)
     if not all(_FILE.fullmatch(name) or _BRANCH.fullmatch(name) for name in heads):

@@ -34,9 +34,7 @@ def ask(tmp_path):
     return asked
 
 
-UNSAID = (
-    "include_uncategorized is not said, and by default only a profile that names no category reads entries without one"
-)
+UNSAID = "include_uncategorized is not said, so only who names no category reads such entries"
 VERIFY = "may_verify is not said, and by default only tier 1 may"
 FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
 

@@ -291,4 +291,4 @@ def test_a_history_of_another_catmem_is_named_as_that(written):
     with journal_in(folder) as journal, pytest.raises(DamagedError, match="another catmem wrote this history") as found:
         journal.find("USER.md", "1")
     assert "The memory files are whole" in found.value.message
-    assert "puts the history aside, with its branches, proposals and old revisions" in found.value.message
+    assert "puts the history aside with its branches, proposals and old revisions" in found.value.message

@@ -86,7 +86,6 @@ def prompt(
     without a profile. Without PROFILE it is a slice of what --from sees. --format json has text, digest and manifest.
     """
     from catmem.workspace.profile_memory import read_memory
-    from catmem.writing.drift_guard import shown_by_prompt
 
     if profile is None and source is None:
         raise UsageError("Missing argument PROFILE.")
@@ -100,6 +99,8 @@ def prompt(
     made = memory.prompt(as_of=as_of, style=style)
     if call.interface == "command":
         return Outcome((made, memory), made)
+    from catmem.writing.drift_guard import shown_by_prompt
+
     data = _role_and_text(call, made, memory)
     if call.interface == "tool":
         given = {name: value for name, value in data.items() if name in {"text", "warnings", "advice"}}

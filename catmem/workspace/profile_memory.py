@@ -240,12 +240,13 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
     """By its words how many an entry was, and in which revision."""
 
     def look(before: str, text: bytes, *, by_another: bool) -> None:
-        now = entries(text)
-        for body in [each for each, (count, _) in lost.items() if _count(now, each) >= count]:
-            del lost[body]
-        gone = _gone(entries(store.read(entity, before).data), now) if by_another else {}
-        for body, count in gone.items():
-            lost.setdefault(body, (count, before))
+        with suppress(UnreadableError):  # of what was no text no entry is known
+            now = entries(text)
+            for body in [each for each, (count, _) in lost.items() if _count(now, each) >= count]:
+                del lost[body]
+            gone = _gone(entries(store.read(entity, before).data), now) if by_another else {}
+            for body, count in gone.items():
+                lost.setdefault(body, (count, before))
 
     log = [each for each in islice(store.log(entity), _LOOKED_AT) if not each.is_branch]
     for revision in reversed(log):
@@ -254,8 +255,7 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
             lost.clear()
         elif lost or by_another:
             text = store.read(entity, revision.revision).data
-            with suppress(UnreadableError):  # of what was no text no entry is known
-                look(revision.parents[0] if revision.parents else "0", text, by_another=by_another)
+            look(revision.parents[0] if revision.parents else "0", text, by_another=by_another)
     if log and log[0].digest != bytes_digest(data):
         look(log[0].revision, data, by_another=True)
     return LostEntries(entity, frozenset(lost), next(iter(lost.values()))[1]) if lost else None

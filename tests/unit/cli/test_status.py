@@ -441,3 +441,14 @@ def test_a_revision_that_was_no_text_hides_nothing_and_is_no_loss(alone):
     run("add", "-p", "neo", "-c", "talk", "Another.")
     run("status", "--adopt")
     assert "lost" not in {each["kind"] for each in run_json("status")["next"]}
+
+
+def test_a_revision_that_was_no_text_is_no_error_of_the_file_that_an_editor_mended(alone):
+    run("add", "-p", "neo", "-c", "talk", MILK)
+    text = alone.read_bytes()
+    alone.write_bytes(text + "§\nCafé.\n".encode("latin-1"))
+    run("add", "-p", "neo", "-c", "talk", EGGS, status=None)
+    alone.write_bytes(text + "§\nCafé.\n".encode())
+    assert "1 file changed by another program" in run("status").stdout
+    for words in (("prompt", "neo"), ("list", "neo"), ("diff", "neo/user", "1"), ("doctor",)):
+        assert "UTF-8" not in run(*words).output

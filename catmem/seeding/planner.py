@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import date
 
@@ -39,7 +40,7 @@ from catmem.store.contract import Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, few, size_of
 from catmem.workspace.change_plan import RefusedChange
 from catmem.workspace.history import refuse_bounded
-from catmem.workspace.profile_memory import lost_entries, lost_text, parsed_at
+from catmem.workspace.profile_memory import lost_entries, lost_text, parsed_at, read_memory
 from catmem.workspace.root import Root
 from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import parse_for_write
@@ -142,7 +143,13 @@ class _Planning:
             profiles=self.profiles,
             files=tuple(files),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *self._about_losses(files), *nothing, *warnings),
+            notes=(
+                *self._about_lock(files),
+                *self._about_losses(files),
+                *nothing,
+                *self._about_slips(offers),
+                *warnings,
+            ),
             warnings=tuple(warnings),
             parts=self.parts,
             lock_data=self.lock_data,
@@ -294,6 +301,16 @@ class _Planning:
             yield f"no entry of {name}/{files} has a category, so none is seeded: catmem sort -p {name}{only}"
         elif not gives:
             yield f"{name} has no entry in a category that its targets read: catmem add -p {name} -c CATEGORY TEXT"
+
+    def _about_slips(self, offers: Mapping[str, OfferedFile]) -> Iterator[str]:
+        """Selectors of targets that match nothing: what was seeded of the category that is meant goes."""
+        taxonomy = self.workspace.config.taxonomy
+        known = {*taxonomy.declared(), *(each for offered in offers.values() for each in offered.categories)}
+        for name, profile in self.profiles.items():
+            if any(profile.selectors(target, taxonomy).unmatched(known) for target in offers):
+                with suppress(CatmemError):  # a file that cannot be read is refused by itself
+                    slips = read_memory(self.workspace, name).slips(known)
+                    yield from (f"profile {name}: {each.message}" for each in slips)
 
     def _about_files(self, files: Iterable[FilePlan]) -> list[str]:
         """Clones, and categories that are asked for and that some targets do not read."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
@@ -156,11 +156,11 @@ class ProfileMemory:
             if problem.rule in _WORTH_A_WARNING:
                 yield Notice(path, document.line(problem.start), problem.message)
 
-    def slips(self) -> Sequence[Notice]:
-        """The selectors of the profile that match nothing and are like a category that is declared or in a file."""
+    def slips(self, known: Collection[str] = ()) -> Sequence[Notice]:
+        """The selectors that match nothing and are like a category that is declared, in a file or ``known``."""
         taxonomy, found = self.config.taxonomy, list[Notice]()
         for target, document in self.documents.items():
-            there = {section.category for section in document.sections}
+            there = {*known, *(section.category for section in document.sections)}
             for selector in self.profile.selectors(target, taxonomy).unmatched({*taxonomy.declared(), *there}):
                 name = selector.removeprefix("!")
                 near = nearest(name, taxonomy.categories) or nearest(name, there, _VERY_LIKE)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.end_to_end.terminal import run
+from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 
 
@@ -41,3 +41,17 @@ def test_a_slip_in_the_selectors_of_both_files_is_told_once(place, words):
     said = run(*words, "--root", place).stderr
     assert said.count("the selector 'finanse'") == 1
     assert "the selector 'finanse' matches nothing; did you mean 'finance'?" in said
+
+
+def test_a_seed_tells_of_the_slip_that_takes_copies_out(place):
+    put(place / "profiles" / "tri.yaml", "seed_from: neo\nuser_memory_categories: [finance]\n")
+    run("seed", "--all", "--root", place)
+    put(place / "profiles" / "tri.yaml", "seed_from: neo\nuser_memory_categories: [finanse]\n")
+    slip = "profile tri: the selector 'finanse' matches nothing; did you mean 'finance'?"
+    for how in (("--dry-run",), ("--check",), (), ("--dry-run",), ("--check",)):
+        assert slip in run("seed", "--all", "--root", place, *how, status=None).stderr
+    assert slip in str(run_json("seed", "--all", "--root", place))
+    put(place / "profiles" / "tri.yaml", "seed_from: neo\nuser_memory_categories: [finance, rulez]\n")
+    put(place / "homes" / "tri" / "USER.md", "## Rulez\nIts own.\n")
+    put(place / "catmem.yaml", "taxonomy: {categories: {rules: {}}}\n")
+    assert "did you mean" not in run("seed", "--all", "--root", place).stderr

@@ -322,10 +322,13 @@ class Config:
     def home(self, profile: str) -> Path:
         """The folder of the memory files of the profile of that name, absolute; symbolic links are not resolved."""
         refuse_bad_name(profile)
+        return self.root / self.home_template.replace("{name}", profile)
+
+    @property
+    def home_template(self) -> str:
+        """The folder of the memory files of a profile, whose name stands in it as ``{name}``."""
         template = expand_user(self.homes)
-        if "{name}" in template:
-            return self.root / template.replace("{name}", profile)
-        return self.root.joinpath(template, profile)
+        return template if "{name}" in template else f"{template}/{{name}}"
 
 
 NO_ROOT = Config(Path())

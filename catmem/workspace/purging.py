@@ -21,6 +21,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
 from catmem.files import real_path
 from catmem.model.document import Entry, Version
+from catmem.names import FILE_NAMES
 from catmem.search.search import drop_usage
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
@@ -42,7 +43,7 @@ from catmem.workspace.redaction import (
 )
 from catmem.workspace.root import Root, audit_log, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES, backend_of, other_stores, store_of_file
-from catmem.workspace.upkeep import lasting_store, path_from
+from catmem.workspace.upkeep import lasting_store, path_from, unowned_homes
 from catmem.writing import gate
 from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 
@@ -53,6 +54,7 @@ _UNERASABLE = frozenset({"journal_damaged", "log_damaged", "log_end"})
 """Damages of a history for which no store rewrites it: what is missing or broken may be the text itself."""
 
 _OTHER = "another store of this root holds the words too; remove it, or name it in catmem.yaml and purge again"
+_NO_PROFILE = "it belongs to no profile; give it one and purge again, or remove it"
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
@@ -323,6 +325,11 @@ class _Purging:
             with suppress(OSError):  # what this user may not read is no store of this root
                 if words.encode() in path.read_bytes():
                     self.left.setdefault(path, _OTHER)
+        for home in unowned_homes(config, self.others.profiles).values():
+            for file in FILE_NAMES.values():
+                with self._noting(home / file):
+                    if self._is_said_in(cast("LastingStore", store_of_file(config, home / file)), file, words):
+                        self.left.setdefault(home, _NO_PROFILE)
         for where, place in other_stores(config).items():  # what is packed shows no words
             with self._noting(place), closing(cast("LastingStore", store_at(self.workspace, where))) as store:
                 for entity in sorted({*store.entities(), *self.others.paths, *config.entities}):

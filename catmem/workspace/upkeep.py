@@ -8,12 +8,13 @@ import shlex
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from glob import escape, glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.config.config import Config
 from catmem.config.json_schema import suggestion
-from catmem.config.profile import Profile, memory_dir, named_entities, profile_names, refuse_no_root
+from catmem.config.profile import Profile, is_inside, memory_dir, named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import read_bounded, shown_path
@@ -310,6 +311,20 @@ def _homes(config: Config, profiles: Iterable[Profile]) -> Iterator[tuple[str, P
     for profile in profiles:
         with suppress(CatmemError):  # a finding of its own, for those who look at profiles
             yield profile.name, memory_dir(profile, config)
+
+
+def unowned_homes(config: Config, profiles: Iterable[Profile]) -> dict[str, Path]:
+    """The homes in the root with a memory file or a history that are those of no profile, right or not, by name."""
+    owned = {os.path.realpath(folder) for _, folder in _homes(config, profiles)}
+    others = {*profile_names(config.profiles_dir)} - {each.name for each in profiles}
+    owned |= {os.path.realpath(config.home(name)) for name in others}
+    before, _, after = os.path.join(config.root, config.home_template).partition("{name}")  # noqa: PTH118 - kept slash
+    found = {}
+    for home in sorted(glob(f"{escape(before)}*{escape(after)}")):  # noqa: PTH207 - a pattern that may be absolute
+        real, holds = os.path.realpath(home), (os.path.join(home, each) for each in (*FILE_NAMES.values(), SIDECAR))  # noqa: PTH118
+        if real not in owned and is_inside(real, os.path.realpath(config.root)) and any(map(os.path.lexists, holds)):
+            found[home[len(before) : len(home) - len(after)]] = Path(home)
+    return found
 
 
 def _entries(config: Config, path: Path) -> bytes | None:

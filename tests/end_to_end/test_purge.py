@@ -84,6 +84,27 @@ def test_files_of_the_root_that_are_not_in_use_are_looked_at(tmp_path):
     run(tmp_path, "purge", "neo/user", WORDS, "--yes")
 
 
+@pytest.mark.parametrize("root", ["files"], indirect=True)
+def test_a_folder_of_a_profile_that_is_gone_is_named(root):
+    for name, words in (("old", WORDS), ("ann", WORDS), ("bob", "Tea.")):
+        put(root / "profiles" / f"{name}.yaml", "user_memory_categories: ['*']\nwritable_categories: ['*']\n")
+        run(root, "add", f"The code is {words}.", "-p", name, "-c", "rules")
+    run(root, "remove", WORDS, "-p", "old")  # its history alone has them
+    for name in ("old", "ann", "bob"):
+        (root / "profiles" / f"{name}.yaml").rename(root / "profiles" / f"new-{name}.yaml")
+    run(root, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    for choice, status in (("--dry-run", 0), ("--yes", 1)):
+        said = run(root, "purge", "neo/user", WORDS, choice, status=status)
+        for name in ("old", "ann"):
+            assert f"homes/{name}: it belongs to no profile; give it one and purge again, or remove it" in said
+        assert "homes/bob" not in said
+    for name in ("old", "ann"):
+        (root / "profiles" / f"new-{name}.yaml").rename(root / "profiles" / f"{name}.yaml")
+    run(root, "add", f"The code is {WORDS}.", "-p", "neo", "-c", "rules")
+    run(root, "purge", "neo/user", WORDS, "--yes")
+    assert holding(root) == []
+
+
 def test_the_name_of_a_category_goes_from_the_history(root):
     run(root, "add", "Tea at four.", "-p", "neo", "-c", "rules")
     run(root, "add", "The offer is confidential.", "-p", "neo", "-c", f"Merger {WORDS}")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
+from shlex import quote
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
@@ -32,11 +33,12 @@ from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import SeedRowState
 from catmem.staleness.review import Copies, FactKey, Round, asked_about, due_facts
 from catmem.store.contract import EXTERNAL, Revision
-from catmem.text import conflict_at, counted, few
+from catmem.text import conflict_at, counted, few, plural
 from catmem.workspace.profile_memory import LostEntries, lost_entries
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, load_each, noted
 from catmem.workspace.seen_entry import rules_in
+from catmem.workspace.upkeep import path_from, unowned_homes
 
 T = TypeVar("T")
 
@@ -354,6 +356,7 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(overview),
+        *_of_homes(workspace, overview),
         *_of_external(workspace, overview),
         *_of_categories(workspace, overview),
         *_of_seeds(overview),
@@ -385,6 +388,14 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")
     where = f" ({few(list(unsorted))})" if len(unsorted) > 1 else ""
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
+
+
+def _of_homes(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
+    """Folders of profiles that are gone or have another name; a profile that is not right may have any."""
+    homes = {} if overview.problems else unowned_homes(workspace.config, [line.profile for line in overview.lines])
+    names = few([path_from(workspace.root, home) for home in homes.values()])
+    words = f"that {plural(len(homes), 'belongs', 'belong')} to no profile ({names})"
+    yield ("unowned", len(homes), "folder", words, f"catmem init --profile {quote(next(iter(homes), ''))}")
 
 
 def _of_external(workspace: Root, overview: Overview) -> Iterator[_StatusText]:

@@ -181,7 +181,7 @@ def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):
     assert counts(place) == {"hidden": 1}
     (place / "profiles" / "neo.yaml").unlink()
     boss.write_text("tier: 1\nuser_memory_categories: ['*']\n")
-    assert counts(place) == {}  # where there is no specialist, none has to read it
+    assert counts(place) == {"unowned": 1}  # where there is no specialist, none has to read it
 
 
 def test_an_entry_that_the_profile_of_its_file_does_not_read_is_named_with_the_way_to_see_why(place):
@@ -452,3 +452,27 @@ def test_a_revision_that_was_no_text_is_no_error_of_the_file_that_an_editor_mend
     assert "1 file changed by another program" in run("status").stdout
     for words in (("prompt", "neo"), ("list", "neo"), ("diff", "neo/user", "1"), ("doctor",)):
         assert "UTF-8" not in run(*words).output
+
+
+@pytest.mark.parametrize("homes", ["homes", "agents/{name}/memory"])
+def test_a_folder_that_belongs_to_no_profile_is_told(alone, homes):
+    put(Path("catmem.yaml"), f"version: 1\nhomes: {homes}\n")
+    homes = homes if "{" in homes else f"{homes}/{{name}}"
+    for name in ("base", "ann", "bob"):
+        put(Path("profiles", f"{name}.yaml"), "user_memory_categories: [talk]\nwritable_categories: [talk]\n")
+    put(Path("profiles", "neo.yaml"), "extends: base\n")
+    for name in ("neo", "ann", "bob", "base"):
+        put(Path(homes.replace("{name}", name), "USER.md"), "")
+    run("add", "-p", "ann", "-c", "talk", MILK)
+    put(Path(homes.replace("{name}", "empty"), "notes.txt"), "")
+    assert "unowned" not in {each["kind"] for each in run_json("status")["next"]}
+    Path("profiles", "ann.yaml").unlink()
+    Path("profiles", "bob.yaml").rename("profiles/rob.yaml")
+    Path(homes.replace("{name}", "ann"), "USER.md").unlink()  # its history is left
+    (step,) = [each for each in run_json("status")["next"] if each["kind"] == "unowned"]
+    places = ", ".join(homes.replace("{name}", name) for name in ("ann", "bob"))
+    assert step["what"] == f"2 folders that belong to no profile ({places})"
+    run(*shlex.split(step["command"])[1:])
+    assert "1 folder that belongs to no profile" in run("status").stdout
+    put(Path("profiles", "odd.yaml"), "tier: many\n")
+    assert "to no profile" not in run("status", status=2).stdout

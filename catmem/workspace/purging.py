@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple, cast
 
 from catmem.config.config import DeclaredEntity
-from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
 from catmem.files import real_path
+from catmem.linting.renderers import mask_secrets
 from catmem.model.document import Entry, Version
 from catmem.names import FILE_NAMES
 from catmem.search.search import drop_usage
@@ -28,7 +28,7 @@ from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, Kept, LastingStore, writer_of
 from catmem.store.files.retention import UNREADABLE
 from catmem.store.table_rows import copies, rows_saying
-from catmem.text import unify_newlines
+from catmem.text import first_line, unify_newlines
 from catmem.workspace.copying import store_at
 from catmem.workspace.history import entity_of
 from catmem.workspace.redaction import (
@@ -49,6 +49,9 @@ from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 
 _ROUNDS = 5
 """How often it is begun again, where another writer keeps writing or puts the text back."""
+
+_SHOWN = 60
+"""Characters that are shown of what would go."""
 
 _UNERASABLE = frozenset({"journal_damaged", "log_damaged", "log_end"})
 """Damages of a history for which no store rewrites it: what is missing or broken may be the text itself."""
@@ -115,7 +118,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
             hint = "Nothing was forgotten. Change it, or move all entries below that heading away, and purge again."
             raise EditError(f"line {line} of {name} holds the text outside its entries", code="in_line", hint=hint)
         if not entries and not _is_in(store, name, redaction):
-            message = f"nothing in {name} holds {shown(old_text)}, and nothing ever did"
+            message = f"nothing in {name} holds the words, and nothing ever did"
             hint = "Give the words as they are within one entry, value or text."
             raise NoMatchError(message, hint=f"Nothing was forgotten. {hint}")
     purging = _Purging(workspace, store, name, redaction, dry_run=dry_run)
@@ -140,6 +143,11 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         purging.name_rows(words)
     purging.verify()
     return purging.report()
+
+
+def unsaid(text: str, words: str) -> str:
+    """The beginning of a text that is to be forgotten, which says neither a secret nor the words once more."""
+    return first_line(mask_secrets(text).replace(unify_newlines(words).strip(), "***"), _SHOWN)
 
 
 def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:
@@ -195,7 +203,8 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
     bodies = {_known_by(entry, old_text) for entry in _holding(old_text, [*now, *old])}
     present = [entry for entry in now if {says(entry), entry.text} & bodies]
     if document and not every and len({says(entry) for entry in present}) > 1:
-        error = ambiguous(document, old_text, present, entity, to_agent=False)
+        error = ambiguous(document, "the words", present, entity, to_agent=False)
+        error.candidates = tuple(unsaid(entry.body, old_text) for entry in present[: len(error.places)])
         error.hint = "Nothing was forgotten. --every forgets all. For one, give a longer piece of its text, or its id."
         raise error
     return _newest(entry for entry in (*present, *old) if {says(entry), entry.text} & bodies)

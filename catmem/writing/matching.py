@@ -114,7 +114,7 @@ def find_entry(sight: VisibleEntries, old_text: str, among: Sequence[Entry]) -> 
         if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
             return meant[0], len(meant)
     if found:
-        raise ambiguous(sight.document, old_text, found, sight.entity, to_agent=sight.to_agent)
+        raise ambiguous(sight.document, shown(old_text), found, sight.entity, to_agent=sight.to_agent)
     raise no_match(old_text, sight.entries, sight.entity, to_agent=sight.to_agent)
 
 
@@ -159,21 +159,19 @@ def may_hold(entry: Entry, text: str) -> bool:
     return text in raw or raw[0] in "-*+" or "\\" in raw or "\r" in raw
 
 
-def ambiguous(
-    document: Document, wanted: str, found: Sequence[Entry], entity: str, *, to_agent: bool
-) -> AmbiguousError:
-    """The error for a text that several entries hold, with what tells them apart."""
+def ambiguous(document: Document, said: str, found: Sequence[Entry], entity: str, *, to_agent: bool) -> AmbiguousError:
+    """The error for a text, by what is ``said`` of it, that several entries hold, with what tells them apart."""
     # An agent is given no lines: their numbers tell how much stands before them that it does not see.
     named = found[:_NAMED]
     places: list[dict[str, Any]] = [{"category": entry.category, "id": entry.id} for entry in named]
     if to_agent:
-        said = ", ".join(f"{place['id']} ({place['category']})" for place in places)
+        where = ", ".join(f"{place['id']} ({place['category']})" for place in places)
     else:
         places = [{"line": document.line(entry.start), **place} for entry, place in zip(named, places, strict=True)]
-        said = ", ".join(f"line {place['line']} ({place['category']})" for place in places)
+        where = ", ".join(f"line {place['line']} ({place['category']})" for place in places)
     more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
     return AmbiguousError(
-        f"{len(found)} entries of {entity} hold {shown(wanted)}: {said}{more}",
+        f"{len(found)} entries of {entity} hold {said}: {where}{more}",
         [preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named],
         places=places,
         hint="Give a longer piece of the text, the category, or the id of the entry.",

@@ -170,11 +170,31 @@ def test_purge_names_what_it_found_in_other_files(user):
     run("add", "-p", "boss", "-c", "rules", "--tag", "created=2026-11-21", "Vendor is Acme.")
     shown = run("purge", "neo", "Acme", "--dry-run").stdout.splitlines()
     assert shown[2] == "in boss/user:"
-    assert shown[3].split(maxsplit=2)[2] == "Vendor is Acme."
+    assert shown[3].split(maxsplit=2)[2] == "Vendor is ***."
     done = run("purge", "neo", "Acme", "--yes").stdout.splitlines()
     assert done[0].startswith("erased from neo/user, boss/user and ")
     assert [line.split()[:2] for line in done[1:4]] == [line.split()[:2] for line in shown[1:4]]
     assert "Acme" not in str(done)
+
+
+@pytest.mark.parametrize("words", ["Zk39", "a code\nin two lines"])
+def test_purge_never_says_the_words(user, words):
+    def purge(*choices, status=0):
+        return run("purge", "neo", "-", *choices, input=f"{words}\n", status=status).output
+
+    said = [purge("--yes", status=2)]
+    for end in ("first", "second"):
+        run("add", "-p", "neo", "-c", "rules", "-", input=f"The code is {words}, {end}.")
+    said += [
+        purge("--dry-run", status=2),
+        purge("--every", "--dry-run"),
+        purge("--every", "--yes"),
+        run("audit").output,
+    ]
+    said += [purge("--yes", "--format", "json", status=2)]
+    assert not any(line in each for each in said for line in words.splitlines())
+    assert "holds the words" in said[0]
+    assert "2 entries of neo/user hold the words: line" in said[1]
 
 
 @together("choices", [(), ("--yes", "--dry-run")])

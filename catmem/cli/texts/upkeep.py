@@ -7,11 +7,11 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from catmem import __version__
-from catmem.cli.output import NARROW, columns, emit, emit_text, fault_lines, print_unreadable, say
+from catmem.cli.output import columns, emit, emit_text, fault_lines, print_unreadable, say
 from catmem.cli.texts.files import diff_of, show_plan
 from catmem.files import shown_path
 from catmem.registry import registry, unloaded
-from catmem.text import counted, first_line, plural, printable, printable_json
+from catmem.text import counted, plural, printable, printable_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,7 +135,7 @@ def _repair(plan: ChangePlan, call: Call) -> None:
 
 
 def _purged(report: PurgeReport, call: Call) -> None:
-    from catmem.linting.renderers import mask_secrets
+    from catmem.workspace.purging import unsaid
 
     root = call.root.root
     revisions = f"{report.revisions} {plural(report.revisions, 'revision')}"
@@ -145,8 +145,8 @@ def _purged(report: PurgeReport, call: Call) -> None:
     for entity, some in groupby(report.entries, key=lambda each: each.entity):
         emit(printable(f"in {entity}:\n") if entity != report.entities[0] else "")
         # What was to be forgotten is not written once more, to a terminal or a log.
-        bodies = ((each.entry, mask_secrets(each.entry.body) if report.dry_run else "") for each in some)
-        emit(columns([("", entry.category, entry.id, first_line(body, NARROW)) for entry, body in bodies]))
+        said = ((each.entry, unsaid(each.entry.body, call.values["old"]) if report.dry_run else "") for each in some)
+        emit(columns([("", entry.category, entry.id, body) for entry, body in said]))
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
     _show_files("removed", [shown_path(root / name) for name in report.removed])
     _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left])

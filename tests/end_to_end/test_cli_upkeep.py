@@ -197,6 +197,15 @@ def test_purge_never_says_the_words(user, words):
     assert "2 entries of neo/user hold the words: line" in said[1]
 
 
+def test_purge_counts_the_kept_texts_that_it_removes(user):
+    for number in range(4):
+        run("replace", "-p", "neo", "Acme", f"Acme, {number}.")
+    for choice, count in (("--dry-run", 4), ("--yes", 5)):  # the last is the text that purge itself takes the place of
+        said = run("purge", "neo", "Acme", choice).stdout
+        assert f"removed:\n  homes/neo/.catmem/gen: {count} kept texts of old revisions\n" in said
+        assert said.count("/gen") == 1
+
+
 @together("choices", [(), ("--yes", "--dry-run")])
 def test_purge_wants_to_be_told_whether_it_is_meant(user, choices):
     before = snapshot(user.parents[2])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from catmem import __version__
@@ -148,7 +150,12 @@ def _purged(report: PurgeReport, call: Call) -> None:
         said = ((each.entry, unsaid(each.entry.body, call.values["old"]) if report.dry_run else "") for each in some)
         emit(columns([("", entry.category, entry.id, body) for entry, body in said]))
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
-    _show_files("removed", [shown_path(root / name) for name in report.removed])
+    kept = Counter(str(Path(name).parent) for name in report.removed if Path(name).parent.name == "gen")
+    removed = [shown_path(root / name) for name in report.removed if str(Path(name).parent) not in kept]
+    texts = [
+        f"{shown_path(root / name)}: {counted(count, 'kept text')} of old revisions" for name, count in kept.items()
+    ]
+    _show_files("removed", [*removed, *texts])
     _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left])
     unreached = "Copies in other stores, in git, in other backups and in prompts are not reached."
     say("Nothing was erased." if report.dry_run else unreached)

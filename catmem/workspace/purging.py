@@ -50,9 +50,6 @@ from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
 _ROUNDS = 5
 """How often it is begun again, where another writer keeps writing or puts the text back."""
 
-_SHOWN = 60
-"""Characters that are shown of what would go."""
-
 _UNERASABLE = frozenset({"journal_damaged", "log_damaged", "log_end"})
 """Damages of a history for which no store rewrites it: what is missing or broken may be the text itself."""
 
@@ -147,7 +144,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
 
 def unsaid(text: str, words: str) -> str:
     """The beginning of a text that is to be forgotten, which says neither a secret nor the words once more."""
-    return first_line(mask_secrets(text).replace(unify_newlines(words).strip(), "***"), _SHOWN)
+    return first_line(mask_secrets(text).replace(unify_newlines(words).strip(), "***"), 60)
 
 
 def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:

@@ -73,6 +73,7 @@ class Guesser:
         self._readers = {category: frozenset(some) for category, some in (readers or {}).items()}
         self._everybody = frozenset[str]().union(*self._readers.values())
         self._seldom, self._order = frozenset(seldom), {category: at for at, category in enumerate(names)}
+        self._named = {each: {*terms(" ".join(own[:_SLUG_AND_TITLE]).replace("-", " "))} for each, own in names.items()}
         self._worth: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for category, own in names.items():
             made = _terms_of(own)
@@ -103,8 +104,14 @@ class Guesser:
         The first is sure if those are far behind that other specialists read, or without specialists all.
         """
         scores: defaultdict[str, float] = defaultdict(float)
-        for term in sorted(terms(text)):
+        said = terms(text)
+        held = {each: self._worth.get(each, {}) for each in said & _usual_phrases()}
+        for term in sorted(said):
+            phrases = [worths for each, worths in held.items() if term in each.split()]
             for category, worth in self._worth.get(term, {}).items():
+                # A name within a phrase of others says nothing: the "error budget" is no budget.
+                if phrases and term in self._named[category] and not any(category in each for each in phrases):
+                    continue
                 scores[category] += worth * (_SELDOM if category in self._seldom else 1)
         found = sorted(scores, key=lambda each: (-scores[each], self._order[each]))
         if not found:
@@ -167,6 +174,12 @@ def _usual_terms() -> Mapping[str, frozenset[str]]:
         )
         for slug, each in kits()["categories"].items()
     }
+
+
+@cache
+def _usual_phrases() -> frozenset[str]:
+    """The terms of usual categories that are two words."""
+    return frozenset(term for own in _usual_terms().values() for term in own if " " in term)
 
 
 @cache

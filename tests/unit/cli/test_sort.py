@@ -499,6 +499,12 @@ def test_one_everyday_word_makes_no_guess_sure_and_the_name_of_a_category_does(t
     assert guessed(tmp_path, *texts, roles=["coder", "finance"]) == ["budget ?", "invoices ?", "invoices ?", "invoices"]
 
 
+def test_the_name_of_a_category_within_a_phrase_of_others_says_nothing(tmp_path):
+    texts = ["ELDA format for social insurance reports", "The error budget is 99.5 %.", "Each invoice has a number."]
+    found = guessed(tmp_path, *texts, roles=["coder", "finance", "marketing"])
+    assert found == ["code-style ?", "deploys ?", "invoices"]
+
+
 def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path, monkeypatch):
     assert CliRunner().invoke(group, ["init", "--example", str(tmp_path / "root")]).exit_code == 0
     monkeypatch.chdir(tmp_path / "root")

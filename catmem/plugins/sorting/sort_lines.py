@@ -24,6 +24,8 @@ from catmem.threats import SECRETS, Threat, scan_each
 from catmem.workspace.init import kits
 
 _WORD = re.compile(r"[^\W\d_][^\W_]*|[€$£%]|\d{1,2}:\d\d")
+_NO_PROSE = re.compile(r"(?s:(```|~~~).*?(?:\1|\Z))|`[^`\n]*`|\S*(?:://|@|\bwww\.)\S*")
+"""Code, addresses and names of accounts: their words teach nothing."""
 _NAME = 2.0
 """How often a word of a category's names counts; one of its kit counts once."""
 _LEARNED = 2.0
@@ -39,6 +41,8 @@ _SURE, _SURE_FOR_ALL, _ONE_WORD = 2.9, 4.5, 3.5
 """A guess so far ahead is sure, if more speaks for it than one word of a kit, such as a currency or a percent sign."""
 _NEAR = 1.5
 """A category that all read comes behind others that score nearly as much: a slip there would be read by all."""
+_FEW, _WORDS_TOLD = 5, 2
+"""Entries of a category, and words of them in a text, of which fewer make no guess sure."""
 _FAIR = 1.0
 """A guess that is less ahead is weak: it is wrong as often as not, so the entry stays where no person looks."""
 _BESIDE_WORDLESS = 1.5
@@ -85,11 +89,14 @@ class Guesser:
         usual = Counter(term for each in _usual_terms().values() for term in each)
         taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for category, text in known:
-            for term in terms(text):
+            for term in terms(_NO_PROSE.sub(" ", text)):
                 taught[term][category] += 1
+        sizes = Counter(category for category, _ in known)
+        self._few = {category for category in names if sizes[category] < _FEW}
+        self._learned: defaultdict[str, dict[str, float]] = defaultdict(dict)
         for term, counts in taught.items():
             for category, count in counts.items():
-                learned = _LEARNED * count / (counts.total() + 1)
+                self._learned[category][term] = learned = _LEARNED * count / (counts.total() + 1)
                 self._worth[term][category] = self._worth[term].get(category, 0) + learned
         said, number = Counter(term for text in texts for term in terms(text)), len(texts) + 1
         for term, worths in self._worth.items():
@@ -97,6 +104,8 @@ class Guesser:
             if said[term] > 1:
                 rare *= max(_LEAST, log(number / said[term]) / log(number))
             self._worth[term] = {category: worth * rare for category, worth in worths.items()}
+            for category in taught.get(term, ()):
+                self._learned[category][term] *= rare
 
     def guess(self, text: str) -> Guess:
         """The categories that share a word with the text, the likeliest first.
@@ -121,7 +130,12 @@ class Guesser:
         ahead = scores[found[0]] - max(others, default=0.0)
         for_all = {each for each in found if self._readers.get(each, self._everybody) == self._everybody}
         wanted = _SURE_FOR_ALL if found[0] in for_all else _SURE
-        sure = scores[found[0]] > _ONE_WORD and ahead > wanted * (_BESIDE_WORDLESS if self.wordless else 1)
+        learned = self._learned.get(found[0], {})
+        told = said & learned.keys()
+        enough = found[0] not in self._few and sum(" " not in each for each in told) >= _WORDS_TOLD
+        hints = 0.0 if enough else sum(learned[each] for each in told)
+        wanted *= _BESIDE_WORDLESS if self.wordless else 1
+        sure = scores[found[0]] - hints > _ONE_WORD and ahead - hints > wanted
         if not sure:
             near = _NEAR * max((scores[each] for each in found if each not in for_all), default=0.0)
             found.sort(key=lambda each: each in for_all and scores[each] < near)

@@ -122,6 +122,28 @@ def test_entries_of_a_category_teach_its_words():
     assert not proposed(f"The zorbs are blue.{section}{other}")[0].sure
 
 
+def test_few_entries_and_a_single_word_of_many_make_no_guess_sure():
+    own = [
+        "Wages go out at the end of the month.",
+        "Holiday money is due in the second month.",
+        "Third month is closed.",
+    ]
+    text = "Newsletter is sent in the second week of the month."
+    section = "\n\n## Payroll\n"
+    titles = {"payroll": "Payroll", "taxes": "Taxes"}
+    (line,) = proposed(f"{text}{section}{f'{chr(10)}§{chr(10)}'.join(own)}", titles)
+    assert (line.choice, line.sure) == ("payroll", False)
+    many = "\n§\n".join(f"Blue zorbs of kind {chr(65 + number) * 3}." for number in range(5))
+    for text, sure in (("The zorbs sleep.", False), ("The blue zorbs sleep.", True)):
+        (line,) = proposed(f"{text}{section}{many}", titles)
+        assert (line.choice, line.sure) == ("payroll", sure)
+
+
+def test_words_of_addresses_and_code_teach_nothing():
+    section = "\n\n## Finance\nSee https://zorb.example.org/plugh, a@zorb.org, `zorb`.\n```\nzorb\n```"
+    assert proposed(f"The zorb plugh.{section}")[0].likely == ()
+
+
 @together(
     ("text", "choice"),
     [

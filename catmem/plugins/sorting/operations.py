@@ -107,7 +107,7 @@ def sort(
         said = _read_list(call, plan, to_read, dry_run=dry_run)
     elif yes or unsure:
         for each in plans:
-            said = finish(call, each, each.harmless(unsure=unsure), unseen=True)
+            said = finish(call, each, each.harmless(unsure=unsure))
     elif at_terminal:
         edit = call.dialogue("catmem.plugins.sorting.texts")
         all(edit(call, each) for each in plans)
@@ -185,12 +185,12 @@ def _asked(call: Call, plan: "SortPlan", command: str) -> "SortPlan":
     return replace(plan, lines=plan.checker.proposed(answer))
 
 
-def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]", *, unseen: bool = False) -> dict[str, Any]:
+def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]") -> dict[str, Any]:
     """Sort a file, and show it; gives what programs read of it."""
     from catmem.plugins.sorting.sort_files import apply_sort
 
     dry_run = call.values["dry_run"]
-    done = ChangePlan((apply_sort(plan, lines, dry_run=dry_run, unseen=unseen),), done=not dry_run)
+    done = ChangePlan((apply_sort(plan, lines, dry_run=dry_run),), done=not dry_run)
     call.show(SortedFile(plan, done, lines))
     return {**jsonable(done), "dry_run": dry_run}
 

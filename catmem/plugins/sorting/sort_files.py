@@ -116,8 +116,7 @@ class SortPlan:
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
         """What is sure, with ``unsure`` the best guess of each other entry too, unless it is weak.
 
-        What would be removed stays: no person looked at it. So does what looks hostile. With ``unseen``
-        ``apply_sort`` notes that what it takes of these lines teaches nothing.
+        What would be removed stays: no person looked at it. So does what looks hostile.
         """
         lines = []
         for line in self.lines:
@@ -221,14 +220,15 @@ def apply_sort(
     *,
     dry_run: bool = False,
     expected: str | None = None,
-    unseen: bool = False,
 ) -> FileChange:
     """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
 
-    ``expected`` is the revision that the plan was made of, if that has to be the newest; ``unseen`` says that no person
-    looked at the lines. Raises ``EditError`` (``not_possible``), ``ConfigError``
-    (``declare_by_hand``), and as ``write_file``; file and configuration are then as they were.
+    ``expected`` is the revision that the plan was made of, if that has to be the newest. Raises ``EditError``
+    (``not_possible``), ``ConfigError`` (``declare_by_hand``), and as ``write_file``; file and configuration are then as
+    they were.
     """
+    guesses = {line.number: {line.choice, *line.likely[:1]} for line in plan.lines}
+    changed = [line.entry.id for line in lines if line.choice not in {*guesses[line.number], SPLIT}]
     workspace, parted = _now(plan.workspace), plan.proposer.parted
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
     titles = dict(plan.titles)
@@ -252,10 +252,10 @@ def apply_sort(
     if dry_run or not file.changes:
         return file
     if declaration is None:
-        return _written(workspace, file, expected=expected, unseen=unseen)
+        return _written(workspace, file, changed, expected=expected)
     declare(declaration)
     try:
-        return _written(workspace, file, expected=expected, unseen=unseen)
+        return _written(workspace, file, changed, expected=expected)
     except CatmemError:
         declare(replace(declaration, old=declaration.new, new=declaration.old))
         raise
@@ -283,10 +283,10 @@ def _sorted(workspace: Root, plan: SortPlan, lines: Sequence[SortLine], declared
     )
 
 
-def _written(workspace: Root, file: FileChange, *, expected: str | None, unseen: bool) -> FileChange:
+def _written(workspace: Root, file: FileChange, changed: Sequence[str], *, expected: str | None) -> FileChange:
     done: SortedEntries = file.about
     erased = [*dict.fromkeys(line.entry.id for line in done.secrets)]
-    said = {"declared": [*done.declared], "secrets": erased, "unseen": unseen}
+    said = {"declared": [*done.declared], "secrets": erased, "changed": changed}
     note = {"sorted": dict(done.counts), **{name: each for name, each in said.items() if each}}
     return write_file(workspace, file, Change(op="sort", note=note), expected=expected, keeps_copy=True)
 
@@ -313,8 +313,8 @@ def _categories(workspace: Root, entity: str | None, document: Document) -> dict
 def _known(workspace: Root, entity: str | None, document: Document) -> list[Entry]:
     """The entries of this file and of all profiles that can be read: a person sees all of them, and learns of them.
 
-    What a sort took without a look teaches nothing where it put it, nor in a copy, until a person moves or rewords it:
-    one slip would draw others behind it, run by run. No history says of a file of no profile what was looked at.
+    A guess of a sort that no person changed teaches nothing where it put an entry, nor in a copy, until a person moves
+    or rewords it: one slip would draw others behind it, run by run. No history of a file of no profile says which.
     """
     known, guessed = [*document.entries] if entity else [], set[tuple[str, str]]()
     for profile in load_each(workspace)[0] if workspace.config.path is not None else ():
@@ -329,13 +329,13 @@ def _known(workspace: Root, entity: str | None, document: Document) -> list[Entr
 
 
 def _guessed(workspace: Root, entity: str) -> set[tuple[str, str]]:
-    """The categories and bodies of what sorts of an entity took without a look."""
+    """The categories and bodies of what sorts of an entity took as it was guessed."""
     found: set[tuple[str, str]] = set()
     for each in workspace.store.log(entity):
-        if each.op == "sort" and each.note.get("unseen"):
+        if each.op == "sort":
             texts = (workspace.store.read(entity, name).data for name in (each.revision, *each.parents))
-            after, *before = (
-                {(entry.category, entry.body) for entry in workspace.parse(text).entries} for text in texts
-            )
-            found |= after.difference(*before)
+            after, *before = (workspace.parse(text).entries for text in texts)
+            known = {(entry.category, entry.body) for some in before for entry in some}
+            changed = {entry.body for some in before for entry in some if entry.id in each.note.get("changed", ())}
+            found |= {(entry.category, entry.body) for entry in after if entry.body not in changed} - known
     return found

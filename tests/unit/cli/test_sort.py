@@ -505,6 +505,17 @@ def test_the_name_of_a_category_within_a_phrase_of_others_says_nothing(tmp_path)
     assert found == ["code-style ?", "deploys ?", "invoices"]
 
 
+@pytest.mark.parametrize(("changed", "taught"), [("3  drop", False), ("1  finance", True)])
+def test_only_lines_that_a_person_changed_teach(place, changed, taught):
+    put(place / "homes" / "neo" / "USER.md", "Prefers short zorbs.\n§\nInvoices are paid.\n§\nXyzzy.\n")
+    listed = run("sort", "-p", "neo").stdout
+    put(place / "list.txt", re.sub(f"(?m)^{changed[0]}  [a-z]+ *[?]?", changed, listed))
+    run("sort", "-p", "neo", "--read", "list.txt")
+    put(place / "homes" / "neo" / "MEMORY.md", "Green zorbs.\n")
+    listed = run("sort", "-p", "neo", "-t", "memory").stdout
+    assert ("\n1  finance ? | Green zorbs." in listed, "\n1  uncategorized | " in listed) == (taught, not taught)
+
+
 def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path, monkeypatch):
     assert CliRunner().invoke(group, ["init", "--example", str(tmp_path / "root")]).exit_code == 0
     monkeypatch.chdir(tmp_path / "root")

@@ -1,7 +1,11 @@
 """The operations sort and tidy: entries sorted into sections, and what memory says twice."""
 
+import fcntl
+import os
+import stat
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -83,6 +87,11 @@ def sort(
     if call.for_program and not (yes or unsure or to_read):
         raise UsageError("The list is text. --format json goes with --yes, --unsure or --read.")
 
+    if not (yes or unsure or to_read or given is not None) and _is_piped():
+        raise UsageError(
+            "There is text on standard input, which sort does not read alone. To sort as it says: --read -"
+        )
+
     from catmem.plugins.sorting.judging import command_of
     from catmem.plugins.sorting.sort_files import plan_sort, unsorted_elsewhere
 
@@ -118,6 +127,15 @@ def sort(
     return Outcome(None, said)
 
 
+def _is_piped() -> bool:
+    """Whether standard input is a pipe with bytes in it. Nothing is read, nor waited for."""
+    try:
+        found = os.fstat(sys.stdin.fileno())
+        return stat.S_ISFIFO(found.st_mode) and any(fcntl.ioctl(sys.stdin, termios.FIONREAD, bytes(4)))
+    except (OSError, ValueError, AttributeError):  # closed, or none of the system
+        return False
+
+
 def _tell_of_wordless(call: Call, plan: "SortPlan", *, asked: bool) -> None:
     """Which categories nothing is guessed for, unless a list or a model was ``asked``; and whether all are general."""
     from catmem.workspace.init import kits, starting_categories
@@ -150,10 +168,14 @@ def chosen(call: Call, plan: "SortPlan", path: str) -> "Sequence[SortLine]":
 
     limit = DEFAULT_LIMITS.file_bytes
     try:
-        return plan.chosen(read_list(decode(call.stdin(limit) if path == "-" else read_bounded(path, limit))))
+        read = read_list(decode(call.stdin(limit) if path == "-" else read_bounded(path, limit)))
+        lines = plan.chosen(read)
     except (ConfigError, UnreadableError) as error:
         error.path = error.path or ("standard input" if path == "-" else path)
         raise
+    if left := len(lines) - len(read.rows):
+        call.tell(f"{counted(left, 'entry')} without a line in the list {plural(left, 'stays', 'stay')} as before")
+    return lines
 
 
 def _read_list(call: Call, plan: "SortPlan", path: str, *, dry_run: bool) -> dict[str, Any]:

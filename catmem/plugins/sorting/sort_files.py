@@ -143,7 +143,7 @@ class SortPlan:
             said = "this list was made of another version of the file, which changed since or was sorted already"
             hint = (
                 "Nothing was written. To use it all the same, take its first line away. "
-                "Its entries are then found by their words, and each that is missing is named."
+                "Its entries are then found by their words, and others stay as they are."
             )
         return ChangedMeanwhileError(said, path=self.path, hint=hint)
 

@@ -155,8 +155,7 @@ def test_programs_get_what_was_done_as_json(place):
 @together(
     ("old", "new", "said"),
     [
-        ("5  +Odd Things | Xyzzy.\n", "", "entry 5: is missing: 5  uncategorized | Xyzzy."),
-        ("3  secret\n", "", "entry 3: is missing: 3  secret\n"),  # its text is not shown
+        (LIST, "", "the list: has no line with a number and a category"),
         ("4  drop", "1  drop", "line 4: entry 1 stands on line 1 already"),
         ("4  drop", "9  drop", "line 4: there is no entry 9"),
         ("finance", "fianance", "line 2: there is no category fianance; did you mean finance? (+fianance makes"),
@@ -208,8 +207,9 @@ def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place):
     assert error["code"] == "changed_meanwhile"
     assert "take its first line away" in error["hint"]
     put(place / "list.txt", re.sub("sha256:[0-9a-f]+", "", text))
-    assert "entry 1: is missing: 1  uncategorized | New.\n" in run("sort", "--read", "list.txt", status=2).stderr
     assert user_text(place) == changed
+    assert "1 entry without a line in the list stays as before\n" in run("sort", "--read", "list.txt").stderr
+    assert user_text(place).startswith("# About\n\nNew.\n\n## ")
 
 
 def test_the_whole_text_is_in_the_list_and_a_changed_word_of_it_is_refused(place):
@@ -225,6 +225,31 @@ def test_the_whole_text_is_in_the_list_and_a_changed_word_of_it_is_refused(place
     put(place / "list.txt", re.sub("(?m)^1 .*? [|]", "1 finance |", text))
     run("sort", "--read", "list.txt")
     assert user_text(place) == f"## Finance\n{long}\n"
+
+
+def test_what_has_no_line_stays(place):
+    result = run("sort", "--read", "-", input="1 talk\n")
+    assert "4 entries without a line in the list stay as before\n" in result.stderr
+    assert user_text(place).endswith("\nXyzzy.\n\n## Talk\nPrefers short answers.\n")
+
+
+def test_text_in_a_pipe_without_read_is_refused_and_an_empty_pipe_is_no_text(place):
+    for text, status in (("1 talk", 2), ("", 0)):
+        done = subprocess.run(
+            [sys.executable, "-m", "catmem", "sort"], input=text, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, "To sort as it says: --read -" in done.stderr) == (status, status == 2)
+    assert user_text(place) == FLAT
+
+
+def test_a_list_begins_with_few_comments_and_shows_code_by_its_first_line(place):
+    put(place / "homes" / "neo" / "USER.md", "Deploy so:\n```sh\nmake all\nmake it\n```\nThen rest.\n")
+    rows = run("sort").stdout.splitlines()
+    assert next(at for at, row in enumerate(rows) if row[:1] == "1") <= 8
+    assert "1  uncategorized | Deploy so: make all (code, 2 lines) Then rest." in rows
+    put(place / "list.txt", "\n".join(rows).replace("uncategorized | ", "talk | "))
+    run("sort", "--read", "list.txt")
+    assert "## Talk\nDeploy so:\n```sh\nmake all\nmake it\n```\nThen rest.\n" in user_text(place)
 
 
 # --- a model -------------------------------------------------------------------------------------------------------

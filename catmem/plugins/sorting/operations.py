@@ -2,23 +2,25 @@
 
 import fcntl
 import os
+import shlex
 import stat
 import sys
 import tempfile
 import termios
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
 from catmem.errors import ConfigError, UnreadableError
-from catmem.files import os_errors, read_bounded
+from catmem.files import os_errors, read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.sorting.sort_files import SortPlan
-from catmem.plugins.sorting.sort_lines import SortLine
+from catmem.plugins.sorting.sort_lines import LABELLED, SortLine
 from catmem.plugins.sorting.tidying import TidyList
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
 from catmem.workspace.change_plan import ChangePlan
@@ -109,6 +111,7 @@ def sort(
     in_turn = to_read is None and (yes or unsure or at_terminal)
     # Each is read when its turn comes: the sort of the one before may have declared categories.
     plans: Iterator[SortPlan] = chain([plan], (plan_sort(workspace, *other.split("/")) for other in others if in_turn))
+    plans = map(partial(_tell_of_labels, call), plans)
     if command is not None:
         plans = iter([_asked(call, each, command) for each in plans])
     said = None
@@ -125,6 +128,15 @@ def sort(
     for other in [] if in_turn else others:
         call.tell("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*other.split("/")))
     return Outcome(None, said)
+
+
+def _tell_of_labels(call: Call, plan: "SortPlan") -> "SortPlan":
+    if labelled := sum(LABELLED in line.marks for line in plan.lines):
+        call.tell(
+            f"{counted(labelled, 'entry')} of {plan.name} {plural(labelled, 'has a label', 'have labels')} such as "
+            f"[COMM], which a sort leaves there. First run: catmem migrate {shlex.quote(shown_path(plan.path))}"
+        )
+    return plan
 
 
 def _is_piped() -> bool:

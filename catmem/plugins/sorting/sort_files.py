@@ -14,7 +14,7 @@ from catmem.files import read_bounded, real_path
 from catmem.model.document import Document, Entry, Version
 from catmem.model.splice import titled
 from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, slugify
-from catmem.plugins.sorting.sort_lines import ACTIONS, Described, Proposer, SortLine
+from catmem.plugins.sorting.sort_lines import ACTIONS, LABELLED, Described, Proposer, SortLine
 from catmem.plugins.sorting.sort_list import Checker, ReadList, as_text
 from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks
@@ -116,12 +116,13 @@ class SortPlan:
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
         """What is sure, with ``unsure`` the best guess of each other entry too, unless it is weak.
 
-        What would be removed stays: no person looked at it. So does what looks hostile.
+        What would be removed stays: no person looked at it. So does what looks hostile, and what has
+        a label: a migration takes that off, and looks at no entry with a category.
         """
         lines = []
         for line in self.lines:
             choice = line.likely[0] if unsure and line.choice == DROP and line.likely else line.choice
-            takes = (line.sure or (unsure and line.fair)) and choice not in ACTIONS
+            takes = (line.sure or (unsure and line.fair)) and choice not in ACTIONS and LABELLED not in line.marks
             lines.append(replace(line, choice=choice if takes else STAYS))
         return tuple(lines)
 

@@ -220,6 +220,8 @@ ACTIONS = {
 """What may be chosen in the place of a category."""
 SEVERAL = "several facts"
 """The mark of an entry that may be cut."""
+LABELLED = "has a label: 'catmem migrate' first, which takes it off"
+"""The mark of an entry that migrate would move."""
 
 _OTHERS = 3
 
@@ -301,6 +303,8 @@ class Proposer:
             body, place = entry.body, self._document.line(entry.start)
             choice, likely, guess = self._categories(body, entry)
             marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
+            if read_labels(body, entry.tags, self._meanings, entry.tag_limit).category:
+                marks.append(LABELLED)
             rules = sorted({threat.rule for threat in found})
             secret = any(rule in SECRETS for rule in rules)
             if found:

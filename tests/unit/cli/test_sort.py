@@ -227,6 +227,17 @@ def test_the_whole_text_is_in_the_list_and_a_changed_word_of_it_is_refused(place
     assert user_text(place) == f"## Finance\n{long}\n"
 
 
+def test_yes_leaves_what_has_a_label_to_migrate(place):
+    put(place / "homes" / "neo" / "USER.md", "[MONEY] Pays at once.\n§\nPrefers short answers.\n")
+    assert "1  finance | [MONEY] Pays at once.\n   # has a label: 'catmem migrate' first" in run("sort").stdout
+    said = "1 entry of neo/user has a label such as [COMM], which a sort leaves there. First run: catmem migrate "
+    done = run("sort", "--yes", "--unsure").stderr
+    assert said in done
+    assert user_text(place) == "[MONEY] Pays at once.\n\n## Talk\nPrefers short answers.\n"
+    run("migrate", done.partition("First run: catmem migrate ")[2].split()[0])
+    assert "## Finance\nPays at once.\n" in user_text(place)
+
+
 def test_what_has_no_line_stays(place):
     result = run("sort", "--read", "-", input="1 talk\n")
     assert "4 entries without a line in the list stay as before\n" in result.stderr

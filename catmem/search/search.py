@@ -103,20 +103,19 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     wanted, state = parse_query(query), narrowing.get("state")
     states = None if state is None else _checked_states(state)
     looked = _Search(workspace, profile, wanted, narrowing)
-    # All days first, whatever is kept: the oldest of them counts for those that have none.
-    found = looked.dated(looked.found(to_agent=to_agent))
+    found = looked.found(to_agent=to_agent)
     category, tags = narrowing.get("category"), narrowing.get("tags")
     if category is not None:
         slug = workspace.config.taxonomy.category(category)
-        found = [each for each in found if looked.entry(each[0]).category == slug]
+        found = [each for each in found if looked.entry(each).category == slug]
     if not isinstance(tags, Mapping | None):
         raise wrong_type("tags", tags, "a mapping")
     if tags:
-        found = [each for each in found if has_tags(looked.entry(each[0]).tags, tags)]
+        found = [each for each in found if has_tags(looked.entry(each).tags, tags)]
     if states is not None:
-        ages = looked.freshness(match for match, _ in found)
-        found = [each for each in found if ages[each[0]].state in states]
-    best = ranked(found, as_of=looked.as_of.toordinal(), recency_days=workspace.config.recency_days)
+        ages = looked.freshness(found)
+        found = [each for each in found if ages[each].state in states]
+    best = ranked(looked.dated(found), as_of=looked.as_of.toordinal(), recency_days=workspace.config.recency_days)
     best = best[offset : None if limit is None else offset + limit]
     shown = best if fit is None else best[: fit(looked.entry(match) for match, _ in best)]
     return Searched(looked.shown(shown), len(found))
@@ -256,8 +255,7 @@ class _Search:
         return shown
 
     def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:
-        """Each with the day that dates it, as an ordinal: its own, else the one that the journal or the file gives."""
-        # What has none at all is as old as the oldest of the others.
+        """Each with the day that dates it, as an ordinal: its own, else that on which the journal saw it; else 0."""
         as_of = self.as_of.toordinal()
         days: dict[Match, int] = {}
         for match in found:
@@ -266,11 +264,10 @@ class _Search:
         undated = [match for match in found if match not in days]
         ages = self.freshness(undated)
         for match in undated:
-            # That a fact has had its day does not say how old it is.
-            if (day := ages[match].day) is not None and ages[match].basis != "expires":
+            # That a fact has had its day, or that its file was written, does not say how old it is.
+            if (day := ages[match].day) is not None and ages[match].basis == "first_seen":
                 days[match] = day.toordinal()
-        oldest = min(days.values(), default=as_of)
-        return [(match, days.get(match, oldest)) for match in found]
+        return [(match, days.get(match, 0)) for match in found]
 
 
 # --- how often an agent was shown an entry by a search, and when last: in ``.catmem/usage.json`` of the root ---------

@@ -83,11 +83,10 @@ class _LazyGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and not _is_command(args[0]):
-            from difflib import get_close_matches
+            from catmem.config.json_schema import nearest
 
-            meant = MEANT.get(args[0])
-            near = [meant] if meant else get_close_matches(args[0], self.list_commands(ctx), n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else " 'catmem --help' lists them."
+            near = MEANT.get(args[0]) or nearest(args[0], self.list_commands(ctx))
+            hint = f" Did you mean {near!r}?" if near else " 'catmem --help' lists them."
             ctx.fail("\n".join([f"There is no command {args[0]!r}.{hint}", *(each.message for each in unloaded())]))
         return super().resolve_command(ctx, args)
 

@@ -121,7 +121,9 @@ def nearest(name: str, known: Iterable[str], like: float = _LOOKS_LIKE) -> str |
 
     if len(name) > _COMPARED:
         return None
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1, cutoff=like)), None)
+    # Of those that are alike, one with the same letters comes first: two of them were swapped.
+    near = difflib.get_close_matches(name, sorted(known), cutoff=like)
+    return min(near, key=lambda each: sorted(each) != sorted(name), default=None)
 
 
 def suggestion(name: str, known: Iterable[str], what: str) -> str:

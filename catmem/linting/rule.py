@@ -380,7 +380,9 @@ def unknown_rule(code: str, **where: Unpack[ErrorPlace]) -> ConfigError:
     known = all_rules()
     named = {rule.name: rule.code for rule in known.values()}
     near = named.get(code) or named.get(nearest(code, named) or "")
+    begin = [each for each in known if each.startswith(code)] if len(code) > len("CM") else []
     hint = f"Did you mean {near!r}?" if near else suggestion(code, known, "rules")
+    hint = f"Those that begin so are {', '.join(begin)}." if begin else hint
     return ConfigError(f"there is no rule {shown(code)}", code="unknown_rule", hint=hint, **where)
 
 

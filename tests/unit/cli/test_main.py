@@ -45,6 +45,7 @@ def test_help_of_a_command_is_what_its_own_help_prints():
     assert run("help", "undo").output == run("undo", "--help").output
     assert "Did you mean 'undo'?" in run("help", "undoo", status=2).output
     assert "Did you mean 'prompt'?" in run("promt", status=2).stderr
+    assert "Did you mean 'status'?" in run("stauts", status=2).stderr
 
 
 def paths(command=group, path=()):

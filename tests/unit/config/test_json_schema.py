@@ -256,6 +256,7 @@ def test_tags_one_by_one_give_the_faults_of_all_at_once(tags):
     ("name", "known", "hint"),
     [
         ("noe", ["neo", "trinity"], "Did you mean 'neo'?"),
+        ("stauts", ["stats", "status"], "Did you mean 'status'?"),
         ("zzz", ["neo", "trinity"], "The profiles are neo, trinity."),
         ("zzz", [], "There are no profiles."),
         (

@@ -65,7 +65,7 @@ def test_options_are_laid_over_the_defaults():
         ({"select": ["CM7"]}, "unknown_rule", "lint.select[0]", "CM"),
         ({"severity": {"CM888": "hint"}}, "unknown_rule", "lint.severity.CM888", ""),
         ({"per_file": {"*": ["CM297"]}}, "unknown_rule", "lint.per_file.*[0]", "CM29"),
-        ({"options": {"CM2": {}}}, "unknown_rule", "lint.options.CM2", ""),
+        ({"options": {"CM29": {}}}, "unknown_rule", "lint.options.CM29", "Those that begin so are CM29"),
         ({"options": {"CM298": {"word": ["x"]}}}, "bad_option", "lint.options.CM298.word", "Did you mean 'words'?"),
         ({"options": {"CM298": {"words": "x"}}}, "bad_option", "lint.options.CM298.words", "By default it is [a, b]."),
         ({"options": {"CM298": {"words": [1]}}}, "bad_option", "lint.options.CM298.words", "By default"),

@@ -45,6 +45,10 @@ def _takes(row: OperationRow, offer: OfferedTool) -> list[Parameter]:
     return [each for each in row.at("tool") if each.called not in offer.without]
 
 
+def _needs(row: OperationRow, offer: OfferedTool) -> list[str]:
+    return [each.called for each in _takes(row, offer) if each.required or each.said.needed]
+
+
 def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *, waits: bool = True) -> Tool:
     """``waits``: a write may have to wait for a person."""
     properties: dict[str, Any] = {}
@@ -61,7 +65,7 @@ def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *
     if rights is not None and offer.into:
         properties["category"] = {"description": properties["category"]["description"], **_writable(rights)}
     takes: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
-    needs = [each.called for each in _takes(row, offer) if each.required or each.said.needed]
+    needs = _needs(row, offer)
     gives = {name: {"type": kind} for name, kind in offer.gives.items()}
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     # That a tool writes and may destroy is what a client takes for granted.
@@ -130,15 +134,17 @@ def call_tool(
     takes = [each.called for each in _takes(row, offer)]
     unknown = [argument for argument in arguments if argument not in takes]
     if unknown:
-        near = nearest(unknown[0], takes)
-        way = f"{f'Did you mean {near!r}? ' if near else ''}It takes {', '.join(takes)}."
+        missing = [each for each in _needs(row, offer) if each not in arguments]
+        near = None if missing else nearest(unknown[0], takes)
+        way = f"It needs {' and '.join(missing)}. " if missing else f"Did you mean {near!r}? " if near else ""
+        way += f"It takes {', '.join(takes)}."
         return refusal(bad_arguments(f"{name} takes no argument {shown(unknown[0])}", way))
     if offer.action in ACTIONS:
         action = "proposals" if offer.action == "list" and arguments.get("proposal") is not None else offer.action
         return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)
     given = {name: value for name, value in arguments.items() if value is not None}
     form = {"type": "object", "properties": {each.called: each.schema for each in row.at("tool")}}
-    form["required"] = [each.called for each in row.at("tool") if each.required or each.said.needed]
+    form["required"] = _needs(row, offer)
     for key, message, hint in faults_by(json.dumps(form), given):
         return refusal(bad_arguments(message, hint, key_text(key)))
     values = {each.name: value_of(each, given[each.called]) for each in row.at("tool") if each.called in given}

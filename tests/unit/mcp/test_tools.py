@@ -62,6 +62,19 @@ def listed(workspace, **arguments):
     return answer
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "way"),
+    [
+        ("memory_add", {"text": "Tea."}, "It needs content. It takes "),
+        ("memory_move", {"id": "x"}, "It needs old_text and category. It takes "),
+        ("memory_list", {"tagret": "user"}, "Did you mean 'target'? It takes "),
+    ],
+)
+def test_a_wrong_argument_is_told_with_what_is_missing_else_with_the_nearest(tmp_path, name, arguments, way):
+    answer = call_tool(root(tmp_path), "neo", name, arguments, ToolSession())
+    assert (answer["reason"], answer["remediation"][: len(way)]) == ("bad_arguments", way)
+
+
 def test_a_list_has_both_files_each_entry_with_its_target(tmp_path):
     workspace = root(tmp_path)
     every = listed(workspace)

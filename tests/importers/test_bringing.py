@@ -56,6 +56,8 @@ def stands(workspace, target="user"):
         (None, {}, "__uncategorized__"),
         ("other", {"other": "projects"}, "projects"),
         ("other", {"other": "Feedback"}, "workflow-rules"),
+        ("Other", {"oTHER": "projects"}, "projects"),
+        ("Other", {"other": "feedback", "Other": "projects", "*": "feedback"}, "projects"),
         ("other", {"*": "projects"}, "projects"),
         (None, {"*": "projects"}, "projects"),
         ("projects", {"*": "feedback"}, "workflow-rules"),

@@ -126,8 +126,7 @@ def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     Raises ``UnknownNameError``, for a kind that nothing is of too, and ``UnreadableError``.
     """
     workspace.profile(profile)
-    placing = _Placing(workspace.config, categories or {}, clock.today())
-    _refuse_unknown_kinds(placing.categories, imported)
+    placing = _Placing(workspace.config, _by_kind(categories or {}, imported), clock.today())
     left_out = list(imported.left_out)
     fitting: list[ImportedEntry] = []
     for entry in imported.entries:
@@ -307,13 +306,16 @@ def _body(entry: ImportedEntry) -> str:
     return unify_newlines(entry.body).strip()
 
 
-def _refuse_unknown_kinds(categories: Mapping[str, str], imported: Imported) -> None:
-    kinds = {entry.kind for entry in imported.entries if entry.kind}
+def _by_kind(categories: Mapping[str, str], imported: Imported) -> dict[str, str]:
+    """The categories by the kinds as they are spelled there; a spelling that is given itself comes first."""
+    kinds = {entry.kind: entry.kind.casefold() for entry in imported.entries if entry.kind}
+    folded = {kind.casefold(): category for kind, category in categories.items()}
     for kind in categories:
-        if kind != ANY and kind not in kinds:
+        if kind != ANY and kind.casefold() not in kinds.values():
             raise UnknownNameError(
                 f"nothing there is of the kind {shown(kind)}", hint=suggestion(kind, kinds, "kinds that are there")
             )
+    return {kind: folded[low] for kind, low in kinds.items() if low in folded} | dict(categories)
 
 
 def _unfit(entry: ImportedEntry) -> str | None:

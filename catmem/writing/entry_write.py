@@ -25,6 +25,7 @@ from catmem.errors import (
     NoMatchError,
     RefusedError,
     StaleError,
+    UnknownRevisionError,
     UnreadableError,
 )
 from catmem.jsonable import jsonable
@@ -283,10 +284,11 @@ class OperationsWrite(Write):
 
     def refusal(self, error: CatmemError) -> CatmemError:
         error = self.without_proposal(error)
-        if isinstance(error, NoMatchError):
+        by_default = self.asked.target is None and isinstance(error, StaleError | UnknownRevisionError)
+        if isinstance(error, NoMatchError) or (by_default and not self._holds(self.policy.target)):
             error.hint = self._other_file() or error.hint
         # An actor who does not see the whole file learns nothing that depends on all of it.
-        elif isinstance(error, RefusedError) and not self.policy.unbounded:
+        if isinstance(error, RefusedError) and not self.policy.unbounded:
             hide_digests(error)
         return error
 
@@ -298,17 +300,19 @@ class OperationsWrite(Write):
 
     def _other_file(self) -> str | None:
         """Where the entry is that a write means, if the caller sees it in the other file of the profile."""
-        policy, wanted = self.policy, [each.old_text for each in self.operations if each.old_text]
-        for other in (each for each in TARGETS if each != policy.target):
-            try:
-                document = read_document(self.workspace, policy.owner, other)
-            except UnreadableError:
-                continue  # the refusal is about this file
-            there = replace(policy, target=other).visible_entries(document)
-            if any(entries_holding(text, there) for text in wanted):
-                how = f"give the target {other}" if policy.to_agent else f"give -t {other}"
-                return f"The {other} file of {policy.owner.name} holds it: {how}."
+        for other in (each for each in TARGETS if each != self.policy.target and self._holds(each)):
+            how = f"give the target {other}" if self.policy.to_agent else f"give -t {other}"
+            return f"The {other} file of {self.policy.owner.name} holds it: {how}."
         return None
+
+    def _holds(self, target: str) -> bool:
+        """Whether the caller sees in a file of the profile an entry that the write means."""
+        try:
+            document = read_document(self.workspace, self.policy.owner, target)
+        except UnreadableError:
+            return False  # the refusal is about the file of the write
+        there = replace(self.policy, target=target).visible_entries(document)
+        return any(entries_holding(each.old_text, there) for each in self.operations if each.old_text)
 
 
 # --- which of its two files the operations of a profile mean that name none ----------------------------------------

@@ -48,6 +48,21 @@ def test_what_can_be_neither(given):
     assert "a revision such as 7" in caught.value.hint
 
 
+@pytest.mark.parametrize(("expected", "error"), [("1", StaleError), ("5", UnknownRevisionError)])
+def test_a_revision_of_the_file_that_was_not_named_is_told_with_the_file_that_holds_the_words(
+    workspace, expected, error
+):
+    add(workspace, "tea")
+    workspace.add("neo", "coffee", category="talk", target="memory")
+    hints = {}
+    for old_text in ("coffee", "tea"):
+        with pytest.raises(error) as caught:
+            workspace.replace("neo", old_text, "water", expected=expected)
+        hints[old_text] = caught.value.hint
+    assert hints["coffee"] == "The memory file of neo holds it: give -t memory."
+    assert "-t memory" not in hints["tea"]
+
+
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("on_drift", ["adopt", "merge"])
 @pytest.mark.parametrize("revision", ["3", "8a"])

@@ -163,8 +163,8 @@ def over_budget(entity: str, before: int, size: int, limit: int, named: Sequence
         size=size,
         limit=limit,
         could_go=named,
-        hint="Nothing was written. Shorten or remove other entries first, or do both in one batch: the limit is "
-        "checked on the result. A person can raise limits in catmem.yaml.",
+        hint="Nothing was written. The limit stands in limits of the profile, else of catmem.yaml: a person can raise "
+        "it. Shorten or remove other entries first, or do both in one batch: the limit is checked on the result.",
     )
 
 
@@ -174,8 +174,11 @@ def refuse_over_budget(old: Document, new: Document, policy: WritePolicy, is_mad
     # What shortens a file that is over its limit already is a step to the better.
     if limit is None or size <= max(limit, before):
         return
-    # A person who looks at a fact brings no words: the day in its tags must not make that fail.
-    if not policy.to_agent and [each.body for each in old.entries] == [each.body for each in new.entries]:
+    # A person who looks at a fact or moves it brings no words: the day in its tags, or a heading, must not make that
+    # fail. Where Hermes Agent edits the file too, it has to fit there.
+    bodies, kept = [each.body for each in new.entries], [each.body for each in old.entries]
+    moved = not policy.hermes_edits and sorted(bodies) == sorted(kept)
+    if not policy.to_agent and (moved or bodies == kept):
         return
     there = [each for each in policy.visible_entries(new) if policy.may_write(each.category) and not is_made(each)]
     own = {each.id for each in there if policy.wrote(each.body)} if policy.to_agent else None

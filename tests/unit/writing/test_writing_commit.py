@@ -293,6 +293,19 @@ def test_of_what_could_leave_the_actors_own_comes_first(tmp_path):
     assert caught.value.could_go[0]["text"] == "another's"
 
 
+def test_a_person_moves_an_entry_in_a_full_file_too(tmp_path):
+    text = "## Talk\none\n§\ntwo\n"
+    files = {"neo/user": text}
+    workspace = make_root(tmp_path, config=f"limits: {{user: {len(text)}}}\n", profiles={"neo": ""}, files=files)
+    usage = workspace.move("neo", "one", "rules").usage
+    assert usage.size > usage.limit == len(text)
+    with pytest.raises(OverBudgetError) as caught:
+        workspace.add("neo", "three", category="talk")
+    assert "The limit stands in limits of the profile, else of catmem.yaml" in caught.value.hint
+    with pytest.raises(OverBudgetError):
+        workspace.replace("neo", "one", "other", category="rules")
+
+
 def test_what_could_leave_is_what_the_actor_sees_and_may_remove(tmp_path):
     profiles = {"neo": "user_memory_categories: [talk, rules]\nwritable_categories: [talk]\nlimits: {user: 50}\n"}
     text = "## Talk\nmine\n\n## Rules\nseen\n\n## Pay\nhidden\n"

@@ -142,8 +142,8 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
     if not memory and (has_bytes(root / first, user) or not os.path.lexists(root / first)):
         files[first] = user
     over = (
-        f"{name} has {size:,} characters, over the {HERMES_LIMITS[target]:,} that Hermes Agent lets it have; so "
-        f"catmem.yaml sets no limit for {target}"
+        f"{name} has {size:,} characters, and Hermes Agent lets it have {HERMES_LIMITS[target]:,}, which leaves too "
+        f"little room for headings and tags; so catmem.yaml sets no limit for {target}"
         for target, name, size in large
     )
     categories = _with_readers(titles, _as_profiles(chosen).values(), Taxonomy())
@@ -155,7 +155,7 @@ def _with_limits(root: Path, start: bytes, large: set[str]) -> bytes:
 
     def text(without: Collection[str]) -> bytes:
         said = ", ".join(f"{target}: {limit}" for target, limit in HERMES_LIMITS.items() if target not in without)
-        return start + f"limits: {{{said}}}{'' if said else '  # your files are larger: none is set'}\n".encode()
+        return start + f"limits: {{{said}}}{'' if said else '  # none: your files are too large'}\n".encode()
 
     texts = (text(without) for without in ((), ("user",), ("memory",), TARGETS))
     return next((each for each in texts if has_bytes(root / CONFIG_NAME, each)), text(large))
@@ -306,7 +306,7 @@ def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
 
 
 def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, str, int]]:
-    """The target, path and characters of each memory file, old or new, that is over the limit of a new root.
+    """The target, path and characters of each memory file, old or new, that fills two thirds of a new root's limit.
 
     Raises ``UnreadableError``.
     """
@@ -317,7 +317,7 @@ def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, st
             sizes[name] = size_of(read_bounded(path, DEFAULT_LIMITS.file_bytes).decode(errors="replace"))
     targets = {name: target for target, name in FILE_NAMES.items()}
     found = [(targets.get(name.rpartition("/")[2], ""), name, size) for name, size in sorted(sizes.items())]
-    return [each for each in found if each[0] and each[2] > HERMES_LIMITS[each[0]]]
+    return [each for each in found if each[0] and 3 * each[2] >= 2 * HERMES_LIMITS[each[0]]]
 
 
 # --- profiles and their categories ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from catmem.config.config import load_config
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import UnknownNameError, UnreadableError, WouldOverwriteError
 from catmem.model.layout import formatted
@@ -238,6 +239,16 @@ def test_a_file_over_the_limit_of_hermes_agent_leaves_it_out(tmp_path):
     (said,) = make_root(tmp_path).notes
     assert said.startswith("homes/neo/USER.md has 1,378 characters")
     assert "so catmem.yaml sets no limit for user" in said
+
+
+@pytest.mark.parametrize(("size", "limits"), [(1_466, HERMES_LIMITS), (1_467, {"user": HERMES_LIMITS["user"]})])
+def test_a_file_with_two_thirds_of_the_limit_has_room_to_be_sorted(tmp_path, size, limits):
+    start = put(tmp_path / "notes" / "MEMORY.md", "x" * size)
+    made = make_root(tmp_path / "root", start=[start])
+    assert load_config(made.root).limits == limits
+    assert [each.split(",")[0] for each in made.notes] == (
+        [] if limits == HERMES_LIMITS else ["homes/orchestrator/MEMORY.md has 1"]
+    )
 
 
 def test_a_memory_file_that_is_there_and_cannot_be_read_stops_a_new_root():

@@ -22,7 +22,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
-from catmem.names import TARGETS, UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.prompt.sizes import Sizes, Use, WholeSizes, measure
 from catmem.proposals.promoting import Learned, promoted_categories, proposed
 from catmem.proposals.proposal import ProposalReader, proposals
@@ -379,6 +379,13 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     withheld = sum(each.get("blocked", 0) for each in out.values())
     yield ("withheld", withheld, "entry|entries", "with a secret or hostile text", "catmem lint --select CM6")
     cut = {name: each["over_budget"] for name, each in out.items() if each.get("over_budget")}
+    over = [
+        f"{FILE_NAMES[use.name]} of {line.name}: {use.used:,} of {use.of:,} characters"
+        for line in overview.lines
+        for use in (line.sizes.limits if line.sizes else ())
+        if use.used > use.of
+    ]
+    yield ("full", len(over), "file", f"over its limit ({few(over)})", "catmem lint --select CM501")
     look = f"catmem prompt {next(iter(cut), '')} --explain"
     yield ("cut", sum(cut.values()), "entry|entries", f"without room in a prompt ({few(list(cut))})", look)
     bad_tags = sum(facts.bad_tags for facts in overview.files.values())

@@ -161,9 +161,9 @@ def _limit(file: LintedFile, context: Context) -> tuple[int, str] | None:
     return (HERMES_LIMITS[target], "Hermes Agent") if ".hermes" in parts else None
 
 
-def _last_line(file: LintedFile, message: str, hint: str) -> Finding:
-    end = size_of(file.text)
-    return Finding(file.text.rfind("\n", 0, end) + 1, end, message, hint)
+def _line_at(place: int, file: LintedFile, message: str, hint: str) -> Finding:
+    end = file.text.find("\n", place)
+    return Finding(file.text.rfind("\n", 0, place) + 1, size_of(file.text) if end < 0 else end, message, hint)
 
 
 @rule("CM501", "file-over-limit", severity="error")
@@ -172,7 +172,9 @@ def file_over_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     limit, who = _limit(file, context) or (None, "")
     if limit is not None and (size := size_of(file.text)) > limit:
         message = f"the file has {size:,} characters, {size - limit:,} over its limit of {limit:,} ({who})"
-        yield _last_line(file, message, "Remove or shorten entries; the first to go are expired ones.")
+        expired = any((day := entry.dates.get("expires")) and day < context.as_of for entry in file.tagged)
+        hint = f"Remove or shorten entries{', first expired ones' if expired else ''}, or raise the limit."
+        yield _line_at(limit, file, message, hint)
 
 
 @rule("CM502", "near-limit", severity="hint", options={"percent": 90})
@@ -184,7 +186,7 @@ def near_limit(file: LintedFile, context: Context) -> Iterator[Finding]:
     size, percent = size_of(file.text), context.options("CM502")["percent"]
     if size <= limit and 100 * size >= percent * limit:
         message = f"the file has {size:,} of {limit:,} characters ({100 * size // limit} %; {who})"
-        yield _last_line(file, message, "Remove what is stale, expired or repeated.")
+        yield _line_at(size, file, message, "Remove what is stale, expired or repeated.")
 
 
 # --- rules on what the dates of facts say ---------------------------------------------------------------------------

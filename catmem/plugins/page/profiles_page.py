@@ -48,6 +48,7 @@ SCREENS = {
     "marked": "/page/lint?rule=CM113",
     "tags": "/page/lint?rule=CM303",
     "withheld": "/page/lint",
+    "full": "/page/lint?rule=CM501",
     "unread": "/page/access#orphans",
     "hidden": "/page/access",
     "refused": "/page/seeds",

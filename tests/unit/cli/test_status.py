@@ -411,6 +411,20 @@ def test_entries_without_room_in_a_prompt_are_told(alone):
     assert "without room" not in run("status").stdout
 
 
+def test_a_file_over_its_limit_is_told_and_lint_marks_where(alone):
+    put(Path("profiles", "neo.yaml"), "user_memory_categories: ['*']\nlimits: {user: 30}\n")
+    put(alone, "## Talk\nBe brief.\n§\nNever call before ten.\n§\nTea.\n")
+    (step,) = [each for each in run_json("status")["next"] if each["kind"] == "full"]
+    assert (step["count"], step["what"]) == (1, "1 file over its limit (USER.md of neo: 49 of 30 characters)")
+    (found,) = run_json(*shlex.split(step["command"])[1:], status=1)["diagnostics"]
+    assert (found["line"], found["hint"]) == (4, "Remove or shorten entries, or raise the limit.")
+    put(alone, "## Talk\n[expires: 2020-01-01] Be brief, and never call before ten.\n")
+    (found,) = run_json(*shlex.split(step["command"])[1:], status=1)["diagnostics"]
+    assert found["hint"] == "Remove or shorten entries, first expired ones, or raise the limit."
+    put(alone, "## Talk\nBe brief.\n")
+    assert "over its limit" not in run("status").stdout
+
+
 def test_a_tag_that_does_not_count_is_told(alone):
     put(alone, "## Talk\n[expires: 2025-13-01] Office closed.\n")
     (step,) = [each for each in run_json("status")["next"] if each["kind"] == "tags"]

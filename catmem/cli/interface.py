@@ -217,10 +217,10 @@ def _callback(row: OperationRow) -> Callable[..., None]:
 
 
 def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN401 - as the row has it
-    if each.said.read is None:
+    if each.param.read is None:
         return value
     try:
-        return each.said.read(value)
+        return each.param.read(value)
     except UsageError as error:
         param = next(known for known in ctx.command.params if known.name == each.name)
         raise click.BadParameter(error.message, ctx, param) from None
@@ -317,28 +317,28 @@ def _say_unread(workspace: Workspace) -> None:
 
 def _parameter(each: Parameter) -> click.Parameter:
     """The argument or option of a parameter."""
-    said = each.said
+    param = each.param
     more: dict[str, Any] = {"callback": _reader(each)}
-    metavar = said.metavar or _METAVARS.get(each.kind)
+    metavar = param.metavar or _METAVARS.get(each.kind)
     if metavar is not None:
         more["metavar"] = metavar
-    if said.argument:
-        nargs = -1 if each.many or said.words else 1
+    if param.argument:
+        nargs = -1 if each.many or param.words else 1
         return click.Argument([each.name], required=each.required, nargs=nargs, type=_type(each), **more)
     if each.default is not None and each.default is not False and not each.required and not each.many:
         more |= {"default": each.default, "show_default": True}
     if each.kind is bool:
         more["is_flag"] = True
     else:
-        once = said.words_at_once
-        more |= {"type": _type(each), "multiple": (each.many and once is None) or said.tags, "nargs": once or 1}
+        once = param.words_at_once
+        more |= {"type": _type(each), "multiple": (each.many and once is None) or param.tags, "nargs": once or 1}
     if each.name == "form":
         more |= {"is_eager": True, "callback": remember_format, "show_default": True}
-    if said.bare is not None:
-        more |= {"is_flag": False, "flag_value": said.bare}
-    names = said.names.split()
+    if param.bare is not None:
+        more |= {"is_flag": False, "flag_value": param.bare}
+    names = param.names.split()
     names += [] if any(name.startswith("--") for name in names) else [option_of(each)]
-    return click.Option([*names, each.name], required=each.required, help=said.said, **more)
+    return click.Option([*names, each.name], required=each.required, help=param.help, **more)
 
 
 class _HomePath(click.Path):
@@ -352,24 +352,24 @@ def _type(each: Parameter) -> click.ParamType[Any]:
     if typing.get_origin(each.kind) is Literal:
         return click.Choice(typing.get_args(each.kind))
     if each.kind is int:
-        bounded = each.said.minimum is not None or each.said.maximum is not None
-        return click.IntRange(each.said.minimum, each.said.maximum) if bounded else click.INT
+        bounded = each.param.minimum is not None or each.param.maximum is not None
+        return click.IntRange(each.param.minimum, each.param.maximum) if bounded else click.INT
     if each.kind is float:
         return click.FLOAT
-    is_path = each.said.path or each.said.folder
-    return _HomePath(file_okay=each.said.path, dir_okay=each.said.folder) if is_path else click.STRING
+    is_path = each.param.path or each.param.folder
+    return _HomePath(file_okay=each.param.path, dir_okay=each.param.folder) if is_path else click.STRING
 
 
 def _reader(each: Parameter) -> Callable[..., Any] | None:
     """What makes the value of what was given."""
-    said = each.said
-    if said.words:
+    param = each.param
+    if param.words:
         return _words
-    if said.stdin:
+    if param.stdin:
         return _text
-    if said.file:
+    if param.file:
         return _file_text
-    if said.tags:
+    if param.tags:
         return _tags
     if each.many:
         return _list

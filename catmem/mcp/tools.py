@@ -46,21 +46,21 @@ def _takes(row: OperationRow, offer: OfferedTool) -> list[Parameter]:
 
 
 def _needs(row: OperationRow, offer: OfferedTool) -> list[str]:
-    return [each.called for each in _takes(row, offer) if each.required or each.said.needed]
+    return [each.called for each in _takes(row, offer) if each.required or each.param.needed]
 
 
 def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *, waits: bool = True) -> Tool:
     """``waits``: a write may have to wait for a person."""
     properties: dict[str, Any] = {}
     for each in _takes(row, offer):
-        if (each.said.where_writes_wait and not waits) or (each.said.unbounded and rights and not rights.unbounded):
+        if (each.param.where_writes_wait and not waits) or (each.param.unbounded and rights and not rights.unbounded):
             continue
         form = {
             key: value for key, value in each.schema.items() if key in _SHOWN and (key, "enum" in each.schema) != _BOTH
         }
         if each.many:
             form["items"] = {"type": each.schema["items"]["type"]}
-        said = (each.said.brief or each.said.said).replace("{given_tags}", GIVEN_TAGS)
+        said = (each.param.brief or each.param.help).replace("{given_tags}", GIVEN_TAGS)
         properties[each.called] = {**form, "description": said}
     if rights is not None and offer.into:
         properties["category"] = {"description": properties["category"]["description"], **_writable(rights)}

@@ -56,7 +56,7 @@ class P(NamedTuple):
     parameter; at others it has its default.
     """
 
-    said: str = ""
+    help: str = ""
     names: str = ""
     argument: bool = False
     metavar: str | None = None
@@ -115,7 +115,7 @@ class Parameter(NamedTuple):
     kind: Any
     many: bool
     default: Any
-    said: P
+    param: P
 
     @property
     def required(self) -> bool:
@@ -125,14 +125,14 @@ class Parameter(NamedTuple):
     @property
     def called(self) -> str:
         """Its name over HTTP and for models."""
-        return self.said.called or self.name
+        return self.param.called or self.name
 
     @property
     def schema(self) -> Schema:
         """Its JSON Schema."""
-        if "anyOf" in self.said.form:
-            return self.said.form
-        owner = {None: _NONE, "profile": PROFILE}.get(self.said.whose, ENTITY)
+        if "anyOf" in self.param.form:
+            return self.param.form
+        owner = {None: _NONE, "profile": PROFILE}.get(self.param.whose, ENTITY)
         form: Schema = (
             {"type": "string", "enum": list(typing.get_args(self.kind))}
             if typing.get_origin(self.kind) is Literal
@@ -140,11 +140,11 @@ class Parameter(NamedTuple):
         )
         if self.kind is date:
             form["format"] = "date"
-        limits = {"minimum": self.said.minimum, "maximum": self.said.maximum}
+        limits = {"minimum": self.param.minimum, "maximum": self.param.maximum}
         form |= {name: value for name, value in limits.items() if value is not None}
         if self.many:
-            return {"type": "array", **self.said.form, "items": form | owner | self.said.form.get("items", {})}
-        return form | owner | self.said.form
+            return {"type": "array", **self.param.form, "items": form | owner | self.param.form.get("items", {})}
+        return form | owner | self.param.form
 
 
 class Http(NamedTuple):
@@ -221,7 +221,7 @@ class OperationRow(NamedTuple):
 
     def at(self, interface: Interface) -> list[Parameter]:
         """The parameters that an interface has."""
-        return [each for each in self.parameters.values() if interface in each.said.at - each.said.caller]
+        return [each for each in self.parameters.values() if interface in each.param.at - each.param.caller]
 
 
 class UsageError(Exception):
@@ -353,9 +353,9 @@ class Call:
 
 def option_of(parameter: Parameter) -> str:
     """The long name of its option, or the name of an argument."""
-    if parameter.said.argument:
-        return (parameter.said.metavar or parameter.name.upper()).strip("[].")
-    named = [each for each in parameter.said.names.split() if each.startswith("--")]
+    if parameter.param.argument:
+        return (parameter.param.metavar or parameter.name.upper()).strip("[].")
+    named = [each for each in parameter.param.names.split() if each.startswith("--")]
     return named[-1] if named else f"--{parameter.name.replace('_', '-')}"
 
 
@@ -439,7 +439,7 @@ def _refuse_unreadable(row: OperationRow) -> None:
             place = f"{_place(row.run)}: {each.name} of {row.name!r}"
             if each.kind in {float, datetime} or (each.many and each.kind in {int, date}):
                 raise TypeError(f"{place} has a type that {interface} cannot read")
-            if each.name in _SAYS_WHOSE and each.said.whose is None:
+            if each.name in _SAYS_WHOSE and each.param.whose is None:
                 raise TypeError(f"{place} does not say whose it is: P(whose=...)")
 
 
@@ -499,8 +499,8 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     complete = asked.values = dict[str, Any]()
     for each in row.parameters.values():
         value = values.get(each.name, each.default)
-        complete[each.name] = value = asked.actor if asked.interface in each.said.caller else value
-        needed = each.required or (each.said.needed and asked.interface != "command")
+        complete[each.name] = value = asked.actor if asked.interface in each.param.caller else value
+        needed = each.required or (each.param.needed and asked.interface != "command")
         if needed and (value is REQUIRED or value is None):
             raise UsageError(f"{row.name} needs {each.name}.")
     if row.apart or row.needs:
@@ -517,17 +517,17 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
 def _decide(asked: Call, values: dict[str, Any]) -> None:
     """Refuse an agent what is another's, in the words for what does not exist; give entities their whole names."""
     row, actor = asked.operation, asked.actor
-    named = [each for each in row.parameters.values() if each.said.whose is not None and values[each.name] is not None]
+    named = [each for each in row.parameters.values() if each.param.whose is not None and values[each.name] is not None]
     if actor is not None and row.tier_1 is not None and not any(":" in values[each.name] for each in named):
         from catmem.workspace.history import refuse_bounded
 
         refuse_bounded(asked.root, actor, row.tier_1)
     for each in named:
         given = values[each.name] if each.many else [values[each.name]]
-        if each.said.whose == "profile":
+        if each.param.whose == "profile":
             for owner in given if actor is not None else ():
                 asked.rights().refuse_other_owner(owner)
-        elif each.said.whose == "entity" or asked.interface != "command":
+        elif each.param.whose == "entity" or asked.interface != "command":
             from catmem.workspace.history import entity_for
 
             # A list has the revision of each behind it.

@@ -93,9 +93,9 @@ class Endpoint:
             in_path = f"{{{each.called}}}" in self.http.path
             if in_path or not self.writes or self.http.conditional:
                 short = _SHORT if each.schema.get("type") == "string" else {}
-                form, needed = _LIST if each.many else short | each.schema, each.required or each.said.needed
+                form, needed = _LIST if each.many else short | each.schema, each.required or each.param.needed
                 place = "path" if in_path else "query"
-                found.append(field(each.called, each.said.said, form, place, required=needed))
+                found.append(field(each.called, each.param.help, form, place, required=needed))
         return found
 
     @cached_property
@@ -115,12 +115,12 @@ class Endpoint:
             "description": f"{self.http.summary}.",
             "properties": {each.called: _described(each) for each in inside},
         }
-        needed = [each.called for each in inside if each.required or each.said.needed]
+        needed = [each.called for each in inside if each.required or each.param.needed]
         return {**form, **({"required": needed} if needed else {}), "additionalProperties": False}
 
 
 def _described(each: Parameter) -> Schema:
-    said = each.said.said
+    said = each.param.help
     return {**each.schema, "description": said} if said else each.schema
 
 

@@ -28,7 +28,7 @@ def _type(each: Parameter) -> str:
     if typing.get_origin(each.kind) is not typing.Literal:
         kind = {dict: "dict[str, Any]"}.get(each.kind, each.kind.__name__)
     kind = f"list[{kind}]" if each.many else kind
-    return f"{kind} | list[str]" if "anyOf" in each.said.form else kind
+    return f"{kind} | list[str]" if "anyOf" in each.param.form else kind
 
 
 def _overload(row: OperationRow) -> str:
@@ -36,7 +36,7 @@ def _overload(row: OperationRow) -> str:
     said = []
     for each in offered:
         # Whom a token names need not be given.
-        needed = each.required and not each.said.caller
+        needed = each.required and not each.param.caller
         said.append(f"    {each.name}: {_type(each)}," if needed else f"    {each.name}: {_type(each)} | None = ...,")
     start = [f'    root: Workspace,\n    operation: Literal["{row.name}"],\n    actor: str | None = ...,\n    /,']
     return "\n".join(["@overload", "def ask(", *start, *(["    *,", *said] if said else []), ") -> Any: ..."]) + "\n"

@@ -92,11 +92,11 @@ def words_of(row: OperationRow, values: dict[str, Any]) -> list[str]:
             continue
         said = [f"{key}={_text(one)}" for key, one in value.items()] if isinstance(value, dict) else value
         said = [_text(one) for one in (said if isinstance(said, list) else [said])]
-        if each.said.argument:
+        if each.param.argument:
             arguments += said
         elif value is True:
             words.append(option_of(each))
-        elif each.said.words_at_once:
+        elif each.param.words_at_once:
             words += [option_of(each), *said]
         else:
             words += [word for one in said for word in (option_of(each), one)]

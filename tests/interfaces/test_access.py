@@ -55,7 +55,7 @@ def _said(root: Path, *line: str) -> None:
 def others(row: OperationRow, interface: Any) -> list[dict[str, Any]]:
     """Calls that name another's profile and entity: in one parameter after the other, and in none."""
     texts = [each for each in row.at(interface) if each.kind is str and "enum" not in each.schema]
-    least = {each.name: _own(each) for each in row.at(interface) if each.required or each.said.needed}
+    least = {each.name: _own(each) for each in row.at(interface) if each.required or each.param.needed}
     named = [(each, name) for each in texts for name in (OTHER, f"{OTHER}/user", f"{OTHER}/user@1")]
     return [least, *({**least, each.name: [name] if each.many else name} for each, name in named)]
 

@@ -74,7 +74,7 @@ def _cases(interface: Interface) -> Iterator[Any]:
         row = OPERATIONS[name]
         for number, case in enumerate(found if _has(row, interface) else ()):
             known = {each.name for each in row.at(interface)} | {
-                each.name for each in row.parameters.values() if interface in each.said.caller
+                each.name for each in row.parameters.values() if interface in each.param.caller
             }
             if set(case.values) <= known:
                 yield pytest.param(name, case, id=f"{name}-{number}")
@@ -127,7 +127,7 @@ def test_the_api_does_what_the_library_does(stage, tmp_path, name, case, actor):
 def test_a_tool_does_what_the_library_does(stage, tmp_path, name, case):
     root, proposal = stage
     row = OPERATIONS[name]
-    callers = [each.name for each in row.parameters.values() if "tool" in each.said.caller]
+    callers = [each.name for each in row.parameters.values() if "tool" in each.param.caller]
     actor = next((str(case.values[each]) for each in callers if case.values.get(each)), "neo")
     values = {each: value for each, value in filled(case, proposal).items() if each not in callers}
     if actor == "nobody" or "vault" in values.values():
@@ -190,7 +190,7 @@ def _wrong(each: Parameter) -> Any:
     if "enum" in each.schema:
         return "neither"
     if each.kind is int:
-        return -7 if each.said.minimum is not None else "many"
+        return -7 if each.param.minimum is not None else "many"
     return "someday" if each.schema.get("format") == "date" else None
 
 
@@ -206,7 +206,7 @@ def wrong_values(interface: Interface) -> list[Any]:
 
 def least(row: OperationRow, interface: Interface) -> dict[str, Any]:
     """Values for what the row cannot go without."""
-    needed = [each for each in row.at(interface) if each.required or (each.said.needed and interface != "command")]
+    needed = [each for each in row.at(interface) if each.required or (each.param.needed and interface != "command")]
     return {each.name: "neo/user" if "entity" in each.name else "neo" for each in needed}
 
 

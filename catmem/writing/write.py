@@ -43,79 +43,79 @@ _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 # --- the steps -----------------------------------------------------------------------------------------------------
 
 
-def papers(a: Write) -> None:
+def papers(attempt: Write) -> None:
     """Find the profile that acts. Refuse an envelope that is not what it has to be, or not from whom it says."""
-    if a.asked.papers is not None:
-        a.acting = a.asked.papers.check(a)
-    elif a.asked.actor is not None:
-        a.acting = a.workspace.profile(a.asked.actor)
+    if attempt.asked.papers is not None:
+        attempt.acting = attempt.asked.papers.check(attempt)
+    elif attempt.asked.actor is not None:
+        attempt.acting = attempt.workspace.profile(attempt.asked.actor)
 
 
-def rights(a: Write) -> None:
+def rights(attempt: Write) -> None:
     """Find the entity. Refuse who may not write there, and what can be written nowhere."""
-    a.check()
-    if a.asked.op_id == "":
+    attempt.check()
+    if attempt.asked.op_id == "":
         raise EditError("op_id is empty", code="bad_operation", hint="Leave it out, or give a name of your own.")
-    for revision in a.asked.merges:
-        if not (is_branch(revision) or is_branch(a.expected or "0")):
+    for revision in attempt.asked.merges:
+        if not (is_branch(revision) or is_branch(attempt.expected or "0")):
             raise EditError(
-                f"revision {revision} of {a.entity} is no branch, so nothing can merge it",
+                f"revision {revision} of {attempt.entity} is no branch, so nothing can merge it",
                 code="not_a_branch",
                 hint="Nothing was written. 'catmem branches' lists what can be merged.",
             )
-    a.change = _change(a)
+    attempt.change = _change(attempt)
 
 
-def _change(a: Write) -> Change:
+def _change(attempt: Write) -> Change:
     """What the store learns of it; the steps add to its note until it is recorded."""
-    asked, envelope = a.asked, a.envelope
-    a.note |= {"actor": a.actor} | ({"merged": list(asked.merges)} if asked.merges else {})
-    agent, request = a.actor or PERSON, None
+    asked, envelope = attempt.asked, attempt.envelope
+    attempt.note |= {"actor": attempt.actor} | ({"merged": list(asked.merges)} if asked.merges else {})
+    agent, request = attempt.actor or PERSON, None
     if envelope is not None:
         kept = {name: getattr(envelope, name) for name in _KEPT}
-        a.note["envelope"] = {name: value for name, value in kept.items() if value is not None}
+        attempt.note["envelope"] = {name: value for name, value in kept.items() if value is not None}
         agent, request = envelope.agent_id, envelope.request
     elif asked.op_id:
-        request = a.request()
+        request = attempt.request()
     return Change(
-        op=a.recorded_op,
+        op=attempt.recorded_op,
         agent=agent,
         op_id=asked.op_id,
         request=request,
-        note=a.note,
-        on_drift=a.on_drift(),
-        on_stale=asked.on_stale or a.workspace.config.on_stale,
+        note=attempt.note,
+        on_drift=attempt.on_drift(),
+        on_stale=asked.on_stale or attempt.workspace.config.on_stale,
         merges=asked.merges,
-        keeps_note=a.keeps_note,
+        keeps_note=attempt.keeps_note,
     )
 
 
-def view(a: Write) -> None:
+def view(attempt: Write) -> None:
     """Ask the store whether the writer's view still holds, and write one revision; of a dry run the same is said."""
 
     def made(_: Current) -> bytes:
-        a.plan = a.before = None
-        run(a, "on the text")
-        return a.data
+        attempt.plan = attempt.before = None
+        run(attempt, "on the text")
+        return attempt.data
 
     try:
-        a.commit(a.expected, made, a.change, rebases=True)
+        attempt.commit(attempt.expected, made, attempt.change, rebases=True)
     except ApprovalError:
         # A merge closes branches, which no proposal shows.
-        if a.plan is None or a.asked.merges:
+        if attempt.plan is None or attempt.asked.merges:
             raise
-        a.waits = True
+        attempt.waits = True
     except CatmemError as error:
-        refusal = a.refusal(error)
+        refusal = attempt.refusal(error)
         if refusal is error:
             raise
         raise refusal from error
 
 
-def approval(a: Write) -> None:
+def approval(attempt: Write) -> None:
     """Hold back what asks to wait for a person; what has to by the policy of the root the gate holds back."""
-    if a.asked.proposes and a.data != a.current.data:
-        raise ApprovalError(f"this {a.change.op} asks to wait")
+    if attempt.asked.proposes and attempt.data != attempt.current.data:
+        raise ApprovalError(f"this {attempt.change.op} asks to wait")
 
 
 When: TypeAlias = Literal["before", "on the text"]
@@ -162,25 +162,27 @@ def steps_of(names: tuple[str, ...]) -> tuple[WriteStep, ...]:
     return tuple(found)
 
 
-def run(a: Write, when: When) -> None:
+def run(attempt: Write, when: When) -> None:
     """Take the steps of one part."""
-    for step in steps_of(a.workspace.config.steps):
+    for step in steps_of(attempt.workspace.config.steps):
         if step.when == when:
-            step.run(a)
+            step.run(attempt)
 
 
 def write(root: Root, asked: Request) -> Written:
     """Make a write, or say what it would do. Raises what the first step refuses it with."""
-    a = (asked.kind or OperationsWrite)(root, asked)
+    attempt = (asked.kind or OperationsWrite)(root, asked)
     with one_reading():
-        with a:
-            run(a, "before")
-            written = _proposed(a, a.plan) if a.waits and a.plan is not None else _answer(a)
+        with attempt:
+            run(attempt, "before")
+            written = (
+                _proposed(attempt, attempt.plan) if attempt.waits and attempt.plan is not None else _answer(attempt)
+            )
         # After the attempt, whose time is that of the write.
         lost = None
-        if a.policy and written.adopted and not written.branch:  # which says only what there was at its base
-            lost = lost_text(root, a.policy.actor, a.entity, written.after.encode())
-        return replace(written, notes=(*a.notes(), *written.notes, *([lost] if lost else ())))
+        if attempt.policy and written.adopted and not written.branch:  # which says only what there was at its base
+            lost = lost_text(root, attempt.policy.actor, attempt.entity, written.after.encode())
+        return replace(written, notes=(*attempt.notes(), *written.notes, *([lost] if lost else ())))
 
 
 def write_operations(
@@ -202,65 +204,65 @@ def write_operations(
     return write(root, Request(f"{name}/{named}", placed, profile=name, **how))
 
 
-def _answer(a: Write) -> Written:
+def _answer(attempt: Write) -> Written:
     """What was done, or would be; to a retry what the first write with its ``op_id`` did."""
-    now, plan = a.snapshot, a.plan
+    now, plan = attempt.snapshot, attempt.plan
     if now is None:
         message = "a write that was not refused has a snapshot"
         raise AssertionError(message)
     # A write at the very moment of the commit may have been merged in, so the plan need not be all of it.
-    after = plan.document.text if plan is not None and now.data is a.data else now.data.decode(errors="replace")
-    if a.before is None:
-        written = _first_answer(a, now, after)
+    after = plan.document.text if plan is not None and now.data is attempt.data else now.data.decode(errors="replace")
+    if attempt.before is None:
+        written = _first_answer(attempt, now, after)
         if written.waiting is not None:
             return written
     else:
         entries, notes, warnings = ((), (), ()) if plan is None else (plan.entries, plan.notes, plan.warnings)
         written = replace(
-            _written(a, now, a.before, after, entries),
+            _written(attempt, now, attempt.before, after, entries),
             notes=notes_on(now, notes),
-            changed=after != a.before or a.keeps_note,
+            changed=after != attempt.before or attempt.keeps_note,
             warnings=warnings,
             adopted=now.adopted,
         )
     if now.branch and written.changed:
-        written = replace(written, branch=True, notes=(*written.notes, on_branch(a.entity, now.revision)))
-    unmerged = () if a.policy is None else a.policy.unmerged(a.entity, after, a.workspace.parse)
+        written = replace(written, branch=True, notes=(*written.notes, on_branch(attempt.entity, now.revision)))
+    unmerged = () if attempt.policy is None else attempt.policy.unmerged(attempt.entity, after, attempt.workspace.parse)
     return replace(written, warnings=(*written.warnings, *unmerged)) if unmerged else written
 
 
-def _written(a: Write, now: Snapshot, before: str, after: str, entries: tuple[Entry, ...]) -> Written:
+def _written(attempt: Write, now: Snapshot, before: str, after: str, entries: tuple[Entry, ...]) -> Written:
     """The answer of a write to which nothing else is to be said."""
     return Written(
-        a.entity,
+        attempt.entity,
         now.revision,
         now.digest,
         changed=before != after,
         before=before,
         after=after,
         entries=entries,
-        usage=FileUsage(size_of(after), None if a.policy is None else a.policy.limit),
-        bounded=a.policy is not None and not a.policy.unbounded,
+        usage=FileUsage(size_of(after), None if attempt.policy is None else attempt.policy.limit),
+        bounded=attempt.policy is not None and not attempt.policy.unbounded,
     )
 
 
-def _first_answer(a: Write, now: Snapshot, after: str) -> Written:
+def _first_answer(attempt: Write, now: Snapshot, after: str) -> Written:
     """What the first write with this ``op_id`` did, from its record."""
-    store = a.workspace.store
-    record = next((each for each in store.log(a.entity) if each.revision == now.revision), None)
-    before = store.read(a.entity, record.parents[0] if record and record.parents else "0").data
-    entries = _touched(a, a.policy, record, before, now.data) if record and a.policy else ()
+    store = attempt.workspace.store
+    record = next((each for each in store.log(attempt.entity) if each.revision == now.revision), None)
+    before = store.read(attempt.entity, record.parents[0] if record and record.parents else "0").data
+    entries = _touched(attempt, attempt.policy, record, before, now.data) if record and attempt.policy else ()
     if record is not None and record.is_proposal:
         from catmem.proposals.proposing import proposed_before
 
-        return _waiting(a, proposed_before(a.workspace, record), entries)
-    written = _written(a, now, before.decode(errors="replace"), after, entries)
+        return _waiting(attempt, proposed_before(attempt.workspace, record), entries)
+    written = _written(attempt, now, before.decode(errors="replace"), after, entries)
     return replace(written, changed=True, repeated=True, notes=("this was done before, under the same op_id",))
 
 
-def _touched(a: Write, policy: WritePolicy, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
+def _touched(attempt: Write, policy: WritePolicy, record: Revision, before: bytes, after: bytes) -> tuple[Entry, ...]:
     """The entries that a revision of a memory file made or touched, as its record says."""
-    old, new = (parse_for_write(a.workspace.parse, a.entity, data) for data in (before, after))
+    old, new = (parse_for_write(attempt.workspace.parse, attempt.entity, data) for data in (before, after))
     found: list[Entry] = []
     for action in record.note.get("actions", ()):
         document = old if action.get("action") == "remove" else new
@@ -269,22 +271,22 @@ def _touched(a: Write, policy: WritePolicy, record: Revision, before: bytes, aft
     return tuple(found)
 
 
-def _proposed(a: Write, plan: Plan) -> Written:
+def _proposed(attempt: Write, plan: Plan) -> Written:
     """Keep the write as a proposal."""
     from catmem.proposals.proposing import propose
 
-    note = {name: value for name, value in a.note.items() if name != UNREAD}
-    made = propose(a, a.current, a.data, replace(a.change, note=note))
-    return replace(_waiting(a, made, plan.entries), warnings=plan.warnings)
+    note = {name: value for name, value in attempt.note.items() if name != UNREAD}
+    made = propose(attempt, attempt.current, attempt.data, replace(attempt.change, note=note))
+    return replace(_waiting(attempt, made, plan.entries), warnings=plan.warnings)
 
 
-def _waiting(a: Write, made: NewProposal, entries: tuple[Entry, ...]) -> Written:
+def _waiting(attempt: Write, made: NewProposal, entries: tuple[Entry, ...]) -> Written:
     """What is in the file now, and the id to ask for."""
-    waiting = None if a.dry_run and not made.repeated else made.id
+    waiting = None if attempt.dry_run and not made.repeated else made.id
     said = "this would wait for a person as a proposal"
     if waiting is not None:
         said = f"waiting: it is proposal {waiting}, and a person decides on it; the file is as it was"
-    now = a.workspace.store.read(a.entity)
+    now = attempt.workspace.store.read(attempt.entity)
     text = now.data.decode(errors="replace")
-    written = _written(a, now, text, text, entries)
+    written = _written(attempt, now, text, text, entries)
     return replace(written, waiting=waiting, repeated=made.repeated, notes=(said, *made.notes))

@@ -2,10 +2,10 @@
 
 ::
 
-    Request ── papers, rights ──> view ── plan, alert, content, approval ──> revision ──> Written
-                                   └── asked again if another write was faster
+    Request ── papers, rights ──> commit ── plan, alert, content, approval ──> revision ──> Written
+                                    └── asked again if another write was faster
 
-The order of what is refused is a promise (docs/envelopes.md). Steps before the view know nothing of the text; those
+The order of what is refused is a promise (docs/envelopes.md). Steps before the commit know nothing of the text; those
 after it are asked under the lock of the store, on the text that is there.
 """
 
@@ -90,7 +90,7 @@ def _change(attempt: Write) -> Change:
     )
 
 
-def view(attempt: Write) -> None:
+def commit(attempt: Write) -> None:
     """Ask the store whether the writer's view still holds, and write one revision; of a dry run the same is said."""
 
     def made(_: Current) -> bytes:
@@ -135,7 +135,7 @@ STEPS = (
         "papers", "before", papers, ("schema", "bad_hash", "forbidden", "bad_signature", "clock_skew", "role_drift")
     ),
     WriteStep("rights", "before", rights, ("forbidden",)),
-    WriteStep("view", "before", view, ("hash_collision", "stale_prev", "unknown_revision")),
+    WriteStep("commit", "before", commit, ("hash_collision", "stale_prev", "unknown_revision")),
     WriteStep("plan", "on the text", methodcaller("make")),
     WriteStep("alert", "on the text", methodcaller("alert"), ("semantic_collision",)),
     WriteStep(
@@ -146,7 +146,7 @@ STEPS = (
     ),
     WriteStep("approval", "on the text", approval),
 )
-"""The steps of a write, in their order. The store asks those on the text inside of ``view``."""
+"""The steps of a write, in their order. The store asks those on the text inside of ``commit``."""
 
 
 @cache

@@ -30,8 +30,8 @@ from catmem.errors import (
 )
 from catmem.model.document import Entry
 from catmem.names import TARGETS
-from catmem.ops.recall import MOST_CHARACTERS, shown_entries, sight, usage_dict
 from catmem.ops.table import OPERATIONS, Call, OperationRow, UsageError, call
+from catmem.ops.tool_reads import MOST_CHARACTERS, shown_entries, sight, usage_dict
 from catmem.resources import schema
 from catmem.workspace.root import hide_names
 from catmem.workspace.seen_entry import rules_in, texts_of
@@ -205,7 +205,7 @@ _DONE = {
 """How the message on one change begins."""
 _ROWS = {
     **{action: ("entries", action) for action in (*_DONE, BATCH)},
-    **{action: ("recall", f"memory {action}") for action in ("list", "search", "proposals", "withdraw")},
+    **{action: ("tool_reads", f"memory {action}") for action in ("list", "search", "proposals", "withdraw")},
     "seed": ("seeding", "seed"),
     "prompt": ("prompts", "prompt"),
 }

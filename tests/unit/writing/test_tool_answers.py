@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.model.document import parse
-from catmem.ops.recall import MOST_CHARACTERS, may_fit, shown_found
+from catmem.ops.tool_reads import MOST_CHARACTERS, may_fit, shown_found
 from catmem.staleness.freshness import Freshness
 from catmem.workspace.seen_entry import SeenEntry
 

@@ -71,7 +71,7 @@ FIRST = {
     *("proposals", "review", "lint", "undo", "seed", "log", "mcp", "serve"),
 }
 """Those of the first screen, ``catmem --help``; a plugin says of its own which are."""
-OTHERS = ("memory", "tool_reads")
+OTHERS = ("http_memory", "tool_reads")
 """Modules whose operations are no commands."""
 MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}
 COMMANDS = {name: said for commands in GROUPS.values() for name, (_, said) in commands.items()}

@@ -11,7 +11,7 @@ from catmem.merging.reconciling import Difference, Reconciliation
 from catmem.model.document import Document, Entry, Version
 from catmem.model.merge import Conflict, Side
 from catmem.names import is_declared
-from catmem.ops.memory import with_head
+from catmem.ops.http_memory import with_head
 from catmem.ops.seen import without_texts
 from catmem.ops.shared import Actor, AllowSecret, Interactive
 from catmem.ops.table import FINDINGS, PROFILE, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from catmem.merging.branches import Branch
     from catmem.merging.merging import MergePlan
     from catmem.ops.history import RevisionLog
-    from catmem.ops.memory import EntityRead
+    from catmem.ops.http_memory import EntityRead
     from catmem.ops.table import Call
 
 

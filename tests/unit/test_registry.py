@@ -53,7 +53,7 @@ BAD_ROWS = {
     "a parameter that no door can read": (ROWS.replace("(call)", "(call, *, x: set)"), "does not say with Annotated"),
     "a path of another row": (
         ROWS.replace("import Outcome", "import Http, Outcome").replace("rooted=False", 'http=Http("GET", "/mem/read", "x", "x")')
-        + "\n\nimport catmem.ops.memory\n", "others.operations has the path /mem/read of another operation",
+        + "\n\nimport catmem.ops.http_memory\n", "others.operations has the path /mem/read of another operation",
     ),
     "a tool of another row": (
         ROWS.replace("import Outcome", "import Outcome, Tool").replace("rooted=False", 'tool=Tool("memory_add", "x", "x")'),
@@ -196,7 +196,7 @@ import json, sys
 from catmem.errors import ConfigError
 from catmem.ops.table import FAMILIES, OPERATIONS, import_rows
 from tests.together import together
-import catmem.ops.entries, catmem.ops.memory
+import catmem.ops.entries, catmem.ops.http_memory
 
 for name in sys.argv[1:]:
     before = set(OPERATIONS), set(FAMILIES)

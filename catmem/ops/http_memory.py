@@ -10,7 +10,7 @@ from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevi
 from catmem.jsonable import jsonable
 from catmem.names import is_declared, is_name
 from catmem.ops.shared import REVISION, AsOf, EntityId
-from catmem.ops.table import Call, Http, Outcome, P, Wire, operation
+from catmem.ops.table import Call, Http, Outcome, P, RequestBody, operation
 from catmem.store.contract import revision_number
 from catmem.writing.drift_guard import shown_rows
 
@@ -185,11 +185,11 @@ def submit(
     call: Call, *, confirm: Annotated[bool, P("Write what alert would refuse, and a person's secret.")] = False
 ) -> Outcome:
     """Make the write of an envelope, or of a plain write, which is the body."""
-    wire = call.wire or Wire()
+    request_body = call.request_body or RequestBody()
     from catmem.ops.seen import submitted
 
-    with with_head(call, wire.value):
-        written = _submitted(call, wire, confirm=confirm)
+    with with_head(call, request_body.value):
+        written = _submitted(call, request_body, confirm=confirm)
     if call.actor is not None and call.session is not None:
         call.session.wrote(written.entries)
     return Outcome(
@@ -201,30 +201,30 @@ def submit(
     )
 
 
-def _submitted(call: Call, wire: Wire, *, confirm: bool) -> "Written":
+def _submitted(call: Call, request_body: RequestBody, *, confirm: bool) -> "Written":
     from catmem.config.json_schema import shown
     from catmem.envelopes.papers import Sender, is_plain, plain_envelope, submit, submit_read
 
     sender = None if call.actor is None else Sender(str(call.agent), call.actor)
     made: Callable[..., Written]
-    value, entity = wire.value, ""
+    value, entity = request_body.value, ""
     if isinstance(value, dict) and is_plain(value):
         fields = dict(value)
         reason = fields.pop("reason", None)
         if not (reason is None or isinstance(reason, str)):
             raise EnvelopeError(f"reason is {shown(reason)}", key="reason", hint="Nothing was written. Give a text.")
-        if wire.retry is not None and fields.setdefault("op_id", wire.retry) != wire.retry:
+        if request_body.retry is not None and fields.setdefault("op_id", request_body.retry) != request_body.retry:
             raise _contrary("Idempotency-Key", "op_id")
-        envelope = plain_envelope(call.root, fields, sender, _base(fields, wire))
+        envelope = plain_envelope(call.root, fields, sender, _base(fields, request_body))
         entity, made = envelope.entity_id, partial(submit_read, call.root, envelope, reason=reason)
     else:
         if isinstance(value, dict):
-            if wire.match is not None and str(value.get("prev_rev")) != wire.match.revision:
+            if request_body.match is not None and str(value.get("prev_rev")) != request_body.match.revision:
                 raise _contrary("If-Match", "prev_rev")
-            if wire.retry is not None and value.get("op_id") != wire.retry:
+            if request_body.retry is not None and value.get("op_id") != request_body.retry:
                 raise _contrary("Idempotency-Key", "op_id")
             entity = str(value.get("entity_id"))
-        made = partial(submit, call.root, value, size=wire.size)
+        made = partial(submit, call.root, value, size=request_body.size)
     try:
         return made(confirm=confirm, sender=sender, session=call.session)
     except UnknownRevisionError as error:
@@ -234,11 +234,11 @@ def _submitted(call: Call, wire: Wire, *, confirm: bool) -> "Written":
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
 
 
-def _base(fields: Mapping[str, Any], wire: Wire) -> "WriteBase | None":
+def _base(fields: Mapping[str, Any], request_body: RequestBody) -> "WriteBase | None":
     """What a plain write is made on. Raises ``RequestError``: 428 where nothing says it, 400 where two things do."""
     from catmem.envelopes.papers import FIELDS, base_named
 
-    if wire.match is None:
+    if request_body.match is None:
         if base_named(fields) is None and all(name in fields for name in FIELDS[:2]):
             raise RequestError(
                 "nothing says what this write is made on",
@@ -246,9 +246,9 @@ def _base(fields: Mapping[str, Any], wire: Wire) -> "WriteBase | None":
                 hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
             )
         return None
-    if base_named(fields) is not None and str(base_named(fields)) != wire.match.revision:
+    if base_named(fields) is not None and str(base_named(fields)) != request_body.match.revision:
         raise _contrary("If-Match", "prev_rev")
-    return wire.match
+    return request_body.match
 
 
 def _contrary(header: str, field: str) -> RequestError:

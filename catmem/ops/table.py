@@ -283,7 +283,7 @@ class Stopped(Exception):  # noqa: N818 - no error: the person has had enough
         self.status = status
 
 
-class Wire(NamedTuple):
+class RequestBody(NamedTuple):
     """The JSON of a request's body, its bytes, what ``If-Match`` says, and the ``op_id`` of ``Idempotency-Key``."""
 
     value: Any = None
@@ -323,7 +323,7 @@ class Call:
     on_close: Callable[[Callable[[], None]], Any] = lambda _: None
     """Takes what is to be done when the call ends."""
     session: ToolSession | None = None
-    wire: Wire | None = None
+    request_body: RequestBody | None = None
     """What a request says beside its parameters."""
     values: dict[str, Any] = field(default_factory=dict)
     _root: Workspace | None = None

@@ -28,9 +28,9 @@ from catmem.ops.table import (
     OperationRow,
     Outcome,
     Parameter,
+    RequestBody,
     Schema,
     UsageError,
-    Wire,
     call,
     load_all,
     value_of,
@@ -146,11 +146,11 @@ def _served(there: Mapping[str, Endpoint]) -> Callable[[Request], Awaitable[Resp
 
 
 async def _respond(request: Request, endpoint: Endpoint) -> Response:
-    caller, (values, wire) = caller_of(request), await _asked(request, endpoint)
+    caller, (values, request_body) = caller_of(request), await _asked(request, endpoint)
     try:
-        sent, shown, session = await in_thread(request, _made, request, endpoint, values, wire)
+        sent, shown, session = await in_thread(request, _made, request, endpoint, values, request_body)
     except CatmemError as error:
-        status = _status(endpoint, wire, error)
+        status = _status(endpoint, request_body, error)
         if status is None:
             raise
         return JSONResponse(answer_of(error, bounded=not caller.is_person, status=status)[1], status, _NO_STORE)
@@ -161,7 +161,7 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
     return sent
 
 
-async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], Wire]:
+async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], RequestBody]:
     """What a request asks for. Raises ``RequestError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
     headers, http = request.headers, endpoint.http
     given = [*query_of(request), *((name, str(value)) for name, value in request.path_params.items())]
@@ -172,7 +172,7 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
                 f"{http.method} {http.path} takes no body", code="bad_body", status=400,
                 hint="Nothing was done. Give what is asked for as parameters of the address.",
             )  # fmt: skip
-        return values, Wire()
+        return values, RequestBody()
     refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
     if not http.conditional and (conditions := CONDITIONS.intersection(headers)):
         raise RequestError(
@@ -181,16 +181,16 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
             hint="Nothing was done. Leave the header out: it is for /mem/write.",
         )
     retry = headers.get("idempotency-key")
-    return values, Wire(
+    return values, RequestBody(
         await request.body(),
         match=read_match(headers.getlist("if-match")),
         retry=None if retry is None else retry.strip().strip('"'),
     )
 
 
-def _status(endpoint: Endpoint, wire: Wire, error: CatmemError) -> int | None:
+def _status(endpoint: Endpoint, request_body: RequestBody, error: CatmemError) -> int | None:
     """The status of an error where it is another one here: with ``If-Match`` a stale write is a 412."""
-    if wire.match is not None and _is_stale(error):
+    if request_body.match is not None and _is_stale(error):
         return 412
     return endpoint.http.statuses.get(error.code)
 
@@ -204,7 +204,7 @@ def _is_stale(error: CatmemError) -> bool:
 
 
 def _made(
-    request: Request, endpoint: Endpoint, values: dict[str, Any], wire: Wire
+    request: Request, endpoint: Endpoint, values: dict[str, Any], request_body: RequestBody
 ) -> tuple[Response, frozenset[Any], ToolSession | None]:
     """The answer, what the entries say that it shows whole, and the conversation of an agent. In a worker thread."""
     state, caller, session = request.app.state, caller_of(request), None
@@ -213,12 +213,12 @@ def _made(
     if caller.profile is not None:
         session = state.sessions.session((caller.token_id, caller.profile), caller.profile)
     if endpoint.http.conditional:
-        value = json_in(wire.value)
+        value = json_in(request_body.value)
         if isinstance(value, dict) and is_plain(value):
-            value = object_in(value, wire.value)
-        wire = wire._replace(value=value, size=len(wire.value))
+            value = object_in(value, request_body.value)
+        request_body = request_body._replace(value=value, size=len(request_body.value))
     elif endpoint.body is not None:
-        values |= _fields(wire.value, json.dumps(endpoint.body))
+        values |= _fields(request_body.value, json.dumps(endpoint.body))
     named = {each.called: each for each in endpoint.row.parameters.values()}
     values = {
         named[name].name: _parts(value) if named[name].many and isinstance(value, str) else value_of(named[name], value)
@@ -233,7 +233,7 @@ def _made(
         frozenset(values),
         for_program=True,
         session=session,
-        wire=wire,
+        request_body=request_body,
     )
     with hide_names(state.workspace, caller.profile):
         try:

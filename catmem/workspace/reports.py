@@ -292,7 +292,7 @@ def read_stats(
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class CategoryAccess:
     """What one profile may do in one category: read it in either file, and write it in both."""
 
     user: bool
@@ -331,7 +331,7 @@ class Fleet:
     categories: tuple[str, ...]
     taxonomy: Taxonomy
     entries: Mapping[tuple[str, str], int]
-    cells: Mapping[str, Mapping[str, Cell]] = field(repr=False)
+    cells: Mapping[str, Mapping[str, CategoryAccess]] = field(repr=False)
 
     def is_declared(self, category: str) -> bool:
         """Whether the taxonomy declares the category."""
@@ -384,11 +384,11 @@ def categories_of(profiles: Iterable[Profile], taxonomy: Taxonomy, present: Iter
     return (*taxonomy.categories, *rest, UNCATEGORIZED)
 
 
-def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -> dict[str, Cell]:
+def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -> dict[str, CategoryAccess]:
     """What a profile may do in each of some categories (slugs, no aliases)."""
     user, memory = (visible_categories(categories, target, profile, taxonomy) for target in TARGETS)
     rights = Rights(profile, "user", taxonomy)
-    return {each: Cell(each in user, each in memory, rights.may_write(each)) for each in categories}
+    return {each: CategoryAccess(each in user, each in memory, rights.may_write(each)) for each in categories}
 
 
 @dataclass(frozen=True, slots=True)

@@ -266,7 +266,7 @@ def review(
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
     if restart:
-        review.round.passed.clear()
+        review.round.skipped.clear()
     given: list[Answered] = []
     left = 0
     if only_list:

@@ -292,7 +292,7 @@ class Review:
         # used, then those of tier 1, then the oldest.
         order = {name: place for place, name in enumerate(self.profiles)}
         return sorted(
-            self._asked(self.round.passed),
+            self._asked(self.round.skipped),
             key=lambda due: (due.rank, order[_owner(due.entity)], due.freshness.day or self.as_of),
         )
 
@@ -328,7 +328,7 @@ class Review:
     @property
     def passed_over(self) -> int:
         """How many due facts are not asked about, since they were answered or skipped in this round already."""
-        return len(self._asked(())) - len(self._asked(self.round.passed))
+        return len(self._asked(())) - len(self._asked(self.round.skipped))
 
     def _asked(self, passed: Collection[FactKey]) -> list[Due]:
         """The facts of these profiles that are asked about, where some were ``passed`` over."""
@@ -414,7 +414,7 @@ class Review:
         if last.revision is not None:
             revision = undo(self.workspace, last.entity, expected=last.revision).revision
         if last.passed is not None:
-            self.round.passed.discard((last.entity, last.passed))
+            self.round.skipped.discard((last.entity, last.passed))
         self.round.write()
         self._look_again(last.entity)
         return Answered(last.answer, last.entity, revision)
@@ -423,11 +423,11 @@ class Review:
         """End the round if nothing is left of it: what was passed over is asked about again in the next."""
         if self.due():
             return
-        before = len(self.round.passed)
+        before = len(self.round.skipped)
         if self.is_whole:
-            self.round.passed.clear()
-        self.round.passed.difference_update(due.key for due in self._every())
-        if len(self.round.passed) != before:
+            self.round.skipped.clear()
+        self.round.skipped.difference_update(due.key for due in self._every())
+        if len(self.round.skipped) != before:
             self.round.write()
 
     def _write(self, due: Due, operation: Operation) -> Written:
@@ -462,7 +462,7 @@ class Review:
         """Remember an answer, and what is not asked about again for it."""
         self.last = Answered(answer, entity, revision, notes, passed)
         if passed is not None:
-            self.round.passed.add((entity, passed))
+            self.round.skipped.add((entity, passed))
         self.round.write()
         return self.last
 
@@ -484,29 +484,29 @@ class Round:
     """
 
     folder: Path
-    passed: set[FactKey] = field(default_factory=set)
+    skipped: set[FactKey] = field(default_factory=set)
     note: str | None = None
 
     @classmethod
     def read(cls, root: Path) -> Round:
         """The round that is going on in a root, or a new one."""
-        path, passed = root / SIDECAR / _ROUND, set[FactKey]()
+        path, skipped = root / SIDECAR / _ROUND, set[FactKey]()
         try:
             said = json.loads(read_bounded(path, _LARGEST, follow_symlink=False))
-            passed = {(str(entity), str(entry_id)) for entity, entry_id, _ in said["passed"]}
+            skipped = {(str(entity), str(entry_id)) for entity, entry_id, _ in said["passed"]}
             is_known = said["format"] == _FORMAT
         except CatmemError as error:
             is_known = error.code == "missing"
         except (ValueError, TypeError, KeyError, RecursionError):
             is_known = False
         if is_known:
-            return cls(root / SIDECAR, passed)
+            return cls(root / SIDECAR, skipped)
         return cls(root / SIDECAR, note=f"{SIDECAR}/{_ROUND} cannot be read, so the round begins anew")
 
     def write(self) -> None:
         """Keep the round. A root that cannot be written to gives a ``note``: answers are written all the same."""
         # The number is of the format: once entries that say the same were counted.
-        value = {"format": _FORMAT, "passed": [[*key, 1] for key in sorted(self.passed)]}
+        value = {"format": _FORMAT, "passed": [[*key, 1] for key in sorted(self.skipped)]}
         try:
             self.folder.mkdir(mode=0o700, exist_ok=True)
             replace_json(self.folder / _ROUND, value)

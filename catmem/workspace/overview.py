@@ -352,7 +352,7 @@ class NextSteps:
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
     """What is next, by default today. A page gives its ``overviews``, and asks about all of a round of reviews."""
     overview = (overviews or Overviews(workspace)).read(as_of)
-    passed = () if overviews else Round.read(workspace.root).passed
+    passed = () if overviews else Round.read(workspace.root).skipped
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(overview),

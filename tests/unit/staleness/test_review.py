@@ -200,7 +200,7 @@ def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch)
         assert review.passed_over == 0
         review.answer(at(review, "older"), "skip")
         assert review.passed_over == 1
-        review.round.passed.clear()
+        review.round.skipped.clear()
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

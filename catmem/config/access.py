@@ -173,7 +173,7 @@ class Rights:
             return document.entries
         return visible(document, self.target, self.actor, self.taxonomy).entries
 
-    def among(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def filter_visible(self, entries: Sequence[Entry]) -> Sequence[Entry]:
         """Those of some entries that are ``visible_entries``."""
         if self.actor is None:
             return entries

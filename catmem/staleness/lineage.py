@@ -211,8 +211,8 @@ class EntryHistory:
     def _visible(self, found: Differing) -> Differing:
         """What differs for the reader: without what it may not see, and without what is equal at either end."""
         # So an entry is compared with the same others whatever the file says besides.
-        old = self.rights.among(found.old)
-        new = self.rights.among(found.new)
+        old = self.rights.filter_visible(found.old)
+        new = self.rights.filter_visible(found.new)
         first, behind = equal_ends(*([(entry.raw, entry.category) for entry in side] for side in (old, new)))
         return Differing(old[first : len(old) - behind], new[first : len(new) - behind])
 
@@ -599,7 +599,7 @@ def clocks_of(
     written = _file_moment(workspace, entity)
     clocks: list[dict[str, list[str]]] = []
     for history in histories_of(workspace, entity, readers):
-        seen = history.rights.among(entries)
+        seen = history.rights.filter_visible(entries)
         moments = history.moments(document, seen)
         dated = [(entry, moments.get(entry.start, written)) for entry in seen]
         clocks.append({body_key(entry.body): list(moment) for entry, moment in dated if moment is not None})

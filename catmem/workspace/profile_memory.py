@@ -234,7 +234,7 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
     rights, store = Rights(actor, entity.partition("/")[2], workspace.config.taxonomy), workspace.store
 
     def entries(text: bytes) -> Sequence[Entry]:
-        return rights.among(workspace.parse(text).entries)
+        return rights.filter_visible(workspace.parse(text).entries)
 
     lost: dict[str, tuple[int, str]] = {}
     """By its words how many an entry was, and in which revision."""

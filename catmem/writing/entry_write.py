@@ -350,7 +350,7 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
             document = read_document(root, policy.owner, policy.target)
         except UnreadableError:
             return first  # the file that cannot be read may have it
-        holding += [policy] if policy.among(last_entries(document, category, 1)) else []
+        holding += [policy] if policy.filter_visible(last_entries(document, category, 1)) else []
     return holding[0] if len(holding) == 1 else first
 
 

@@ -177,7 +177,7 @@ class _PlanDraft:
             found = document.text.find(line, start, end)
             if found >= 0:
                 within = [entry for entry in document.entries_between(found, end) if start <= entry.start < end]
-                seen = self.policy.among(within)
+                seen = self.policy.filter_visible(within)
                 same = next((entry for entry in seen if entry.body == body), None)
                 if same is not None:
                     return same

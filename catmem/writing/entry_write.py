@@ -341,7 +341,7 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
     named = {each.category or first.only_category() for each in operations if each.action == "add"}
     if len(named) != 1 or None in named:
         return first
-    category, holding = first.goal(str(*named)), []
+    category, holding = first.destination(str(*named)), []
     reading = targets_read(category, first.owner, taxonomy)
     if len(reading) == 1:
         return next(policy for policy in every if policy.target in reading)

@@ -139,7 +139,7 @@ class _PlanDraft:
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
-        category = self.policy.goal(operation.to_category or "")
+        category = self.policy.destination(operation.to_category or "")
         entry = self._entry(operation)
         self.policy.refuse_unwritable(entry.category)
         if entry.category == category:
@@ -251,7 +251,7 @@ class _PlanDraft:
 
     def _category_to_add_to(self, named: str | None) -> str:
         if named is not None:
-            return self.policy.goal(named)  # whether it may be written was looked at beforehand
+            return self.policy.destination(named)  # whether it may be written was looked at beforehand
         policy = self.policy
         only = policy.only_category()
         if only is not None:

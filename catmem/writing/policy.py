@@ -120,7 +120,7 @@ class WritePolicy(Rights):
             )
         return category
 
-    def goal(self, name: str) -> str:
+    def destination(self, name: str) -> str:
         """The category to which an entry goes; "uncategorized", as people say it, is none, unless it is declared."""
         category = self.category(name)
         is_none = category == UNCATEGORIZED.strip("_") and not self.taxonomy.named(category)
@@ -129,7 +129,7 @@ class WritePolicy(Rights):
     def writable_category(self, name: str) -> str:
         """The category of that name, if the actor may write to it and an entry may go there."""
         # What is forbidden is refused first, in the same words for what is declared and what is not.
-        category = self.goal(name)
+        category = self.destination(name)
         self.refuse_unwritable(category, name)
         taxonomy = self.taxonomy
         if taxonomy.named(category) or not (taxonomy.closed or taxonomy.card_titles):

@@ -24,7 +24,7 @@ from catmem.staleness.freshness import unverified
 from catmem.store.contract import EXTERNAL, PERSON, Revision, merge_bases, unknown_revision, who
 from catmem.syntax import tags as tag_blocks
 from catmem.workspace.history import entity_of
-from catmem.workspace.root import Root, entities_of_each, noted
+from catmem.workspace.root import Root, collect_errors, entities_of_each
 from catmem.writing.matching import parse_for_write
 
 _LONGEST_WAY = 256
@@ -237,7 +237,7 @@ def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Bran
     found: list[Branch] = []
     unreadable = [*wrong]
     for entity in (*(names if files is None else files), *workspace.config.entities):
-        with noted(unreadable):
+        with collect_errors(unreadable):
             found += _of_entity(workspace, entity)
     return Branches(found, tuple(unreadable))
 

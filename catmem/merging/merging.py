@@ -41,7 +41,7 @@ from catmem.names import is_declared
 from catmem.store.contract import PERSON, Change, Current, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
-from catmem.workspace.root import Root, entities_of_each, noted
+from catmem.workspace.root import Root, collect_errors, entities_of_each
 from catmem.workspace.seen_entry import findings_in, texts_of
 from catmem.writing import gate
 from catmem.writing.drift_guard import ToolSession, refuse_unshown
@@ -404,7 +404,7 @@ def merge_all(
     merged: list[MergePlan] = []
     left: list[LeftBranch] = []
     for entity in (*files, *workspace.config.entities):
-        with noted(unreadable):
+        with collect_errors(unreadable):
             free, others = _free(workspace, entity, precedence)
             left += others
             if not free:

@@ -39,7 +39,7 @@ from catmem.store.contract import SIDECAR
 from catmem.text import counted
 from catmem.workspace.history import undo
 from catmem.workspace.profile_memory import parsed_at
-from catmem.workspace.root import Root, load_each, noted
+from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.writing.request import Operation
 from catmem.writing.write import write_operations
@@ -344,7 +344,7 @@ class Review:
         """Read the files of the profiles, and those that copies among them follow."""
         folders: set[str] = set()
         for profile in self.profiles.values():
-            with noted(self.unreadable):
+            with collect_errors(self.unreadable):
                 folder = os.path.realpath(self.workspace.path_of(profile, "user").parent)
                 if folder not in folders:  # two profiles may keep their memory in one folder
                     self._try_to_look_at(f"{profile.name}/{target}" for target in TARGETS)
@@ -354,7 +354,7 @@ class Review:
 
     def _try_to_look_at(self, entities: Iterable[str]) -> None:
         for entity in entities:
-            with noted(self.unreadable):
+            with collect_errors(self.unreadable):
                 self._look_at(entity)
 
     def _look_at(self, entity: str) -> bool:

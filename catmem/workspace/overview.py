@@ -36,7 +36,7 @@ from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few, plural
 from catmem.workspace.profile_memory import LostEntries, lost_entries
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
-from catmem.workspace.root import Root, load_each, noted
+from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.workspace.seen_entry import rules_in
 from catmem.workspace.upkeep import path_from, unowned_homes
 
@@ -188,7 +188,7 @@ class Overviews:
         in_order = tuple(sorted(lines, key=lambda line: (line.profile.tier, line.name)))
         declared, store = list[str](), self.workspace.store
         for entity in self.workspace.config.entities:
-            with noted(wrong):
+            with collect_errors(wrong):
                 declared += [entity] if _is_outside(store.head(entity), store.read(entity).digest) else []
         return Overview(
             day, in_order, copies_among(lock.records.values(), ids.get), (*problems, *wrong), tuple(declared)
@@ -236,7 +236,7 @@ def _now(workspace: Root, profile: Profile) -> _Now:
     for target, data in files.texts.items():
         entity, digest = f"{profile.name}/{target}", bytes_digest(data)
         tips: Sequence[Revision] = ()
-        with noted(problems):  # a history that cannot be read hides nothing of the file itself
+        with collect_errors(problems):  # a history that cannot be read hides nothing of the file itself
             tips = workspace.store.branches(entity)
             found = lost_entries(workspace, entity, data) if tips else None
             lost += [found] if found else []

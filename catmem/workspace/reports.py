@@ -28,7 +28,7 @@ from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.profile_memory import missing_of, parsed_at
-from catmem.workspace.root import Root, agent_names, load_each, noted
+from catmem.workspace.root import Root, agent_names, collect_errors, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.stores import places
 
@@ -54,7 +54,7 @@ class ProfileFiles(NamedTuple):
         documents: dict[str, Document] = {}
         problems = [*self.problems]
         for target, data in self.texts.items():
-            with noted(problems):
+            with collect_errors(problems):
                 documents[target] = parsed_at(workspace, data, self.paths[target])
         return documents, problems
 
@@ -68,7 +68,7 @@ def files_of(workspace: Root, profile: Profile, targets: Iterable[str] = TARGETS
     texts: dict[str, bytes] = {}
     problems: list[CatmemError] = []
     for target in targets:
-        with noted(problems):
+        with collect_errors(problems):
             texts[target] = workspace.bytes_of(profile, target, paths[target])
     return ProfileFiles(profile, paths, texts, tuple(problems))
 

@@ -223,7 +223,7 @@ def configured_now(workspace: Root) -> Root:
 
 
 @contextmanager
-def noted(problems: list[CatmemError]) -> Iterator[None]:
+def collect_errors(problems: list[CatmemError]) -> Iterator[None]:
     """Have an error of the block stand among the problems, and hide nothing else."""
     try:
         yield
@@ -311,7 +311,7 @@ def entities_of_each(workspace: Root) -> Entities:
     profiles, unreadable = load_each(workspace)
     paths: dict[str, Path] = {}
     for profile in profiles:
-        with noted(unreadable):
+        with collect_errors(unreadable):
             paths |= {f"{profile.name}/{target}": path for target, path in places(workspace.config, profile).items()}
     return Entities(paths, profiles, tuple(unreadable))
 

@@ -36,7 +36,7 @@ from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.overview import Overview, ProfileOverview, next_steps
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.reports import Fleet, explain, files_of, read_access
-from catmem.workspace.root import noted
+from catmem.workspace.root import collect_errors
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.workspace import Workspace
 
@@ -233,7 +233,7 @@ def whole_file(asked: PageRequest) -> Page:
     some = paged(entries, asked.page_of(entries, _SIZE), _SIZE)
     follows: Mapping[tuple[str, str], frozenset[str]] = {}
     problems: list[CatmemError] = []
-    with noted(problems):  # a record of seeds that cannot be read hides no entry
+    with collect_errors(problems):  # a record of seeds that cannot be read hides no entry
         follows = seeded_copies(workspace, entity)
     limit, characters = limit_of(profile, target, workspace.config), size_of(document.text)
     draft = EntryDraft(category=wanted or "")

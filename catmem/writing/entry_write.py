@@ -329,10 +329,10 @@ def found_policy(root: Root, asked: Request, acting: Profile | None) -> WritePol
     for policy in every if asked.op_id else ():
         if any((each.op_id, each.agent) == made for each in islice(root.store.log(policy.entity), _RETRIED)):
             return policy
-    return (_terms_that_hold if finds_its_file(asked.content) else _terms_to_add_to)(root, asked.content, every)
+    return (_policy_of_entry if finds_its_file(asked.content) else _policy_of_category)(root, asked.content, every)
 
 
-def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
+def _policy_of_category(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
     """The only file in which the profile reads the category of additions; else the only one that has entries of it.
 
     These are entries that the actor sees. Where none of that decides it is USER.md.
@@ -354,7 +354,7 @@ def _terms_to_add_to(root: Root, operations: Sequence[Operation], every: Sequenc
     return holding[0] if len(holding) == 1 else first
 
 
-def _terms_that_hold(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
+def _policy_of_entry(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
     """The one file of a profile that holds the entry of the first operation, as far as the actor sees."""
     wanted, category = operations[0].old_text or "", operations[0].category
     refuse_empty(wanted)

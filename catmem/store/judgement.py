@@ -170,7 +170,7 @@ def unread(own: Revision | Record | None) -> Sequence[str]:
     return () if own is None else tuple(own.note.get(UNREAD, ()))
 
 
-def tried(store: Store, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+def dry_run_commit(store: Store, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
     """What ``Store.commit`` would answer or refuse, of any store; nothing is recorded.
 
     The revision of the answer is that of what is there now, ``None`` if it has none.

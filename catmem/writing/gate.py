@@ -37,7 +37,7 @@ from catmem.store.contract import (
     revision_number,
     writer_of,
 )
-from catmem.store.judgement import tried
+from catmem.store.judgement import dry_run_commit
 from catmem.threats import SECRETS
 from catmem.workspace.root import Root, log_attempt, person_name
 from catmem.workspace.seen_entry import findings_in
@@ -137,7 +137,7 @@ class Attempt:
                 self._hold_back(change, current)
             return self.data
 
-        commit = partial(tried, self._store) if self.dry_run else self._store.commit
+        commit = partial(dry_run_commit, self._store) if self.dry_run else self._store.commit
         try:
             self.snapshot = commit(self.entity, expected, watched, change)
         except StaleError as error:

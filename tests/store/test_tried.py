@@ -4,7 +4,7 @@ import pytest
 
 from catmem.errors import OperationCollisionError, StaleError, UnknownRevisionError
 from catmem.store.contract import Change, Current
-from catmem.store.judgement import tried
+from catmem.store.judgement import dry_run_commit
 
 USER = "trinity/user"
 CASES = {
@@ -51,7 +51,7 @@ def test_every_store_does_what_a_dry_run_says(store, case, same):
 
     expected, said = CASES[case]
     before = log_of(store)
-    would = outcome(lambda: tried(store, USER, expected, update, Change(**said)))
+    would = outcome(lambda: dry_run_commit(store, USER, expected, update, Change(**said)))
     assert log_of(store) == before
     assert would == outcome(lambda: store.commit(USER, expected, update, Change(**said)))
 

@@ -41,8 +41,8 @@ _SURE, _SURE_FOR_ALL, _ONE_WORD = 2.9, 4.5, 3.5
 """A guess so far ahead is sure, if more speaks for it than one word of a kit, such as a currency or a percent sign."""
 _NEAR = 1.5
 """A category that all read comes behind others that score nearly as much: a slip there would be read by all."""
-_FEW, _WORDS_SHARED = 5, 2
-"""Entries of a category, and words of them in a text, of which fewer make no guess sure."""
+_FEW = 5
+"""Entries of a category of which fewer make no guess sure."""
 _FAIR = 1.0
 """A guess that is less ahead is weak: it is wrong as often as not, so the entry stays where no person looks."""
 _BESIDE_WORDLESS = 1.5
@@ -131,9 +131,7 @@ class Guesser:
         for_all = {each for each in found if self._readers.get(each, self._everybody) == self._everybody}
         wanted = _SURE_FOR_ALL if found[0] in for_all else _SURE
         learned = self._learned.get(found[0], {})
-        shared = said & learned.keys()
-        enough = found[0] not in self._few and sum(" " not in each for each in shared) >= _WORDS_SHARED
-        hints = 0.0 if enough else sum(learned[each] for each in shared)
+        hints = sum(learned[each] for each in said & learned.keys()) if found[0] in self._few else 0.0
         wanted *= _BESIDE_WORDLESS if self.wordless else 1
         sure = scores[found[0]] - hints > _ONE_WORD and ahead - hints > wanted
         if not sure:

@@ -107,6 +107,7 @@ def test_off_a_terminal_the_list_is_printed_and_nothing_is_written(place):
         "4  drop          | Prefers short answers.",
         "   # the same as entry 1",
         "5  uncategorized | Xyzzy.",
+        "",
     ]
     assert result.stderr.startswith("Nothing was written.")
     assert snapshot(place) == before

@@ -122,7 +122,7 @@ def test_entries_of_a_category_teach_its_words():
     assert not proposed(f"The zorbs are blue.{section}{other}")[0].sure
 
 
-def test_few_entries_and_a_single_word_of_many_make_no_guess_sure():
+def test_few_entries_make_no_guess_sure():
     own = [
         "Wages go out at the end of the month.",
         "Holiday money is due in the second month.",
@@ -134,9 +134,8 @@ def test_few_entries_and_a_single_word_of_many_make_no_guess_sure():
     (line,) = proposed(f"{text}{section}{f'{chr(10)}§{chr(10)}'.join(own)}", titles)
     assert (line.choice, line.sure) == ("payroll", False)
     many = "\n§\n".join(f"Blue zorbs of kind {chr(65 + number) * 3}." for number in range(5))
-    for text, sure in (("The zorbs sleep.", False), ("The blue zorbs sleep.", True)):
-        (line,) = proposed(f"{text}{section}{many}", titles)
-        assert (line.choice, line.sure) == ("payroll", sure)
+    (line,) = proposed(f"The blue zorbs sleep.{section}{many}", titles)
+    assert (line.choice, line.sure) == ("payroll", True)
 
 
 def test_words_of_addresses_and_code_teach_nothing():

@@ -21,7 +21,7 @@ from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.rendering import paged, with_query
 from catmem.plugins.page.writing import Redirect, SentForm, bad_form, nothing_ticked, refuse_partly
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of
-from catmem.plugins.sorting.sort_lines import ACTIONS, SEVERAL, SortLine
+from catmem.plugins.sorting.sort_lines import ACTIONS, LABELLED, SEVERAL, SortLine
 from catmem.plugins.sorting.sort_list import ListRow, ReadList
 from catmem.plugins.sorting.tidying import Suggestion, list_tidy
 from catmem.proposals.promoting import Promoted, promote_learned
@@ -102,7 +102,7 @@ def _row(plan: SortPlan, line: SortLine) -> dict[str, Any]:
     says = {**plan.titles, **actions}
     guesses = [each for each in dict.fromkeys((line.choice, *line.likely)) if each != STAYS][:_GUESSES]
     buttons = {each: says[each] for each in [*guesses, *([SPLIT] if parts else [])]}
-    ticked = line.sure and line.choice not in ACTIONS
+    ticked = line.sure and line.choice not in ACTIONS and LABELLED not in line.marks
     return {"line": line, "ticked": ticked, "buttons": buttons, "actions": actions, "parts": parts}
 
 

@@ -134,7 +134,8 @@ def _tell_of_labels(call: Call, plan: "SortPlan") -> "SortPlan":
     if labelled := sum(LABELLED in line.marks for line in plan.lines):
         call.tell(
             f"{counted(labelled, 'entry')} of {plan.name} {plural(labelled, 'has a label', 'have labels')} such as "
-            f"[COMM], which a sort leaves there. First run: catmem migrate {shlex.quote(shown_path(plan.path))}"
+            f"[COMM], which a sort leaves there. First run: catmem migrate {shlex.quote(shown_path(plan.path))} "
+            "(--declare for new names)"
         )
     return plan
 

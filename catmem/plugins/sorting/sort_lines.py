@@ -301,7 +301,8 @@ class Proposer:
             body, place = entry.body, self._document.line(entry.start)
             choice, likely, guess = self._categories(body, entry)
             marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
-            if read_labels(body, entry.tags, self._meanings, entry.tag_limit).category:
+            labels = read_labels(body, entry.tags, self._meanings, entry.tag_limit)
+            if labels.category or labels.unknown:
                 marks.append(LABELLED)
             rules = sorted({threat.rule for threat in found})
             secret = any(rule in SECRETS for rule in rules)

@@ -6,11 +6,14 @@ from contextlib import suppress
 import pytest
 
 from catmem import Operation, memory_tool
+from catmem.entities.content_write import ContentWrite
 from catmem.errors import CatmemError, DriftError, EnvelopeError
 from catmem.staleness import lineage
 from catmem.workspace.history import adopt, restore
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
+from catmem.writing.request import Request
+from catmem.writing.write import write
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
 
@@ -346,6 +349,11 @@ def test_a_value_of_another_program_is_shown_before_a_merge_decides_against_it(d
     assert declared.content("project:alpha").value == {"a": 3}
 
 
+def put_in(session, ws, content, *, expected):
+    """Write a content as an interface does in a conversation."""
+    write(ws, Request("project:alpha", content, kind=ContentWrite, expected=expected, actor="neo", session=session))
+
+
 def test_a_new_conversation_reads_a_value_that_another_program_changed_once(declared):
     written_by_another(declared, '{"a": 1, "k": "EXTERNAL"}')
     declared.put(
@@ -355,9 +363,9 @@ def test_a_new_conversation_reads_a_value_that_another_program_changed_once(decl
     head = declared.store.head("project:alpha")
     for _ in range(2):
         with pytest.raises(DriftError):
-            declared.put("project:alpha", {"a": 3}, expected=head.revision, actor="neo", session=session)
+            put_in(session, declared, {"a": 3}, expected=head.revision)
     session.learn({head.digest})
-    declared.put("project:alpha", {"a": 3}, expected=head.revision, actor="neo", session=session)
+    put_in(session, declared, {"a": 3}, expected=head.revision)
     assert declared.content("project:alpha").value == {"a": 3}
 
 
@@ -367,7 +375,7 @@ def test_the_conversation_of_a_declared_entity_begins_with_all_others(declared):
     adopt(declared, "project:alpha")
     for _ in range(2):
         with pytest.raises(DriftError):
-            declared.put("project:alpha", {"a": 3}, expected="2", actor="neo", session=session)
+            put_in(session, declared, {"a": 3}, expected="2")
     assert declared.content("project:alpha").value == {"a": 1, "EXTERNAL": "x"}
 
 

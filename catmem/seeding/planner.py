@@ -50,6 +50,8 @@ from catmem.writing.written import could_go, over_budget
 def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
     """What a seed would do; see ``Workspace.plan_seed``."""
     with one_reading():
+        if asked.actor is not None:  # before it learns of any other profile
+            refuse_bounded(workspace, asked.actor, "seed the memory of other profiles")
         unreadable: list[CatmemError] = []
         if asked.targets is None:
             sources, unreadable = seed_order(workspace)
@@ -85,8 +87,6 @@ class _Planning:
         self.workspace = workspace
         self.asked = asked
         self.files = TARGETS if asked.target is None else (asked.target,)
-        if asked.actor is not None:  # before it learns of any other profile
-            refuse_bounded(workspace, asked.actor, "seed the memory of other profiles")
         self.source = workspace.profile(asked.source)
         self.profiles = {name: workspace.profile(name) for name in asked.targets or ()}
         self._refuse()

@@ -100,6 +100,11 @@ def test_only_a_profile_of_tier_1_may(call, workspace, tmp_path, targets):
     assert (everything(tmp_path), bodies(workspace, "ann/user")) == (before, [])
 
 
+def test_it_is_refused_before_it_learns_what_is_wrong_with_another_profile(call, tmp_path):
+    put(tmp_path / "profiles" / "ann.yaml", "tier: 9\n")
+    assert call("neo", action="seed")["reason"] == "forbidden"
+
+
 WRONG = {
     "an unknown profile": ({"targets": ["nbo"]}, "unknown_name"),
     "itself": ({"targets": ["boss"]}, "seed_target"),

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from uuid import uuid4
 
 from catmem.errors import BusyError, CatmemError, DamagedError, StoreError
-from catmem.plugins.sql.sqlite_file import Connection, DatabaseFile, refuse_lost_log
+from catmem.plugins.sql.sqlite_file import Connection, DatabaseFile, Log
 from catmem.resources import install_command
 
 # https://www.sqlite.org/rescode.html
@@ -322,6 +322,7 @@ class Database:
 
     def _start(self) -> None:
         self._pool: _Pool | None = None
+        self._log = None if self.path is None else Log(self.path)
         self._process = os.getpid()
         self._inode: tuple[int, int] | None = None
         self._turn = threading.RLock()
@@ -366,8 +367,8 @@ class Database:
         # SQLite has one writer at a time: threads wait for each other here, which is faster than asking it again.
         with self._turn if self.kind == "sqlite" else nullcontext(), self._connected() as link:
             self._refuse_lost(None)
-            if self.path is not None:
-                refuse_lost_log(self.path, link.driver)
+            if self._log is not None:
+                self._log.begin_write(link.driver)
             with self._translated(link):
                 link.text("BEGIN IMMEDIATE" if self.kind == "sqlite" else "BEGIN")
                 yield link
@@ -377,8 +378,8 @@ class Database:
                 link.take_back()
                 raise fault_in_commit(error, self.name, link.op_id) from error
             self._refuse_lost(link.op_id)
-            if self.path is not None:
-                refuse_lost_log(self.path, link.driver, link.op_id)
+            if self._log is not None:
+                self._log.end_write(link.driver, link.op_id)
             if self.file is not None and link.revisions is not None:
                 self.file.acknowledge(link.revisions)
 
@@ -442,9 +443,9 @@ class Database:
 
     def _connector(self) -> Callable[[], Any]:
         """What opens a connection; it knows nothing of this object, which may end before its connections do."""
-        file, url, timeout = self.file, self._url, self.timeout
-        if file is not None:
-            return lambda: _open_sqlite(file, timeout)
+        file, log, url, timeout = self.file, self._log, self._url, self.timeout
+        if file is not None and log is not None:
+            return lambda: _open_sqlite(file, log, timeout)
         _psycopg()
         return lambda: _open_postgresql(url, timeout)
 
@@ -468,6 +469,7 @@ class Database:
             self._end()
 
     def _end(self) -> None:
+        self._log = None if self.path is None else Log(self.path)
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -528,8 +530,8 @@ def _let_go(pool: _Pool, process: int) -> None:
         pool.close()
 
 
-def _open_sqlite(file: DatabaseFile, timeout: float) -> Connection:
-    refuse_lost_log(file.path)
+def _open_sqlite(file: DatabaseFile, log: Log, timeout: float) -> Connection:
+    log.refuse_open()
     connection = sqlite3.connect(
         file.uri, uri=True, timeout=timeout, factory=Connection, check_same_thread=False, isolation_level=None
     )

@@ -32,7 +32,7 @@ _AGAIN_LIMIT = 0.1
 
 _SEED = """
 import json, sys, time
-import catmem, catmem.seeding.applying, catmem.store.files.file_store
+import catmem, catmem.seeding.planner, catmem.store.files.file_store
 workspace = catmem.Workspace.open(sys.argv[1], search=False)
 for run in range(2):
     began = time.perf_counter()

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         UnknownRevisionError,
         UnreadableError,
     )
-    from catmem.linting.engine import lint
+    from catmem.linting.linted import lint
     from catmem.linting.rule import Diagnostic
     from catmem.model.document import Document, Entry, Problem, Section, Tags, parse
     from catmem.model.merge import Conflict, Merge, merge
@@ -61,7 +61,7 @@ _HOMES = {
     "catmem.model.document": ("Document", "Entry", "Problem", "Section", "Tags", "parse"),
     "catmem.model.merge": ("Conflict", "Merge", "merge"),
     "catmem.linting.rule": ("Diagnostic",),
-    "catmem.linting.engine": ("lint",),
+    "catmem.linting.linted": ("lint",),
     "catmem.config.profile": ("Profile", "load_profile"),
     "catmem.prompt.prompt": ("Prompt", "build_prompt"),
     "catmem.writing.request": ("Operation",),

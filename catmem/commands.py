@@ -10,7 +10,7 @@ GROUPS = {
         "init": ("files", "Make a root: a catmem.yaml, profiles, and homes for memory files."),
         "show": ("reading", "Show what a memory file says, or what a profile sees of it."),
         "list": ("reading", "List the entries that a profile sees."),
-        "prompt": ("prompts", "Print the text for a specialist's system prompt."),
+        "prompt": ("reading", "Print the text for a specialist's system prompt."),
         "add": ("entries", "Add an entry."),
         "replace": ("entries", "Give an entry other words or tags."),
         "remove": ("entries", "Remove an entry."),

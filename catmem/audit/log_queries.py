@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
 
-from catmem.audit.rollout import SOFT, enforces, place_of
 from catmem.clock import timestamp
+from catmem.config.config import SOFT, enforces, place_of
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.envelopes.agents import agents_of

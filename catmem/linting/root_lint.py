@@ -22,8 +22,7 @@ from catmem.config.profile import Profile, load_profile, memory_dir
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded, real_path
-from catmem.linting.engine import Fixed, fix_all, lint_file, lint_root
-from catmem.linting.linted import Context, LintedFile, LintedYaml
+from catmem.linting.linted import Context, Fixed, LintedFile, LintedYaml, fix_all, lint_file, lint_root
 from catmem.linting.rule import Diagnostic, LintResult, LintSettings, read_settings
 from catmem.names import FILE_NAMES, Target
 from catmem.store.contract import Change, Store

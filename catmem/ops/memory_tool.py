@@ -207,7 +207,7 @@ _ROWS = {
     **{action: ("entries", action) for action in (*_DONE, BATCH)},
     **{action: ("tool_reads", f"memory {action}") for action in ("list", "search", "proposals", "withdraw")},
     "seed": ("seeding", "seed"),
-    "prompt": ("prompts", "prompt"),
+    "prompt": ("reading", "prompt"),
 }
 """The module and the name of the row of each action."""
 ACTIONS = frozenset(_ROWS)

@@ -221,8 +221,7 @@ def _in_turn(
 
 def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
     """What a seed did, for a caller at another interface: for a person all, for an agent numbers and no texts."""
-    from catmem.seeding.applying import seed_answer
-    from catmem.seeding.planner import plan_seed
+    from catmem.seeding.planner import plan_seed, seed_answer
 
     if call.actor is not None:
         if call.session is not None and call.session.proposes:

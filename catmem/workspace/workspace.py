@@ -393,7 +393,7 @@ class Workspace(Root):
         What goes wrong with one file stands in the result, and the others go on. Raises ``BusyError`` and
         ``UnreadableError``.
         """
-        from catmem.seeding.applying import apply_seed
+        from catmem.seeding.planner import apply_seed
 
         return apply_seed(self, plan, on_drift=on_drift)
 

@@ -103,7 +103,7 @@ class Attempt:
             self.passed.append(error)
 
     def _lets_pass(self, error: CatmemError) -> bool:
-        from catmem.audit.rollout import SOFT, enforces
+        from catmem.config.config import SOFT, enforces
 
         if isinstance(error, ApprovalError):
             policy = self.workspace.config.approval

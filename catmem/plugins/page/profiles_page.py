@@ -25,9 +25,9 @@ from catmem.plugins.page.rendering import DIFF_LINES, bar_of, diff_of, paged, ti
 from catmem.plugins.page.writing import Redirect, SentForm, bad_form, refuse_partly
 from catmem.prompt.prompt import Manifest, build_prompt
 from catmem.prompt.sizes import budget_uses, limit_uses, percent_of
-from catmem.seeding.applying import file_is_due
 from catmem.seeding.lockfile import seeded_copies
 from catmem.seeding.plan import SeedPlan, seed_order
+from catmem.seeding.planner import file_is_due
 from catmem.seeding.slices import Choice, FilePlan, Resolve, conflict_id
 from catmem.server.requests import bad_parameter
 from catmem.staleness.freshness import dated_ahead

@@ -94,8 +94,8 @@ def sort(
             "There is text on standard input, which sort does not read alone. To sort as it says: --read -"
         )
 
-    from catmem.plugins.sorting.judging import command_of
     from catmem.plugins.sorting.sort_files import plan_sort, unsorted_elsewhere
+    from catmem.plugins.sorting.tidying import command_of
 
     command = None if given is None else command_of(given)
     workspace = call.root
@@ -208,8 +208,8 @@ def _is_kept(path: Path) -> bool:
 
 def _asked(call: Call, plan: "SortPlan", command: str) -> "SortPlan":
     """The plan with the proposals of a command."""
-    from catmem.plugins.sorting.judging import answer_of
     from catmem.plugins.sorting.sort_list import question, read_proposals
+    from catmem.plugins.sorting.tidying import answer_of
 
     private = sum(line.private for line in plan.lines)
     if private:
@@ -270,7 +270,7 @@ def tidy(
 
 def _judged(call: Call, found: "TidyList", command: str) -> "TidyList":
     """The list with what a command says of the pairs to look at together."""
-    from catmem.plugins.sorting.judging import answer_of, judged, judging_question, pairs_to_judge
+    from catmem.plugins.sorting.tidying import answer_of, judged, judging_question, pairs_to_judge
 
     asked = pairs_to_judge(found.suggestions)
     if not asked:

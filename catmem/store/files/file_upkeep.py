@@ -22,8 +22,7 @@ from catmem.files import read_bounded
 from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, MergeFunction
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
-from catmem.store.files.journal import Journal
-from catmem.store.files.journal_check import highest_numbers
+from catmem.store.files.journal import Journal, highest_numbers
 from catmem.store.files.publication import Publication
 from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest

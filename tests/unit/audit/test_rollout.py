@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.audit.rollout import SOFT, enforces, place_of
-from catmem.config.config import Rollout
+from catmem.config.config import SOFT, Rollout, enforces, place_of
 
 PLACES = {"neo/user": 21, "neo/memory": 51, "trinity/user": 15, "orchestrator/memory": 86, "\ud800/user": 68}
 

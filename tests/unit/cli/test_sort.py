@@ -391,7 +391,7 @@ def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, how, 
     ],
 )
 def test_a_command_that_fails_or_goes_on_too_long_is_said(place, monkeypatch, command, said):
-    monkeypatch.setattr("catmem.plugins.sorting.judging._LONGEST", 60 if command == "yes" else 1)
+    monkeypatch.setattr("catmem.plugins.sorting.tidying._LONGEST", 60 if command == "yes" else 1)
     monkeypatch.setenv("SHELL", "/bin/sh")
     result = run("sort", "--ask", command.replace("MODEL", model(place, "").removesuffix("''")), "--yes", status=2)
     assert f"error[ask_failed]: the command of --ask {said}" in result.stderr

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from catmem.config.config import Config
 from catmem.linting import rule as registry
-from catmem.linting.engine import lint_file
-from catmem.linting.linted import Context, LintedFile
+from catmem.linting.linted import Context, LintedFile, lint_file
 from catmem.linting.rule import Diagnostic, Finding, Fix, LintSettings
 from catmem.model.edit import TextEdit
 

@@ -1,7 +1,6 @@
 """From findings to diagnostics."""
 
-from catmem.linting.engine import lint_file, lint_root
-from catmem.linting.linted import LintedFile, LintedYaml
+from catmem.linting.linted import LintedFile, LintedYaml, lint_file, lint_root
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import Finding, LintSettings, Related, rule
 from tests.together import together

@@ -2,8 +2,8 @@
 
 import pytest
 
-from catmem.linting import engine
-from catmem.linting.engine import fix_all, fix_once
+from catmem.linting import linted
+from catmem.linting.linted import fix_all, fix_once
 from catmem.linting.rule import Diagnostic, Fix, Region
 from catmem.model import edit
 from catmem.model.document import parse
@@ -139,7 +139,7 @@ def test_the_work_of_finding_fixes_grows_with_the_file(text, monkeypatch):
 
     def work(number):
         read.clear()
-        engine.lint(parse(text(number)))
+        linted.lint(parse(text(number)))
         return sum(read)
 
     few, many = work(400), work(1600)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catmem.seeding.applying import seed_answer
+from catmem.seeding.planner import seed_answer
 from catmem.workspace.history import restore
 from tests.roots import put_bytes, text_of
 from tests.unit.seeding.seeds import DAY, NEO, bodies, seed, seed_root

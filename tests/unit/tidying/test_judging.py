@@ -6,8 +6,7 @@ import pytest
 
 from catmem.errors import ConfigError
 from catmem.model.document import parse
-from catmem.plugins.sorting.judging import judged, judging_question, pairs_to_judge
-from catmem.plugins.sorting.tidying import TidyEntry, suggestions
+from catmem.plugins.sorting.tidying import TidyEntry, judged, judging_question, pairs_to_judge, suggestions
 from tests.together import together
 
 TEXT = "## Talk\n[created: 2026-02-03] Standup is at 10:00.\n§\nThe standup is at 9:30.\n§\nLikes tea.\n§\nlikes tea\n"

@@ -56,13 +56,14 @@ def _names_its_calls(cls: _W) -> _W:
 
 def _named(method: Callable[..., Any]) -> Callable[..., Any]:
     name = next(each[7:-1] for each in method.__annotations__.values() if each.startswith("Unpack["))
+    code = method.__code__
+    words = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
     @wraps(method)
     def named(*given: Any, **how: Any) -> Any:  # noqa: ANN401 - as the method says
         listed = getattr(import_module(f"catmem.{_KEYWORDS[name]}"), name).__annotations__
-        words = {*inspect.signature(method).parameters, *listed}
-        for wrong in how.keys() - words:
-            near = nearest(wrong, words)
+        for wrong in how.keys() - {*words, *listed}:
+            near = nearest(wrong, [*words, *listed])
             hint = f"; did you mean {near!r}?" if near else ""
             raise TypeError(f"{method.__qualname__}() got an unexpected keyword argument {wrong!r}{hint}")
         return method(*given, **how)

@@ -7,7 +7,8 @@ from catmem.model.document import Document, parse
 from catmem.model.layout import last_entries
 from catmem.syntax.scan import Categories, rescan, scan
 from tests.property.oracles import commonmark_headings, hermes_entries, read_slowly
-from tests.property.strategies import texts
+from tests.property.strategies import MARKS, texts
+from tests.together import together
 
 DECLARED = {"finance", "über"}
 
@@ -26,16 +27,26 @@ def as_read(document):
     return found
 
 
-@given(texts())
-@example("\ufeff§\r\n## A\r")
-@example("## A\r\n```\r\n## B\r\n§\r\n```\r\n## C")
-def test_a_plain_line_scanner_reads_the_same(text):
-    assert as_read(parse(text)) == read_slowly(text)
+@given(texts(), st.sampled_from([None, DECLARED]))
+@example("\ufeff§\r\n## A\r", None)
+@example("## A\r\n```\r\n## B\r\n§\r\n```\r\n## C", None)
+def test_a_plain_line_scanner_reads_the_same(text, declared):
+    assert as_read(parse(text, declared=declared)) == read_slowly(text, declared)
 
 
-@given(texts())
-def test_a_plain_line_scanner_reads_the_same_with_declared_categories(text):
-    assert as_read(parse(text, declared=DECLARED)) == read_slowly(text, DECLARED)
+CLOSED = [
+    "```\nx\n```", "```\nx\n````  ", "~~~ a~`b\nx\n   ~~~\t", "   ```\n```", "```\n~~~\n```", "```\n<!--\n```",
+    "```\r\nx\r\n```\r", "<!-- x -->", "<!-->", "<!--->", "   <!--\n```\n--> y", "<!--\n\n\n-->",
+]  # fmt: skip
+OPEN = [
+    "```", "````\n```", "```\n    ```", "```\n``` x", "<!--", "<!--\n--", "~~~\n<!--\n```", "x ```", "``` a`", "``", "<!-",
+]  # fmt: skip
+
+
+@together("piece", [*MARKS, *CLOSED, *OPEN])
+def test_a_plain_line_scanner_reads_each_mark_and_fence_the_same(piece):
+    for text in (piece, f"{piece}\n## B", f"x\n{piece}\ny\n", f"\ufeff{piece}", f"## A\n{piece}\n## B\n§"):
+        assert as_read(parse(text)) == read_slowly(text)
 
 
 @given(texts())
@@ -73,6 +84,10 @@ def _without_edge_delimiters(entry):
 
 @given(texts(), texts(4), st.tuples(st.floats(0, 1), st.floats(0, 1)))
 @example("\ufeff§", "", (0, 0))
+@example("\ufeff§\nx", "", (0, 0.25))
+@example("§\nx", "\ufeff", (0, 0))
+@example("## A\n# T", "", (0, 0.625))
+@example("# T", "\n## A", (1, 1))
 def test_rescan_is_scan(text, piece, places):
     start, end = (round(place * len(text)) for place in sorted(places))
     new = text[:start] + piece + text[end:]

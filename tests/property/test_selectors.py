@@ -1,10 +1,12 @@
-"""Selectors against a plain reading of their rules."""
+"""Selectors and slugs against a plain reading of their rules."""
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from catmem.config.config import Selectors, selector_fault
 from catmem.names import UNCATEGORIZED, slugify
+from tests.property.oracles import slug
+from tests.together import together
 
 CATEGORIES = st.text("ab-", min_size=1, max_size=5).map(slugify).filter(bool) | st.just(UNCATEGORIZED)
 PATTERNS = st.text("ab*?-", min_size=1, max_size=6)
@@ -89,3 +91,28 @@ def test_the_slug_of_any_title_is_a_selector(title):
         assert selector_fault(slug) is None
         assert selector_fault(f"!{slug}") is None
         assert Selectors((slug,)).matches(slug)
+
+
+# --- slugs -----------------------------------------------------------------------------------------------------------
+
+ODD_TITLES = [
+    "  A -- b  ", "-a-", "a_b", "_", "!!!", "", "-", "Ünïcode", "U\u0308nicode", "ＡＢＣ１", "x²", "ﬁle", "日本語 メモ", "हिन्दी",
+    "\u0301", "a \u0301b", "a\u200db", "🙂 mood", "½", "ΟΔΟΣ", "J\u030c", "A/B\\C", "Workflow Rules (Finance)",
+]  # fmt: skip
+titles = st.one_of(
+    st.text(st.characters(codec="utf-8"), max_size=20),
+    st.text("aB9_- ()\u0301\u030c\u0323\u0345İJͅΣẞﬁ²½ªåÅ\u200d\u0bcdக中\U0001d400", max_size=12),
+)
+
+
+@given(titles)
+@example("J\u030c")  # no capital of its own is made of these two, but a small letter is
+@example("İ\u0323")
+def test_a_slug_is_its_own_slug_and_what_a_plain_reading_of_the_rule_gives(title):
+    assert slugify(title) == slug(title)
+    assert slugify(slugify(title)) == slugify(title)
+
+
+@together("title", [*ODD_TITLES, UNCATEGORIZED])
+def test_a_plain_reading_of_the_rule_gives_the_same_for_odd_titles(title):
+    assert slugify(title) == (title if title == UNCATEGORIZED else slug(title))

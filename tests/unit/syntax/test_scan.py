@@ -1,181 +1,39 @@
-"""Boundaries: the corners that the cases in ``tests/conformance/parse.json`` do not name, and hostile sizes."""
+"""Escapes as they are read, hostile sizes, and how much a scan does again after an edit.
+
+What a text is read as: ``tests/conformance/parse.json``, and a second scanner in ``tests/property/test_scan.py``.
+"""
 
 import sys
 
-from catmem.syntax.scan import (
-    ANY_CATEGORY,
-    Categories,
-    boundary_lines,
-    closed_spans,
-    rescan,
-    scan,
-    touched_region,
-    unclosed_spans,
-)
+from catmem.syntax.scan import rescan, scan, touched_region, unescape
 from tests.together import together
 
-
-def titles(text, categories=ANY_CATEGORY):
-    return [header.title for header in scan(text, categories).headers]
-
-
-def delimiter_lines(text):
-    """The lines (from 0) of the delimiters."""
-    return [text.count("\n", 0, newline + 1) for newline in scan(text).newlines]
-
-
-@together(
-    ("text", "lines"),
-    [
-        ("§", [0]),
-        ("§\r", [0]),
-        ("\ufeff§\n§ \t", [0, 1]),
-        ("§\n§\r\n§", [0, 1, 2]),
-        ("§\r\r\n", []),
-        ("§\u00a0\n§\x0b\n§\u2028", []),
-        (" §\n\t§\n", []),
-        ("§§\n§ x\nx §", []),
-        ("a\r§\n", []),
-        ("\ufeff\ufeff§", []),
-    ],
-)
-def test_delimiter_lines(text, lines):
-    assert delimiter_lines(text) == lines
+ESCAPED = [
+    "\\§",
+    "\\§ \t",
+    "\\\\§",
+    "\\# ",
+    "\\# x",
+    "\\## x",
+    "\\##\tx",
+    "\\\\\\## x",
+    "\\#\t",
+    "\\" * 1_000_000 + "§",
+]
+PLAIN = [
+    "§", "## x", "\\§ x", "\\§§", "\\#x", "\\##x", "\\### x", " \\§", "x\\§", "\\", "\\\\", "\\\n§", "\\§\xa0", "\\\r## x",
+    "\\" * 1_000_000 + "x",
+]  # fmt: skip
 
 
-@together(
-    ("line", "title"),
-    [
-        ("## A", "A"),
-        ("##\tA", "A"),
-        ("##   A  \t", "A"),
-        ("## A ##", "A"),
-        ("## A #######", "A"),
-        ("## A ## \t", "A"),
-        ("## A\t#", "A"),
-        ("## A#", "A#"),
-        ("## C# #", "C#"),
-        ("## A # b", "A # b"),
-        ("## A # #", "A #"),
-        ("## A\\#", "A\\#"),
-        ("## a\rb", "a\rb"),
-        ("## A\r", "A"),
-    ],
-)
-def test_the_title_of_a_heading(line, title):
-    assert titles(line) == [title]
-    assert titles(f"x\n{line}\ny") == [title.replace("\r", "") if line.endswith("\r") else title]
+@together("line", ESCAPED)
+def test_reading_takes_one_backslash(line):
+    assert unescape(f"{line}\r\nb\n{line}") == f"{line[1:]}\r\nb\n{line[1:]}"
 
 
-@together(
-    "line", ["##", "##A", "### A", "# A", " ## A", "\t## A", "\\## A", "\ufeff## A", "##\xa0A", "> ## A", "- ## A"]
-)
-def test_no_heading(line):
-    assert titles(f"x\n{line}\ny\n") == []
-
-
-def test_declared_categories_and_aliases():
-    categories = Categories({"finance": "finance", "money": "finance"}, only=True)
-    found = scan("## Money\n## Finance\n## Other\n## __uncategorized__\n## !!!", categories)
-    assert [header.category for header in found.headers] == ["finance", "finance", "__uncategorized__"]
-    assert len(found.slugless) == 1
-    open_world = scan("## Money\n## Other", Categories({"money": "finance"}))
-    assert [header.category for header in open_world.headers] == ["finance", "other"]
-
-
-@together(
-    ("text", "title"),
-    [
-        ("# T\n## A", "T"),
-        ("\n \n\t\n# T #\n## A", "T"),
-        ("\ufeff# T\r\n## A", "T"),
-        ("# T", None),
-        ("x\n# T\n## A", None),
-        (" # T\n## A", None),
-        ("§\n# T\n## A", None),
-        ("#T\n## A", None),
-        ("# \n## A", None),
-        ("## A\n# T", None),
-        ("\u2028# T\n## A", None),
-    ],
-)
-def test_the_title_of_the_document(text, title):
-    found = scan(text).title
-    assert (found.text if found else None) == title
-
-
-@together(
-    "stretch",
-    [
-        "```\nx\n```",
-        "```\nx\n````  ",
-        "~~~ a~`b\nx\n   ~~~\t",
-        "   ```\n```",
-        "```\n~~~\n```",
-        "```\n<!--\n```",
-        "```\r\nx\r\n```\r",
-        "<!-- x -->",
-        "<!-->",
-        "<!--->",
-        "   <!--\n```\n--> y",
-        "<!--\n\n\n-->",
-    ],
-)
-def test_one_closed_span_is_the_whole_of_it(stretch):
-    (span,) = closed_spans(stretch)
-    assert span == (0, len(stretch.rstrip("\r"))) or span == (0, len(stretch))
-    assert not unclosed_spans(stretch)
-    assert titles(f"## A\n{stretch}\n## B") == ["A", "B"]
-
-
-@together(
-    ("stretch", "count"),
-    [
-        ("```", 1),
-        ("````\n```", 2),
-        ("```\n    ```", 1),
-        ("```\n``` x", 2),
-        ("<!--", 1),
-        ("<!--\n--", 1),
-        ("~~~\n<!--\n```", 3),
-        ("x ```", 0),
-        ("``` a`", 0),
-        ("``", 0),
-        ("<!-", 0),
-    ],
-)
-def test_unclosed_spans_hide_nothing(stretch, count):
-    assert len(unclosed_spans(stretch)) == count
-    assert not closed_spans(stretch)
-    assert titles(f"{stretch}\n## B") == ["B"]
-
-
-def test_boundary_lines_of_an_entry():
-    text = "## A\n```\n## B\n§\n## C\n```\n## D"
-    assert [text[start : start + 4].strip() for start in sorted(boundary_lines(text, ANY_CATEGORY))] == [
-        "## A",
-        "§\n##",
-        "## D",
-    ]
-    assert boundary_lines("# x\n\\## y\n ## z", ANY_CATEGORY) == []
-
-
-@together(
-    ("old", "new", "start", "end"),
-    [
-        ("\ufeff§", "\ufeff§", 0, 0),
-        ("\ufeff§\nx", "§\nx", 0, 1),
-        ("§\nx", "\ufeff§\nx", 0, 0),
-        ("a\n§\nb", "a\n§ \nb", 3, 3),
-        ("a\n§\nb", "a\n§b", 3, 4),
-        ("a\n§", "a\n§\r", 3, 3),
-        ("## A\n# T", "# T", 0, 5),
-        ("# T", "# T\n## A", 3, 3),
-        ("```\n§\n## A\n```", "```\n\n## A\n```", 4, 5),
-    ],
-)
-def test_rescan_is_scan(old, new, start, end):
-    assert rescan(scan(old), new, start, end) == scan(new)
+@together("line", PLAIN)
+def test_other_lines_stay(line):
+    assert unescape(f"a\n{line}\nb") == f"a\n{line}\nb"
 
 
 def test_the_touched_region_is_the_stretch():

@@ -1,36 +1,19 @@
-"""What a profile sees of a document."""
+"""What a profile sees of a document and may write, and the problems of a document that need its root."""
 
 import json
+from pathlib import Path
 
 import pytest
 
-from catmem.config.access import visible
-from catmem.config.config import Category, Taxonomy
+from catmem.config.access import Rights, all_problems, visible
+from catmem.config.config import Category, Config, Taxonomy
 from catmem.config.profile import Profile
+from catmem.errors import ForbiddenError
 from catmem.model.document import Entry, parse
 from tests.together import together
 
-TEXT = """# Title of the file
 
-Loose.
-
-## Finance Rules
-rules
-
-## Finance Payroll
-payroll
-
-## Talk
-one
-§
-two
-
-## Finance Rules
-more rules
-"""
-
-
-def see(text=TEXT, *, target="user", taxonomy=None, **settings):
+def see(text, *, target="user", taxonomy=None, **settings):
     return visible(parse(text), target, Profile("reader", **settings), taxonomy)
 
 
@@ -38,40 +21,7 @@ def bodies(view):
     return [entry.body for entry in view.entries]
 
 
-def test_categories_stand_in_the_order_of_the_profile_and_entries_in_that_of_the_file():
-    view = see(user_memory_categories=("talk", "finance-*"), include_uncategorized=True)
-    assert view.categories == ("talk", "finance-payroll", "finance-rules", "__uncategorized__")
-    assert bodies(view) == ["Loose.", "rules", "payroll", "one", "two", "more rules"]
-    assert [entry["body"] for entry in view.form()["categories"]["finance-rules"]] == ["rules", "more rules"]
-
-
-@together("title", ["FINANCE PAYROLL", "ﬁnance payroll", "Finance—Payroll", "Finance  Payroll ##"])
-def test_other_spellings_of_a_name_are_the_same_category(title):
-    view = see(f"## {title}\nsecret\n", user_memory_categories=("*", "!finance-payroll"))
-    assert (bodies(view), view.hidden) == ([], 1)
-
-
 FLAT = "Loose.\n§\nToo.\n"
-
-
-@together(
-    ("settings", "seen"),
-    [
-        ({}, True),
-        ({"include_uncategorized": True}, True),
-        ({"include_uncategorized": False}, False),
-        ({"user_memory_categories": ("talk",)}, False),
-        ({"memory_categories": ("talk",)}, False),
-        ({"user_memory_categories": ("*",)}, False),
-        ({"user_memory_categories": ("*",), "tier": 1}, False),
-        ({"user_memory_categories": ("__uncategorized__",)}, True),
-        ({"user_memory_categories": ("!*", "__uncategorized__")}, True),
-        ({"user_memory_categories": ("talk",), "include_uncategorized": True}, True),
-    ],
-)
-def test_uncategorized_entries_are_for_profiles_that_name_no_category_or_say_so(settings, seen):
-    for text in (None, FLAT):
-        assert ("Loose." in bodies(see(**settings) if text is None else see(text, **settings))) is seen
 
 
 @together(
@@ -90,23 +40,19 @@ def test_a_flat_file_that_is_hidden_is_said(text, settings, warned):
     assert see(text, **settings).warnings("neo") == (said if warned else ())
 
 
-@together("selectors", [("!__uncategorized__",), ("talk", "!*"), ("!__un*", "talk")])
-@together("include", [None, True])
-def test_a_profile_that_takes_uncategorized_away_does_not_see_it(selectors, include):
-    view = see("Loose.\n", user_memory_categories=selectors, include_uncategorized=include)
-    assert (bodies(view), view.hidden) == ([], 1)
-
-
-CLOSED = Taxonomy(
-    closed=True, categories={"talk": Category("talk", "Talk"), "pay": Category("pay", "Pay", aliases=("wages",))}
-)
+TAXONOMY = {
+    "talk": Category("talk", "Talk", aliases=("speech",)),
+    "pay": Category("pay", "Pay", aliases=("wages",)),
+    "pay-old": Category("pay-old", "Pay Old"),
+}
+OPEN, CLOSED = Taxonomy(), Taxonomy(closed=True, categories=TAXONOMY)
 
 
 @together("selectors", [("*", "!pay"), ("talk",)])
 @together("closed", [True, False])
 def test_an_alias_is_its_category_even_in_a_document_that_was_parsed_without_aliases(selectors, closed):
     # `build_prompt` takes documents from anywhere, and a section named by an alias must not slip past an exclusion.
-    taxonomy = Taxonomy(closed=closed, categories=CLOSED.categories)
+    taxonomy = Taxonomy(closed=closed, categories=TAXONOMY)
     view = see("## Wages\nsecret\n\n## Talk\nfine\n", user_memory_categories=selectors, taxonomy=taxonomy)
     assert bodies(view) == ["fine"]
     assert bodies(see("## Wages\nmine\n", user_memory_categories=("pay",), taxonomy=taxonomy)) == ["mine"]
@@ -144,3 +90,87 @@ def count_looks(monkeypatch):
     for index, name in enumerate(("category", "start", "end")):
         monkeypatch.setattr(Entry, name, counted(index))
     return lambda: seen[0]
+
+
+# --- rights ----------------------------------------------------------------------------------------------------------
+
+
+def rights(taxonomy=OPEN, **settings):
+    return Rights(Profile("neo", **settings), "user", taxonomy)
+
+
+def test_an_alias_is_named_as_the_caller_named_it():
+    with pytest.raises(ForbiddenError) as caught:
+        rights(CLOSED).refuse_unwritable("talk", "Speech")
+    assert "talk" not in caught.value.message
+    assert "'Speech'" in caught.value.message
+    assert caught.value.hint == "It may write to no category."
+
+
+@together(
+    ("taxonomy", "writable", "names", "only"),
+    [
+        (OPEN, (), (), None),
+        (OPEN, ("talk",), ("talk",), "talk"),
+        (OPEN, ("talk", "talk"), ("talk",), "talk"),
+        (OPEN, ("talk", "!talk"), (), None),
+        (OPEN, ("talk", "pay"), ("talk", "pay"), None),
+        (OPEN, ("pay-*", "!pay-old"), ("pay-*",), None),
+        (CLOSED, ("speech",), ("talk",), "talk"),
+        (CLOSED, ("pay*",), ("pay", "pay-old"), None),
+        (CLOSED, ("pay*", "!pay"), ("pay-old",), "pay-old"),
+        (CLOSED, ("pay", "talk"), ("pay", "talk"), None),
+        (CLOSED, ("__uncategorized__",), ("__uncategorized__",), "__uncategorized__"),
+    ],
+)
+def test_what_a_profile_is_told_that_it_may_write(taxonomy, writable, names, only):
+    bounded = rights(taxonomy, writable_categories=writable)
+    assert (bounded.writable_names(), bounded.only_category()) == (names, only)
+
+
+@together(
+    ("tag", "message", "hint"),
+    [
+        (None, "neo may not say that a fact was verified", "A person may do that"),
+        ("verified_date", "neo may not say that a fact was verified", "Leave verified_date out. A person may do that"),
+        ("created", "neo may not change the tag created of a fact, which says how long it holds", "Leave created out."),
+    ],
+)
+def test_a_verification_is_refused_with_what_was_asked(tag, message, hint):
+    with pytest.raises(ForbiddenError) as caught:
+        rights().refuse_unverified(tag)
+    assert caught.value.message == message
+    assert caught.value.hint.startswith(hint)
+
+
+# --- problems that need the root -----------------------------------------------------------------------------------------
+
+
+def said(text, taxonomy=OPEN):
+    document, config = parse(text), Config(Path(), taxonomy=taxonomy)
+    return [(document.line(problem.start), problem.rule) for problem in all_problems(document, config)]
+
+
+def test_values_that_do_not_fit_are_problems_with_their_place():
+    text = "## A\n[expires: 2026-13-01] one\n§\n[verified_date: 2026-05-01] two\n§\n[domain: Big Money] three\n"
+    assert said(text) == [(2, "bad-tag"), (6, "bad-tag")]
+
+
+def test_a_section_that_is_not_declared_names_the_nearest():
+    assert said("## Wgaes\none\n", CLOSED) == [(1, "unknown-category")]
+    (problem,) = all_problems(parse("## Pya\none\n"), Config(Path(), taxonomy=CLOSED))
+    assert "did you mean pay" in problem.message
+    assert said("## Wgaes\none\n", OPEN) == []
+    assert said("## Pay\none\n\n## __uncategorized__\ntwo\n", CLOSED) == []
+
+
+def test_what_was_meant_to_be_tags_is_a_problem():
+    for start in (
+        "[Verified_date: 2026-01-01]",
+        "[verified date: 2026-01-01]",
+        "[verified_date:2026-01-01]",
+        "[expires: x",
+    ):
+        assert said(f"{start} text") == [(1, "malformed-tags")]
+    for fine in ("[docs: intro](https://example.org)", "[COMM] short", "[expires: 2026-01-01] text", "domain: x"):
+        assert said(fine) == []

@@ -155,19 +155,6 @@ def test_no_path_is_made_of_a_bad_name(tmp_path):
     assert caught.value.code == "bad_name"
 
 
-def test_declared_names_aliases_and_what_has_no_category(config_of):
-    taxonomy = config_of(EVERYTHING).taxonomy
-    assert taxonomy.declared() == {
-        "communication-style": "communication-style",
-        "workflow-rules-finance": "workflow-rules-finance",
-        "comm": "communication-style",
-        "how-we-talk": "communication-style",
-        "__uncategorized__": "__uncategorized__",
-    }
-    assert taxonomy.aliases == {"comm": "communication-style", "how-we-talk": "communication-style"}
-    assert taxonomy.closed_slugs == {"communication-style", "workflow-rules-finance", "__uncategorized__"}
-
-
 @together("name", ["communication-style", "Communication Style", "COMM", "How we talk"])
 def test_a_category_has_a_slug_a_title_and_aliases(config_of, name):
     taxonomy = config_of(EVERYTHING).taxonomy

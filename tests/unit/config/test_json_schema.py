@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from catmem import resources
 from catmem.config.json_schema import (
     check_file,
-    shown,
+    faults_by,
+    schema_fault,
     suggestion,
     tag_faults,
     validate,
@@ -29,13 +30,6 @@ def faults_of(text, name="profile"):
 def fault_of(text, name="profile"):
     (fault,) = faults_of(text, name)
     return fault
-
-
-def test_a_fault_has_its_place():
-    with pytest.raises(ConfigError) as caught:
-        check_file(parse_yaml("name: neo\nprompt:\n  style: xm\n", "x.yaml"), "profile")
-    error = caught.value
-    assert (error.path, error.line, error.column, error.key) == ("x.yaml", 3, 3, "prompt.style")
 
 
 @together("name", ["profile", "config"])
@@ -249,6 +243,38 @@ def test_tags_one_by_one_give_the_faults_of_all_at_once(tags):
     assert set(tag_faults(tags)) == expected
 
 
+# --- patterns and references in a root's own schemas ---
+
+
+@together("pattern", ["^Vendor ", "(?:foo|bar)?", r"\(a+\)a+", "", "(?i)a", "(?P<n>a+)", "a" * 100])
+def test_a_short_pattern_can_be_used(pattern):
+    assert schema_fault({"pattern": pattern}) is None
+
+
+def test_a_long_one_is_refused():
+    key, message = schema_fault({"pattern": "a" * 101})
+    assert key == ("pattern",)
+    assert message.endswith("is longer than 100 characters")
+
+
+def test_a_text_that_is_too_long_is_not_tried():
+    (fault,) = faults_by(json.dumps({"pattern": "^(a+)+$", "maxLength": 50}), "a" * 50 + "b")
+    assert fault[1] == "must have at most 50 characters, and has 51"
+
+
+@together("pattern", ["(", "[", "*", "a{5,2}", "(?P<x>a)(?P<x>b)", "\\"])
+def test_what_python_does_not_understand_is_refused(pattern):
+    assert "is no regular expression: " in schema_fault({"pattern": pattern, "maxLength": 9})[1]
+
+
+@together("name", ["$ref", "$dynamicRef", "patternProperties"])
+def test_what_leads_elsewhere_or_may_not_end_is_refused(name):
+    part = {"(a+)+$": {}} if name == "patternProperties" else "#/$defs/a"
+    key, message = schema_fault({"properties": {"a": {name: part}}})
+    assert key == ("properties", "a", name)
+    assert message == f"{name} cannot be used; write out what is meant"
+
+
 # --- words ---
 
 
@@ -269,11 +295,3 @@ def test_tags_one_by_one_give_the_faults_of_all_at_once(tags):
 )
 def test_suggestion(name, known, hint):
     assert suggestion(name, known, "profiles") == hint
-
-
-@together(
-    ("value", "text"),
-    [("a", "'a'"), (True, "true"), (5, "5"), (None, "empty"), ([], "a list"), ({}, "a mapping of keys to values")],
-)
-def test_shown(value, text):
-    assert shown(value) == text

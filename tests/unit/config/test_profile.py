@@ -107,20 +107,6 @@ def test_the_shipped_profiles_are_the_worked_example(shipped):
 # --- settings ---
 
 
-def test_selectors_take_a_taxonomy(write):
-    root = write({"catmem.yaml": "taxonomy: {closed: true, categories: {a: {aliases: [b]}}}\n"})
-    taxonomy = load_config(root).taxonomy
-    profile = Profile("neo", user_memory_categories=("b", "x*"), writable_categories=("b", "!a"))
-    assert not profile.selectors("memory").matches("b")
-    with pytest.raises(KeyError):
-        profile.selectors("users")
-    assert profile.selectors("user", taxonomy).matches("a")
-    assert not profile.selectors("user", taxonomy).matches("xy")
-    assert profile.selectors("user").matches("xy")
-    assert not profile.writable(taxonomy).matches("a")
-    assert profile.selectors("user", Taxonomy()).matches("xy")
-
-
 def test_equal_roles_have_equal_canonical_forms(write):
     root = write(
         {
@@ -174,15 +160,6 @@ def test_parents_may_be_in_another_folder(write):
     assert load_profile(root / "mine/neo.yaml", profiles_dir=root / "theirs").tier == 3
     with pytest.raises(UnknownNameError):
         load_profile(root / "mine/neo.yaml")
-
-
-def test_an_unknown_profile_names_the_nearest(write):
-    config = Config(write({"profiles/neo.yaml": "", "profiles/trinity.yaml": ""}))
-    for name, hint in (("trinty", "Did you mean 'trinity'?"), ("zzz", "The profiles are neo, trinity.")):
-        with pytest.raises(UnknownNameError) as caught:
-            find_profile(config, name)
-        assert caught.value.hint == hint
-        assert caught.value.code == "unknown_name"
 
 
 def test_no_path_is_made_of_a_bad_name(write, monkeypatch):

@@ -5,7 +5,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from catmem.config.yamlfile import key_text, load_yaml, parse_yaml
+from catmem.config.yamlfile import load_yaml, parse_yaml
 from catmem.errors import ConfigError, TooLargeError
 from tests.together import together
 
@@ -160,14 +160,6 @@ def test_a_file_over_one_mebibyte_is_refused_by_default(tmp_path):
     path.write_bytes(b"#" * ((1 << 20) + 1))
     with pytest.raises(TooLargeError):
         load_yaml(path)
-
-
-@together(
-    ("key", "text"),
-    [((), None), (("a",), "a"), (("prompt", "style"), "prompt.style"), (("a", 0, "b"), "a[0].b"), ((0,), "[0]")],
-)
-def test_key_text(key, text):
-    assert key_text(key) == text
 
 
 def shape(value):

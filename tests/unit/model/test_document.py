@@ -1,12 +1,10 @@
-import json
+"""Documents and their edits, beyond the cases of ``tests/conformance/`` and the laws of ``tests/property/``."""
 
 import pytest
 
-from catmem.errors import NotUtf8Error, TooLargeError
-from catmem.jsonable import jsonable
-from catmem.model.document import parse
-from catmem.model.edit import add_entry
-from catmem.model.layout import delimiter_before, delimiter_behind, left_open
+from catmem.errors import EditError, NotUtf8Error, TooLargeError
+from catmem.model.document import LIMIT, parse, to_html
+from catmem.model.edit import add_entry, replace_entry, retag_entry
 from catmem.text import Limits
 from tests.together import together
 
@@ -24,25 +22,6 @@ Never schedule calls before 10:00.
 ## communication style
 Third.
 """
-
-
-def test_the_parts_of_a_document():
-    document = parse(TEXT)
-    assert document.title == "What we know"
-    assert [(section.category, section.title) for section in document.sections] == [
-        ("communication-style", "Communication Style"),
-        ("finance", "Finance"),
-        ("communication-style", "communication style"),
-    ]
-    assert [entry.body for entry in document.by_category["communication-style"]] == [
-        "Prefers short answers.",
-        "Never schedule calls before 10:00.",
-        "Third.",
-    ]
-    assert list(document.by_category) == ["__uncategorized__", "communication-style"]
-    assert document.text == TEXT
-    assert document.newline == "\n"
-    assert document.digest.startswith("sha256:")
 
 
 def test_sections_reach_to_the_next():
@@ -68,34 +47,6 @@ def test_spans_name_what_they_cover():
         ("delimiter", "§ "),
         ("blank", "\n"),
     ]
-
-
-def test_json():
-    document = parse(TEXT)
-    found = jsonable(document)
-    assert json.loads(json.dumps(found)) == found
-    assert found["format_version"] == 1
-    assert found["categories"]["communication-style"][0] == {
-        "body": "Prefers short answers.",
-        "tags": {"verified_date": "2026-05-01"},
-        "line": 6,
-    }
-    assert found["problems"] == [{"rule": "duplicate-section", "line": 12}]
-
-
-def test_repeated_tags_are_told_and_the_first_counts():
-    (entry,) = parse("[a: 1, b: 2, a: 3] [b: 4] x").entries
-    assert entry.tags == {"a": "1", "b": "2"}
-    assert entry.repeated_tags == ("a", "b")
-
-
-def test_the_order_of_reading():
-    """Cut, strip, escapes, tags, tag escape."""
-    (entry,) = parse("\ufeff\n  [a: b]\r\n\\## x\r\n\\\\§  \n").entries
-    assert (entry.tags, entry.body) == ({"a": "b"}, "## x\n\\§")
-    assert entry.text == "[a: b]\n## x\n\\§"
-    (entry,) = parse("\\[a: b] x").entries
-    assert (entry.tags, entry.body) == ({}, "[a: b] x")
 
 
 def test_undeclared_headings_are_text():
@@ -141,29 +92,87 @@ def test_problems_have_spans_and_words():
     assert "comment" in parse("<!-- x").problems[0].message
 
 
+# --- a body as HTML ------------------------------------------------------------------------------------------------------
+
+
 @together(
-    ("position", "behind", "before"),
-    [("one", True, False), ("two", False, True), ("three", False, False)],
+    ("body", "html"),
+    [
+        ("Prefers **short** answers.", "<p>Prefers <strong>short</strong> answers.</p>\n"),
+        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
+        ("![a <b>](https://example.org/x.png)", "<p><em>a &lt;b&gt;</em></p>\n"),
+        ("[x](javascript:alert)", '<p><a href="#harmful-link">x</a></p>\n'),
+    ],
 )
-def test_delimiters_beside_an_entry(position, behind, before):
-    document = parse("one\n\n§ \n two\n## A\nthree")
-    entry = next(entry for entry in document.entries if entry.raw == position)
-    assert bool(delimiter_behind(document, entry.end)) is behind
-    assert bool(delimiter_before(document, entry.start)) is before
+def test_html(body, html):
+    assert to_html(body) == html
 
 
-def test_left_open():
-    document = parse("```\nx\n§\n```\ny\n```\nz")
-    assert left_open(document, document.text.index("x"))
-    assert not left_open(document, document.text.index("z"))
-    assert left_open(document, document.text.index("y"))
+def test_what_is_too_long_is_not_parsed():
+    body = "**a** <b> " * (LIMIT // 10 + 1)
+    assert to_html(body).startswith("<pre>**a** &lt;b&gt;")
 
 
-@together("text", ["", "\n", "\ufeff", "§", "\ufeff§\n§", " \t\r\n", "\r"])
-def test_nothing_in_it(text):
-    document = parse(text)
-    assert document.entries == ()
-    assert document.sections == ()
-    assert dict(document.by_category) == {}
-    assert document.problems == ()
-    assert document.to_bytes() == text.encode()
+def test_an_entry_offers_it():
+    entry = parse("[domain: x] Prefers **short** answers.").entries[0]
+    assert entry.html == "<p>Prefers <strong>short</strong> answers.</p>\n"
+
+
+# --- edits ---------------------------------------------------------------------------------------------------------------
+
+
+def test_an_alias_is_a_title_of_its_category():
+    document = parse("", aliases={"money": "finance"})
+    edited = add_entry(document, "x", category="finance", title="Money")
+    assert edited.document.text == "## Money\nx\n"
+    assert edited.entry.category == "finance"
+
+
+@pytest.mark.parametrize(
+    ("document", "category", "hint"),
+    [
+        (parse("", aliases={"money": "finance"}), "money", "Did you mean 'finance'?"),
+        (parse(""), "Finance Rules", "Did you mean 'finance-rules'?"),
+        (parse("", {"finance": "finance"}), "money", "No title opens it here: declare it."),
+        (parse(""), "!!!", "A category needs a letter or a number."),
+    ],
+)
+def test_a_refused_category_is_never_offered_again(document, category, hint):
+    with pytest.raises(EditError) as caught:
+        add_entry(document, "x", category=category)
+    assert (caught.value.code, caught.value.hint) == ("bad_category", hint)
+
+
+@together("title", ["A\nb", "A b #", "A b ##", " A b", "A " + "-" * 2000 + "b"])
+def test_a_title_that_no_heading_can_hold_is_not_used(title):
+    assert add_entry(parse(""), "x", category="a-b", title=title).document.text == "## A b\nx\n"
+
+
+@together("body", ["\ud800", "x\udfffy"])
+def test_a_lone_surrogate_is_refused(body):
+    document = parse("one")
+    with pytest.raises(EditError) as caught:
+        add_entry(document, body, category="a")
+    assert caught.value.code == "not_text"
+    with pytest.raises(EditError) as caught:
+        replace_entry(document, document.entries[0], body)
+    assert caught.value.code == "not_text"
+
+
+def test_tags_over_their_limit_are_refused_before_they_turn_into_text():
+    document = parse("[a: b] x", limits=Limits(tag_block_chars=20))
+    for call in (
+        lambda: add_entry(document, "y", category="a", tags={"key": "x" * 20}),
+        lambda: replace_entry(document, document.entries[0], "y", tags={"key": "x" * 20}),
+        lambda: retag_entry(document, document.entries[0], {"key": "x" * 20}),
+    ):
+        with pytest.raises(EditError) as caught:
+            call()
+        assert caught.value.code == "bad_tag"
+        assert "limit of 20" in str(caught.value)
+
+
+def test_a_body_that_looks_like_too_large_a_tag_block_comes_back():
+    body = "[a: " + "x" * 5000 + "] y"
+    edited = add_entry(parse(""), body, category="a")
+    assert (edited.entry.body, edited.entry.tags) == (body, {})

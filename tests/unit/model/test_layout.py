@@ -1,8 +1,12 @@
+"""What makes whole texts: layouts, and documents that are composed of entries."""
+
 import pytest
 
 from catmem.model import layout as layout_module
-from catmem.model.document import parse
+from catmem.model.document import Version, parse
 from catmem.model.layout import formatted, is_shared
+from catmem.model.splice import composed
+from catmem.names import UNCATEGORIZED
 from tests.together import together
 
 
@@ -24,27 +28,6 @@ def test_is_shared(text, shared):
     assert is_shared(parse(text)) is shared
 
 
-@together(
-    ("text", "plain"),
-    [
-        ("## A\nx\n\n## __uncategorized__\n", "## A\nx\n"),
-        ("## A\nx\n## __uncategorized__\n## __uncategorized__\n", "## A\nx\n"),
-        ("one\n## A\n## __uncategorized__\n", "one\n\n## A\n"),
-        ("## A\nx\n## __uncategorized__\ny\n", "## A\nx\n\n## __uncategorized__\ny\n"),
-        ("## __uncategorized__\n## A\nx\n", "## __uncategorized__\n\n## A\nx\n"),
-    ],
-)
-def test_an_empty_last_section_without_a_category_says_nothing(text, plain):
-    assert formatted(parse(text), "plain") == plain
-    assert formatted(parse(plain), "plain") == plain
-
-
-@together("text", ["## __uncategorized__\n", "one\n\n## __uncategorized__\n", "# T\n\n## __uncategorized__\n"])
-def test_the_only_header_stays_since_without_one_the_file_reads_differently(text):
-    # A title counts, and entries without a category are hidden by default, only where there is a header.
-    assert formatted(parse(text), "plain") == text
-
-
 @pytest.mark.parametrize("layout", ["plain", "shared"])
 def test_no_list_is_moved_up_once_a_section(layout, monkeypatch):
     moved = []
@@ -57,3 +40,91 @@ def test_no_list_is_moved_up_once_a_section(layout, monkeypatch):
     monkeypatch.setattr(layout_module, "list", Watched, raising=False)
     formatted(parse("".join(f"## c{number}\nx\n" for number in range(300))), layout)
     assert sum(moved) < 300
+
+
+# --- a document made of given entries: just these, in order, whatever their texts look like ------------------------------
+
+PLAIN = parse("")
+
+
+def versions(*pairs):
+    return [Version.read(category, text) for category, text in pairs]
+
+
+def said(document):
+    return [(entry.category, entry.body, entry.tags) for entry in document.entries]
+
+
+def made(*pairs, titles=(), like=PLAIN):
+    return composed(versions(*pairs), dict(titles), like)
+
+
+def test_a_header_for_each_category_and_a_delimiter_between_entries():
+    document = made(
+        ("talk", "[verified_date: 2026-05-01] Short answers."),
+        ("rules", "Vendor is Acme.\nAlways."),
+        ("talk", "No calls."),
+        titles={"talk": "How to talk"},
+        like=parse("", aliases={"how-to-talk": "talk"}),
+    )
+    assert document.text == (
+        "## How to talk\n[verified_date: 2026-05-01] Short answers.\n§\nNo calls.\n\n## Rules\nVendor is Acme.\nAlways.\n"
+    )
+
+
+ODD = [
+    "§",
+    "## Pay\nhidden",
+    "# A title",
+    "#\ttabbed",
+    "\\# escaped",
+    "\\## twice \\",
+    "[verified_date: 2026-05-01]",
+    "[verified_date: 2026-05-01] \\[source: x] no tag",
+    "- [source: call] listed",
+    "---\nsource: x\n---\nfrontmatter",
+    "```\nopen",
+    "<!-- open",
+    "~~~\n§\n## In a fence\n~~~",
+    "a\n\n§\n\nb",
+    "## __uncategorized__",
+    "\ufeffBOM",
+    "a\rb",
+    "a\u2028## b",
+    "x" * 5_000,
+]
+
+
+@together("text", ODD)
+@together("category", ["talk", UNCATEGORIZED])
+def test_an_odd_text_says_the_same_and_touches_no_neighbour(text, category):
+    pairs = [(category, "before"), (category, text), (category, "behind"), ("rules", "other")]
+    wanted = [(each.category, each.body, each.tags) for each in versions(*pairs)]
+    assert said(made(*pairs)) == wanted
+
+
+@together("text", ODD)
+def test_an_odd_text_alone_at_the_head_of_a_file(text):
+    (version,) = versions((UNCATEGORIZED, text))
+    assert said(composed([version], {}, PLAIN)) == [(UNCATEGORIZED, version.body, version.tags)]
+
+
+def test_every_pair_of_odd_texts():
+    for first in ODD:
+        for second in ODD:
+            pairs = [("talk", first), ("rules", second)]
+            assert said(made(*pairs)) == [(each.category, each.body, each.tags) for each in versions(*pairs)]
+
+
+def test_aliases_and_declared_titles_are_those_of_the_other_document():
+    like = parse("", {"talk": "talk", "speech": "talk"}, aliases={"speech": "talk"})
+    document = made(("talk", "## Not declared, so it is text"), like=like)
+    assert said(document) == [("talk", "## Not declared, so it is text", {})]
+    assert document.scan.categories == like.scan.categories
+
+
+def test_a_thousand_entries_of_a_hundred_categories_keep_their_order():
+    pairs = [(f"c{number % 100}", f"fact {number}") for number in range(1_000)]
+    document = made(*pairs)
+    assert sorted(entry.body for entry in document.entries) == sorted(text for _, text in pairs)
+    assert [entry.body for entry in document.by_category["c7"]] == [text for name, text in pairs if name == "c7"]

@@ -31,17 +31,6 @@ def test_cases(case, turned):
     assert [{"reason": conflict.reason} for conflict in merged.conflicts] == case["conflicts"]
 
 
-def test_a_conflict_names_the_three_versions():
-    conflict = merge("the vendor is Acme", "the vendor is Bolt", "the vendor is Core").conflicts[0]
-    assert [version.body for version in (conflict.base, conflict.ours, conflict.theirs)] == [
-        "the vendor is Acme",
-        "the vendor is Bolt",
-        "the vendor is Core",
-    ]
-    removed = merge("one\n§\nthe vendor is Acme", "one", "one\n§\nthe vendor is Bolt").conflicts[0]
-    assert (removed.ours, removed.theirs.body) == (None, "the vendor is Bolt")
-
-
 def test_an_arrival_beside_an_open_fence_is_set_apart():
     # All edits at once would let the arriving fence close the open one and hide the header between them.
     base = "## A\none\n\n## B\n"

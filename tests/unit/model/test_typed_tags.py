@@ -17,18 +17,6 @@ def typed(text):
     return entry.typed_tags
 
 
-def test_dates_are_dates_and_domains_a_list():
-    text = "[verified_date: 2026-05-01, created: 2026-04-01, expires: 2027-01-01, domain: finance, source: a call]\nx"
-    assert typed(text) == {
-        "verified_date": date(2026, 5, 1),
-        "created": date(2026, 4, 1),
-        "expires": date(2027, 1, 1),
-        "domain": ["finance"],
-        "source": "a call",
-    }
-    assert typed("[domain: [finance, legal]] x") == {"domain": ["finance", "legal"]}
-
-
 @pytest.mark.parametrize(
     "tags",
     ["", "[expires: soon] ", "[created: [2026-05-01]] ", "[verified_date: 2026-02-30] ", "[source: [a, b]] ",

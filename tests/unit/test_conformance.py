@@ -25,7 +25,7 @@ TAKEN_ELSEWHERE = {
     "lint": "linting/test_rule_cases.py",
     "merge": "model/test_merge.py",
     "profiles": "config/test_profile.py",
-    "prompts": "prompt/test_prompt_cases.py",
+    "prompts": "prompt/test_prompt.py",
 }
 
 

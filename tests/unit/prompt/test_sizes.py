@@ -1,13 +1,14 @@
-"""How long a prompt is beside flat files of the same facts, and what it keeps out that they show."""
+"""How long a prompt is beside flat files of the same facts, what it keeps out that they show, and its tokens."""
 
 from collections import Counter
 from datetime import date
 
+from benchmarks.notes import notes
 from catmem.config.config import NO_ROOT
 from catmem.config.profile import Profile, PromptSettings
 from catmem.model.document import parse
 from catmem.prompt.prompt import build_prompt
-from catmem.prompt.sizes import Size, Sizes, Use, WholeSizes, flat_size, measure, total
+from catmem.prompt.sizes import Size, Sizes, Use, WholeSizes, estimated_tokens, measure, total
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -42,10 +43,6 @@ def prompt(profile, text=TEXT):
 def test_the_prompt_is_the_one_that_is_built():
     profile = Profile("neo", user_memory_categories=("talk",))
     assert sizes(profile).prompt == Size.from_text(prompt(profile).text)
-
-
-def test_files_are_counted_as_limits_count_them():
-    assert sizes(Profile("neo")).files.characters == len(TEXT.rstrip("\n"))
 
 
 def test_what_is_seen_and_what_of_it_is_left_out():
@@ -90,11 +87,6 @@ def test_flat_files_hold_the_texts_alone():
     assert sizes(Profile("neo"), FLAT).files == Size.from_text(FLAT)
 
 
-def test_two_flat_files_are_counted_one_by_one():
-    documents = {"user": parse("## Talk\none\n§\ntwo\n"), "memory": parse("## Pay\n[created: 2026-11-01] three\n")}
-    assert flat_size(documents.values()) == Size(len("one\n§\ntwo") + len("three"), 1 + 1 + 1 + 1 + 1 + 1)
-
-
 def test_what_flat_files_show_without_a_word():
     key = "AKIA" + "Q3TZ7WX5N2LKJ4VB"
     found = sizes(Profile("neo"), f"{TEXT}§\nThe key is {key} now.\n")
@@ -137,3 +129,58 @@ def test_the_total_adds_up():
     one = some(1, budgets=(Use("user", 1, 2),))
     assert total([one, one]) == some(2)
     assert total([]) == some(0)
+
+
+# --- how many tokens a text is, by the rule; each example is worked by hand ---------------------------------------------
+
+
+@together(
+    ("text", "tokens"),
+    [
+        ("", 0),
+        (" ", 0),
+        ("word", 1),
+        ("letter", 1),
+        ("letters", 2),
+        ("two words", 2),
+        ("Vendor for cloud billing is Acme.", 1 + 1 + 1 + 2 + 1 + 1 + 1),
+        ("2026-11-21", 2 + 1 + 1 + 1 + 1),
+        ("1234567", 3),
+        ("größer", 1 + 1),
+        ("Straßenbahn", 2 + 1),
+        ("don't", 1 + 1 + 1),
+        ("a_b", 3),
+        ("------", 2),
+        ("->", 2),
+        ("one\n\ntwo", 1 + 1 + 1),
+        ("one \n two", 1 + 1 + 1),
+        ("one  two", 1 + 1 + 1),
+        ("one\ttwo", 2),
+        ("会议改到", 5),
+        ("会", 2),
+        ("会议,会议", 3 + 1 + 3),
+        ("Москва", 3),
+        ("مرحبا", 3),
+        ("\u0928\u092e\u0938\u094d\u0924\u0947", 3),
+        ("🙂", 2),
+        ("“so”", 1 + 1 + 1),
+        ("§", 1),
+        ("\x00", 1),
+    ],
+)
+def test_by_hand(text, tokens):
+    assert estimated_tokens(text) == tokens
+
+
+def test_english_prose_has_about_four_characters_and_three_quarters_of_a_word_a_token():
+    text = (
+        "Please keep the answers short, with the result first and the reasons after it. She reads them on the way to "
+        "work, so a long table is of no use. If something is not known, say so, and say who could know it."
+    )
+    assert 3.6 < len(text) / estimated_tokens(text) < 4.8
+    assert 0.65 < len(text.split()) / estimated_tokens(text) < 0.9
+
+
+def test_notes_full_of_names_and_numbers_are_denser():
+    text = "\n".join(notes("english"))
+    assert 3.2 < len(text) / estimated_tokens(text) < 4

@@ -1,11 +1,24 @@
 """Queries, and where their words are found."""
 
 import unicodedata
-from datetime import date
 
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.notes import notes
 from catmem.model.document import parse
 from catmem.search.index import Index
-from catmem.search.query import MOST_CHARACTERS, Term, fold, parse_query
+from catmem.search.query import (
+    FUNCTION_WORDS,
+    MOST_CHARACTERS,
+    Term,
+    beginning,
+    fold,
+    language_of,
+    parse_query,
+    stem,
+    words_of,
+)
 from tests.together import together
 
 
@@ -186,37 +199,6 @@ def test_a_phrase_does_not_go_on_in_the_next_entry(between):
     assert found('"due due"', f"due{between}due due{between}due") == ["due due"]
 
 
-TEXT = """\
-# My tea title
-
-## Tea Rules
-[verified_date: 2026-05-01, source: tea] first
-§
-tea [source: x]
-§
-- [source: tea] bullet
-§
----
-source: tea
----
-front
-§
-[source: "tea]"] [domain: [tea, cup]] quoted
-§
-[not a tag: tea] text
-§
-\\[source: tea] escaped
-"""
-
-
-@together("text", [TEXT, TEXT.replace("\n", "\r\n"), "\ufeff" + TEXT, TEXT.replace("## Tea", "## Cup")])
-def test_words_in_tags_are_not_found_and_words_in_bodies_are(text):
-    index = Index(parse(text.replace("## Tea Rules", "## Rules")))
-    (term,) = parse_query("tea")
-    bodies = [index.facts(piece).entry.body for piece in sorted(index.places(term))]
-    assert bodies == ["tea [source: x]", "[not a tag: tea] text", "[source: tea] escaped"]
-
-
 @together(("query", "names"), [("rules", True), ("rul", True), ("ru", False), ("tea", True), ('"tea rules"', False)])
 def test_the_name_of_a_category_counts_a_little(query, names):
     index = Index(parse("one\n\n## Tea Rules\ntwo\n§\n\n§\nthree\n"))
@@ -227,30 +209,6 @@ def test_the_name_of_a_category_counts_a_little(query, names):
 
 def test_a_category_in_a_script_without_blanks():
     assert found("規則", "## 茶の規則\nx\n") == ["x"]
-
-
-@together(
-    ("entry", "days"),
-    [
-        ("[created: 2026-05-01] x", ["2026-05-01"]),
-        ("[created: 2026-05-01]\nx", ["2026-05-01"]),
-        ("[created: 2026-05-01, verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
-        ("[created: 2026-05-01] [verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
-        ("[created: 2026-05-01][verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
-        ("[created: 2026-05-01] \t [verified_date: 2026-06-01] x", ["2026-06-01", "2026-05-01"]),
-        ("[created: 2026-05-01, created: 2026-06-01] x", ["2026-05-01"]),
-        ("[created: 2026-02-30] x", []),
-        ("[created: 2026-05-01]x", []),
-        ("[created: 2026-05-01]", ["2026-05-01"]),
-        ("x [created: 2026-05-01]", []),
-        ("- [created: 2026-05-01] x", ["2026-05-01"]),
-        ("---\ncreated: 2026-05-01\n---\nx", ["2026-05-01"]),
-    ],
-)
-def test_the_days_that_tags_give(entry, days):
-    for text in (entry, entry.replace("\n", "\r\n")):
-        known = Index(parse(text)).facts(0).days
-        assert [date.fromordinal(day).isoformat() for day in known] == days
 
 
 def test_normal_forms_find_each_other():
@@ -264,3 +222,35 @@ def test_many_queries_keep_few_places():
     for number in range(100):
         index.places(Term((f"w{number}",)))
     assert len(index._places) <= 64
+
+
+# --- stems, and the languages that function words show ---
+
+
+@together("language", ["english", "german", "french", "spanish"])
+def test_the_language_of_ordinary_notes(language):
+    found = [language_of(words_of(note)) for note in notes(language)]
+    others = [each for each in found if each not in {language, "english"}]
+    assert found.count(language) > len(found) * 0.7
+    assert len(others) < len(found) * 0.1
+
+
+@together("language", FUNCTION_WORDS)
+def test_function_words_are_folded_words(language):
+    assert [word for word in FUNCTION_WORDS[language] if words_of(word) != (word,)] == []
+
+
+@given(st.text(alphabet="abcdeilnorstuy", min_size=3, max_size=12))
+def test_a_word_begins_like_its_beginning(word):
+    assert word.startswith(beginning(word))
+    assert len(beginning(word)) >= 3
+
+
+@together(
+    ("one", "other", "language"),
+    [("allergy", "allergies", "english"), ("haus", "hauser", "german"), ("facture", "factures", "french")],
+)
+def test_words_of_one_stem_begin_alike(one, other, language):
+    assert stem(one, language) == stem(other, language)
+    assert other.startswith(beginning(one))
+    assert one.startswith(beginning(other))

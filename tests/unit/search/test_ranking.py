@@ -46,22 +46,6 @@ def test_a_match_in_the_body_comes_before_one_in_the_name_of_the_category():
     assert ranking("tea", "## Tea\nabc\n\n## Cup\ntea\n") == ["tea", "abc"]
 
 
-def test_the_newer_of_two_that_fit_alike_comes_first():
-    text = entries("tea one", "tea two", "tea six")
-    assert ranking("tea", text, days={"tea one": 60, "tea two": 1, "tea six": 30}) == ["tea two", "tea six", "tea one"]
-
-
-def test_recency_is_a_factor_and_not_the_first_key():
-    text = entries("tea tea tea", "tea and cup")
-    assert ranking("tea", text, days={"tea tea tea": 5}) == ["tea tea tea", "tea and cup"]
-    assert ranking("tea", text, days={"tea tea tea": 60}) == ["tea and cup", "tea tea tea"]
-
-
-def test_facts_from_long_ago_are_still_told_apart():
-    text = entries("tea one", "tea two")
-    assert ranking("tea", text, days={"tea one": 500_000, "tea two": 400_000}) == ["tea two", "tea one"]
-
-
 def test_a_day_in_the_future_is_today():
     text = entries("tea one", "tea two")
     assert ranking("tea", text, days={"tea two": -5000}) == ["tea two", "tea one"]

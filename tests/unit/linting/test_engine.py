@@ -1,6 +1,15 @@
-"""From findings to diagnostics."""
+"""From findings to diagnostics, and ``catmem.lint``."""
 
-from catmem.linting.linted import LintedFile, LintedYaml, lint_file, lint_root
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+import catmem
+from catmem.config.config import Config, Taxonomy
+from catmem.errors import ConfigError
+from catmem.linting.engine import lint_root
+from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import Finding, LintSettings, Related, rule
 from tests.together import together
@@ -72,13 +81,48 @@ def test_rules_across_files_speak_of_a_place_in_each():
     assert [(each.path, each.line, each.column) for each in found[0].related] == [("b.md", 2, 1)]
 
 
-@together(("kind", "scope"), [("config", "config"), ("schema", "config"), ("profile", "profile")])
-def test_a_yaml_file_meets_the_rules_of_its_scope(kind, scope):
-    def first(file, context):
-        yield Finding(*file.span_of(("b", "c")), "here")  # type: ignore[call-arg]
+# --- ``catmem.lint``: the rules on one document, as a function of values --------------------------------------------------
 
-    yaml = LintedYaml("x.yaml", b"a: 1\nb: {d: 2}\n", kind=kind, positions={("a",): (1, 1), ("b",): (2, 1)})
-    with registered(making("CM498", "config", first), making("CM499", "profile", first)):
-        (found,) = lint_file(yaml, CONTEXT, only("CM498", "CM499"))
-    assert found.code == {"config": "CM498", "profile": "CM499"}[scope]
-    assert found.region == (2, 1, 2, 10)
+AS_OF = date(2026, 11, 21)
+TEXT = """\
+## Style
+[verified_date: 2026-01-02] test
+§
+The user prefers short answers with British spelling.
+§
+The user prefers short answers with British spelling.
+"""
+
+
+def found(text, **how):
+    return [(each.line, each.code) for each in catmem.lint(catmem.parse(text), **how)]
+
+
+def test_rules_on_the_file_and_across_its_entries_and_with_a_day_the_dated_ones_too():
+    assert found(TEXT) == [(2, "CM203"), (6, "CM201")]
+    assert found(TEXT, as_of=AS_OF) == [(2, "CM203"), (2, "CM307"), (6, "CM201")]
+
+
+def test_a_comment_to_lint_is_text_like_any_other():
+    text = "[created: 2026-05-01] test\n<!-- catmem: ignore CM203 -->\n"
+    assert found(text) == [(2, "CM606")]
+    document = catmem.parse(text)
+    assert (document.text, document.entries[0].body) == (text, "test\n<!-- catmem: ignore CM203 -->")
+
+
+@together("text", ["", "\n", "\ufeff", "§\n§\n"])
+def test_nothing_to_say(text):
+    assert found(text) == []
+
+
+def test_the_categories_and_settings_of_a_root():
+    taxonomy = Taxonomy(closed=True)
+    assert found("## Other\nShort answers.\n", config=Config(Path("root"), taxonomy=taxonomy)) == [(1, "CM103")]
+    assert found(TEXT, config=Config(Path("root"), lint={"ignore": ["CM2"]})) == []
+    with pytest.raises(ConfigError, match="CM999"):
+        found(TEXT, config=Config(Path("root"), lint={"ignore": ["CM999"]}))
+
+
+def test_a_diagnostic_tells_its_place():
+    (first, _) = catmem.lint(catmem.parse(TEXT))
+    assert (first.path, first.line, first.column, TEXT[first.start : first.end]) == ("", 2, 1, TEXT.splitlines()[1])

@@ -1,10 +1,12 @@
-"""``lint`` of ``catmem.yaml``."""
+"""``lint`` of ``catmem.yaml``, and the registry of rules."""
+
+import re
 
 import pytest
 
 from catmem.config.json_schema import validate
 from catmem.errors import ConfigError
-from catmem.linting.rule import LintSettings, all_rules, read_settings
+from catmem.linting.rule import LintSettings, all_rules, read_settings, rule
 from tests.together import together
 from tests.unit.linting.rules_for_tests import registered, word_rule
 
@@ -102,3 +104,24 @@ def test_a_name_in_the_place_of_a_code_is_understood():
     with pytest.raises(ConfigError) as caught:
         LintSettings().narrowed(select=["no-some"])
     assert caught.value.hint == "Did you mean 'CM298'?"
+
+
+# --- the registry --------------------------------------------------------------------------------------------------------
+
+
+def test_codes_and_names_have_their_form():
+    assert list(all_rules()) == sorted(all_rules())
+    assert [code for code in all_rules() if not re.fullmatch("CM[1-6][0-9]{2}", code)] == []
+    assert [each.name for each in all_rules().values() if not re.fullmatch("[a-z]+(?:-[a-z0-9]+)*", each.name)] == []
+
+
+def test_a_code_and_a_name_are_given_once():
+    def paged(file, context):
+        """Find nothing."""
+        return iter(())
+
+    taken = all_rules()["CM192"]
+    with pytest.raises(ValueError, match="taken"):
+        rule("CM192", "another-name")(paged)
+    with pytest.raises(ValueError, match="taken"):
+        rule("CM199", taken.name)(paged)

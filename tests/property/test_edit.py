@@ -109,16 +109,6 @@ def test_any_text_can_be_added_to_any_document(text, body, category, tags, decla
         assert category not in [section.category for section in old.sections]
 
 
-@given(texts(), bodies(), categories, tag_sets)
-def test_removing_what_was_added_restores_the_entries(text, body, category, tags):
-    old = parse(text)
-    added = unless_bad_tag(add_entry, old, body, category=category, tags=tags)
-    removed = unless_bad_tag(remove_entry, added.document, added.entry)
-    assert stored(removed.document) == without_new_title(old, added.document, stored(old))
-    assert_sound(added.document, removed, gone=added.entry.start)
-    assert removed.entry is None
-
-
 @given(texts(), bodies(), st.none() | tag_sets, place)
 @example("# Title\n", "\ufeff§", None, 0)
 @example("a\r\r\na\r\r\n", "```", None, 0)

@@ -47,12 +47,6 @@ def test_merge_bases_are_the_common_ancestors_that_lead_to_no_other(case):
     assert merge_bases(log, one, other) == [each.revision for each in log if each.revision in best]
 
 
-@given(pairs())
-def test_the_order_of_the_two_makes_no_difference(case):
-    log, one, other = case
-    assert merge_bases(log, one, other) == merge_bases(log, other, one)
-
-
 @given(logs())
 def test_tips_are_what_nothing_follows(log):
     followed = {parent for each in log for parent in each.parents}

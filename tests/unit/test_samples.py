@@ -5,8 +5,6 @@ from pathlib import Path
 import pytest
 
 from catmem.model.document import parse
-from catmem.model.edit import add_entry, remove_entry
-from catmem.model.layout import formatted
 from catmem.names import UNCATEGORIZED
 
 SAMPLES = sorted((Path(__file__).parents[1] / "samples").glob("sample-*.md"))
@@ -55,23 +53,6 @@ def test_real_text_is_never_a_tag_block_and_needs_no_escape(flat):
 
 def test_nothing_looks_wrong(sample):
     assert parse(sample).problems == ()
-
-
-@pytest.mark.parametrize("layout", ["plain", "shared"])
-def test_a_layout_says_the_same(sample, layout):
-    before = parse(sample)
-    after = parse(formatted(before, layout))
-    assert {key: [entry.body for entry in entries] for key, entries in after.by_category.items()} == {
-        key: [entry.body for entry in entries] for key, entries in before.by_category.items()
-    }
-
-
-def test_an_added_entry_comes_off_again(sample):
-    before = parse(sample)
-    added = add_entry(before, "§\n## A new fact", category=UNCATEGORIZED, tags={"source": "a test"})
-    assert next(entry for entry in added.document.entries if entry != added.entry).raw == before.entries[0].raw
-    after = remove_entry(added.document, added.entry).document
-    assert [entry.raw for entry in after.entries] == [entry.raw for entry in before.entries]
 
 
 def test_a_page_with_headings_becomes_sections():

@@ -36,10 +36,10 @@ from catmem.writing.drift_guard import ToolSession
 from catmem.writing.request import Operation
 from tests.days import stand_still
 from tests.property import waiting_worlds, worlds
-from tests.property.test_http_access import asked as requests
-from tests.property.test_mcp_access import answer_to, fitting
-from tests.property.test_mcp_access import asked as requests_of_mcp
-from tests.property.test_tool_access import batches, calls, junk, names, tags, well_formed
+from tests.property.asked import batches, calls, fitting, junk, names, tags, well_formed
+from tests.property.asked import of_http as requests
+from tests.property.asked import of_mcp as requests_of_mcp
+from tests.property.test_agent_access import answer_to
 
 UNRECORDED = re.compile(r'["~]u[0-9a-f]{32}')
 """What an ETag has for a text without a revision: a digest with a key of the process (docs/http.md)."""

@@ -4,6 +4,7 @@ import pytest
 
 from catmem.proposals.proposal import proposals
 from catmem.workspace.purging import purge
+from catmem.workspace.workspace import Workspace
 from tests.harnesses.homes import USER
 
 
@@ -37,6 +38,14 @@ def waiting(home):
     return [change for changes in made for change in changes]
 
 
+def decided(home, decide):
+    """Approve or reject the one proposal."""
+    root = home.workspace
+    (found,) = proposals(root)[0]
+    decide(root, found.id)
+    root.store.close()
+
+
 def source(home, target="USER"):
     return (home.root / "homes" / "trinity" / f"{target}.md").read_text()
 
@@ -53,7 +62,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize(("pair", "change"), EDITS.values(), ids=EDITS)
-def test_a_change_waits_as_a_proposal_and_stays_in_the_block(written, pair, change):
+def test_a_change_waits_in_the_block_and_is_in_memory_once_a_person_approves_it(written, pair, change):
     before = source(written), source(written, "MEMORY")
     written.change(pair)
     agents = written.agent.read_text()
@@ -65,16 +74,7 @@ def test_a_change_waits_as_a_proposal_and_stays_in_the_block(written, pair, chan
     assert sorted(shown) == sorted(line for line in agents.split("\n") if "catmem:" not in line)
     assert written.one().exit_status == 0
     assert waiting(written) == [change]
-
-
-@pytest.mark.parametrize(("pair", "change"), EDITS.values(), ids=EDITS)
-def test_what_a_person_approves_is_in_memory_and_in_the_block(written, pair, change):
-    written.change(pair)
-    written.one()
-    root = written.workspace
-    (found,) = proposals(root)[0]
-    root.approve(found.id)
-    root.store.close()
+    decided(written, Workspace.approve)
     done = written.one()
     assert (done.error, list(done.edits), waiting(written)) == (None, [], [])
     old, new = change
@@ -90,10 +90,7 @@ def test_what_a_person_rejects_leaves_the_block(written, pair, change):
     original = written.agent.read_text()
     written.change(pair)
     written.one()
-    root = written.workspace
-    (found,) = proposals(root)[0]
-    root.reject(found.id, reason="No.")
-    root.store.close()
+    decided(written, Workspace.reject)
     assert written.one().exit_status == 0
     assert written.agent.read_text() == original
     assert waiting(written) == []

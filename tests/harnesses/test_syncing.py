@@ -15,7 +15,7 @@ from catmem.errors import ConfigError
 from catmem.plugins.harnesses import syncing
 from catmem.plugins.harnesses.sync_targets import HARNESSES, declared_syncs
 from tests.harnesses import readers
-from tests.harnesses.homes import CANARY, MEMORY, USER, home_of
+from tests.harnesses.homes import CANARY, MEMORY, USER
 
 FACTS = (
     "Prefers short answers.",
@@ -423,24 +423,6 @@ def test_a_file_that_another_program_makes_at_the_same_moment_is_kept(home, monk
     assert "theirs\n" in home.agent.read_text()
     home.remove()
     assert home.agent.read_text() == "theirs\n"
-
-
-def test_two_roots_do_not_write_over_each_other(home, tmp_path):
-    home.one()
-    first = home.agent.read_bytes()
-    with home_of(tmp_path / "second") as other:
-        other.declare(harness="claude-agent")
-        os.environ["HOME"] = str(home.home)
-        done = other.one()
-        assert done.error.code == "foreign_block"
-        assert home.agent.read_bytes() == first
-        assert [each.error.code for each in other.remove()] == ["foreign_block"]
-        assert home.agent.read_bytes() == first
-        other.declare(name="two", harness="claude-agent")
-        assert other.one().state == "written"
-        assert home.one().state == "in sync"
-        other.remove()
-    assert home.agent.read_bytes() == first
 
 
 @pytest.mark.parametrize("harness", ["claude-agent", "copilot"])

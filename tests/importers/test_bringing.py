@@ -86,6 +86,12 @@ def test_in_an_open_one_that_declares_some_no_kind_becomes_a_category_that_nobod
     assert ("weather", "It snows.") in stands(workspace)
 
 
+def test_a_kind_that_no_heading_can_have_is_no_category(workspace, tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    bring(Workspace.open(tmp_path, search=False), entry("One.", "k" * 5000), entry("Two.", "a\n## B\n§"))
+    assert stands(workspace) == [("__uncategorized__", "One."), ("a-b", "Two.")]
+
+
 def test_the_same_again_changes_nothing(workspace):
     entries = [entry("One.", "projects"), entry("Two.", "other"), entry("One.", "feedback")]
     first, written = bring(workspace, *entries)

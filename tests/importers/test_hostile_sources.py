@@ -8,9 +8,6 @@ from click.testing import CliRunner
 from catmem.cli.main import group
 from catmem.errors import CatmemError, UnreadableError
 from catmem.plugins.importers import SOURCES, read, source_files
-from catmem.plugins.importers.importing import carry_out, plan_import
-from catmem.plugins.importers.source_files import Imported, ImportedEntry
-from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
 
@@ -115,34 +112,8 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path, source, link):
     assert (type(error), error.code) == (UnreadableError, "symlink")
 
 
-# --- what is written -----------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def workspace(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\ntags: {note: {type: string}}\n")
+def test_a_long_line_of_what_is_left_out_is_cut(tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
-    opened = Workspace.open(tmp_path, search=False)
-    yield opened
-    opened.store.close()
-
-
-def bring(workspace, entries):
-    plan = plan_import(workspace, "neo", Imported(entries))
-    carry_out(workspace, plan)
-    return plan
-
-
-def stands(workspace):
-    return [(entry.category, entry.body) for entry in workspace.read("neo", "user").document.entries]
-
-
-def test_a_kind_that_no_heading_can_have_is_no_category(workspace):
-    bring(workspace, [ImportedEntry("One.", "a:1", "k" * 5000), ImportedEntry("Two.", "a:2", "a\n## B\n§")])
-    assert stands(workspace) == [("__uncategorized__", "One."), ("a-b", "Two.")]
-
-
-def test_a_long_line_of_what_is_left_out_is_cut(workspace, tmp_path):
     put(tmp_path / "g" / "memory.jsonl", json.dumps({"type": "t" * 9000, "k": "v"}))
     arguments = ["import", "--from", "mcp-memory", "-p", "neo", "--root", str(tmp_path), str(tmp_path / "g")]
     result = CliRunner().invoke(group, arguments)

@@ -5,8 +5,6 @@ import logging
 
 import pytest
 
-from catmem.model.document import parse
-from catmem.model.layout import is_shared
 from catmem.plugins.hermes.provider import TOOL_NAME, Provider
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -81,15 +79,6 @@ def test_files_elsewhere_are_shown_whatever_hermes_shows_of_its_own(home, tmp_pa
     provider.shutdown()
 
 
-def test_a_file_in_hermes_folder_keeps_the_layout_that_its_own_tool_can_edit(provider, home):
-    answer = call(provider, action="add", content="Green tea.", category="tastes")
-    text = user_file(home)
-    assert is_shared(parse(text))
-    assert answer["usage"]["size"] == len(text)
-    again = call(provider, action="add", content="Rooibos.", category="tastes", expected=answer["revision"])
-    assert again["success"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -125,6 +114,13 @@ def test_a_session_that_is_no_conversation_reads_and_does_not_write(home, contex
     assert call(provider, action="add", content="x", category="tastes")["reason"] == "read_only"
     assert user_file(home) == USER
     provider.shutdown()
+
+
+def test_nothing_is_written_where_hermes_cannot_be_asked_whether_writes_wait(provider, home):
+    put(home.config, "memory: [\n")
+    answer = call(provider, action="add", content="Green tea.", category="tastes")
+    assert (answer["success"], answer["reason"]) == (False, "hermes_config")
+    assert user_file(home) == USER
 
 
 def test_unreadable_memory_is_said_and_not_taken_for_empty(provider, home, caplog):

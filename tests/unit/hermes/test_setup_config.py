@@ -1,4 +1,4 @@
-"""Edits of Hermes Agent's config.yaml: the keys they are about, and not a byte more."""
+"""Hermes Agent's config.yaml: what is read of it, and edits of the keys they are about, and not a byte more."""
 
 from pathlib import Path
 
@@ -7,8 +7,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.errors import ConfigError
+from catmem.errors import CatmemError, ConfigError
+from catmem.plugins.hermes.homes import find_home, read_config
 from catmem.plugins.hermes.setup import with_memory
+from tests.unit.hermes.homes import make_homes
 
 PATH = Path("config.yaml")
 WANTED = {"memory_enabled": False, "provider": "catmem"}
@@ -101,3 +103,55 @@ def test_any_file_says_what_it_said_but_for_the_keys(rest, memory, flow):
         assert error.code == "hermes_by_hand"
         return
     assert yaml.safe_load(after) == wanted
+
+
+# --- which homes there are, and what their configurations say ---
+
+
+def test_the_home_is_the_named_one_else_that_of_the_environment_else_the_usual_one(tmp_path, monkeypatch):
+    for name in ("named", "environment", ".hermes"):
+        make_homes(tmp_path / name)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("HERMES_HOME", str(tmp_path / "environment"))
+    assert find_home(str(tmp_path / "named")).path.name == "named"
+    assert find_home().path.name == "environment"
+    monkeypatch.delenv("HERMES_HOME")
+    assert find_home().path.name == ".hermes"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", ("", True, True, 1375)),
+        ("memory:\n", ("", True, True, 1375)),
+        ("memory: {provider: built-in}\n", ("", True, True, 1375)),
+        ("memory: {provider: mem0, memory_enabled: false, user_char_limit: 900}", ("mem0", True, False, 900)),
+        ("memory: {user_profile_enabled: false, user_char_limit: many}", ("", False, True, 1375)),
+        ("memory: {user_char_limit: 500.0}", ("", True, True, 500)),
+        ("memory: {user_char_limit: 500.9}", ("", True, True, 500)),
+        ("memory: {user_char_limit: .inf}", ("", True, True, 1375)),
+        ("memory: {user_char_limit: .nan}", ("", True, True, 1375)),
+    ],
+)
+def test_what_a_configuration_says_of_memory(tmp_path, text, said):
+    config = read_config(make_homes(tmp_path, config=text)["default"])
+    assert (config.provider, config.shows("user"), config.shows("memory"), config.limit("user")) == said
+
+
+WAITS = {"true": True, "'yes'": True, "on": True, "approve": True, "false": False, "'no'": False, "1": False}
+
+
+@pytest.mark.parametrize(("word", "waits"), WAITS.items())
+def test_the_words_that_have_writes_wait_are_those_of_hermes_agent(tmp_path, word, waits):
+    home = make_homes(tmp_path, config=f"memory: {{write_approval: {word}}}\n")["default"]
+    assert read_config(home).write_approval is waits
+
+
+@pytest.mark.parametrize("data", [b"a: [\n", b"- a\n", b"memory: [a]\n", b"\xff\n"])
+def test_a_configuration_that_cannot_be_read_names_its_file(tmp_path, data):
+    home = make_homes(tmp_path)["default"]
+    home.config.write_bytes(data)
+    with pytest.raises(CatmemError) as caught:
+        read_config(home)
+    assert caught.value.code in {"hermes_config", "not_utf8"}
+    assert caught.value.path == str(home.config)

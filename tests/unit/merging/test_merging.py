@@ -18,7 +18,8 @@ from catmem.errors import (
 )
 from catmem.jsonable import jsonable
 from catmem.merging import branches as branches_module
-from catmem.model.document import Version, parse
+from catmem.merging.branches import in_words
+from catmem.model.document import parse
 from catmem.store.contract import Change
 from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of
@@ -147,12 +148,6 @@ def test_who_wins(workspace, how, there, not_there):
     assert jsonable(done)["settled"][0]["taken"] in {"ours", "theirs", "both"}
 
 
-def test_two_agents_that_nobody_ranked_stay_a_conflict(workspace):
-    conflicting(workspace)
-    with pytest.raises(MergeConflictError):
-        workspace.merge("neo", precedence=["clerk"])
-
-
 @pytest.mark.parametrize("branch_is_later", [True, False])
 def test_of_one_agents_two_changes_the_later_wins(workspace, branch_is_later):
     reword(workspace, "before ten", "no calls before nine", 1, "planner")
@@ -207,12 +202,6 @@ def test_both_of_two_tags_is_that_of_the_head(workspace, swapped):
     assert f"[domain: {first}] no calls before ten" in text_of(workspace)
 
 
-def test_other_words_may_stand_instead(workspace):
-    conflicting(workspace)
-    workspace.merge("neo", precedence=lambda found: Version.read(found.conflict.ours.category, "calls at any time"))
-    assert text_of(workspace) == BASE.replace("no calls before ten", "calls at any time")
-
-
 def test_two_branches_may_disagree_with_each_other(workspace):
     workspace.add("neo", "x", category="rules", expected=1)
     reword(workspace, "before ten", "no calls before nine", 1, "planner")
@@ -244,6 +233,16 @@ def test_lines_that_were_merged_crosswise_are_left_to_a_person(workspace):
         workspace.merge("neo")
     assert caught.value.code == "not_possible"
     assert workspace.merge("neo", drop=True).merged == ("3a",)
+
+
+@pytest.mark.parametrize("words", ["mine", "[verified_date: 2030-01-01] mine", "§", "## Rules\nmine", "a\n§\nb"])
+def test_words_of_a_persons_own_are_one_entry_of_that_category_with_its_tags_and_not_verified(workspace, words):
+    workspace.replace("neo", "before ten", None, tags={"verified_date": "2026-01-01", "domain": "sales"})
+    for word in ("nine", "eight"):
+        reword(workspace, "before ten", f"no calls before {word}", 2)
+    workspace.merge("neo", ["3a"], precedence=lambda found: in_words(found.conflict, f"\n {words} \n"))
+    entry = workspace.parse(text_of(workspace)).by_category["talk"][-1]
+    assert (entry.body, entry.tags) == (words, {"domain": "sales"})
 
 
 # --- drop ---
@@ -379,22 +378,6 @@ def test_writers_and_mergers_at_once_lose_nothing(workspace):
 # --- the list ---
 
 
-def test_branches_of_all_entities(workspace):
-    workspace.add("neo", "one", category="talk", expected=1)
-    workspace.add("neo", "two", category="talk", expected=1, actor="neo")
-    workspace.add("clerk", "one", category="talk", target="memory")
-    workspace.add("clerk", "two", category="talk", target="memory", expected=0)
-    found = workspace.branches()
-    assert [(each.entity, each.revision, each.base, each.parents) for each in found] == [
-        ("clerk/memory", "1a", None, ()),
-        ("neo/user", "2a", "1", ("1",)),
-    ]
-    neo = found[1]
-    assert (neo.agent, neo.op, neo.entries, neo.conflicts, neo.state) == ("neo", "put", 1, 0, "merges")
-    assert [each.revision for each in workspace.branches("neo")] == ["2a"]
-    assert workspace.branches("planner") == []
-
-
 # --- all that merge by themselves, and how much work that is ---
 
 
@@ -478,20 +461,6 @@ def test_a_merge_on_an_older_head_is_refused_and_writes_nothing(workspace):
         workspace.merge("neo", ["2a"], expected=2, dry_run=True)
     assert recorded(workspace) == before
     assert workspace.merge("neo", ["2a"], expected=3).revision == "4"
-
-
-def test_somebody_who_comes_between_look_and_merge_makes_it_stale(workspace):
-    reword(workspace, "before ten", "no calls before nine", 1)
-    reword(workspace, "before ten", "no calls before eight", 1)
-
-    def answer(_):
-        if recorded(workspace)[0][0] != "3":
-            workspace.add("neo", "in between", category="rules")
-        return "ours"
-
-    with pytest.raises(StaleError):
-        workspace.merge("neo", ["2a"], precedence=answer, expected=2)
-    assert [each.revision for each in workspace.branches("neo")] == ["2a"]
 
 
 @pytest.mark.parametrize("drop", [False, True])

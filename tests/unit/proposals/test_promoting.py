@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import EditError, UnknownNameError
+from catmem.errors import EditError
 from catmem.proposals.promoting import promote, promote_learned, unmatched_selectors
 from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of
@@ -22,13 +22,6 @@ NEO = "## Rules\nDeploys go out on Fridays, never on Mondays.\n§\nThe staging s
 def ws(tmp_path):
     files = {"boss/user": BOSS, "neo/user": NEO}
     return make_root(tmp_path, config="approval: {promote: ['*']}\n", profiles=PROFILES, files=files)
-
-
-def test_a_person_promotes_an_addition_at_once(ws):
-    done = promote(ws, "neo", "staging server")
-    assert done.written.changed
-    assert "The staging server is called Otter." in text_of(ws, "boss/user")
-    assert "The staging server is called Otter." in text_of(ws, "neo/user")
 
 
 def test_an_addition_keeps_the_order_of_its_tags(ws):
@@ -51,13 +44,6 @@ def test_another_fact_behind_the_same_label_is_an_addition(ws):
     put_bytes(ws, "neo/user", "## Rules\nVendor: Kern repairs our vans.\n")
     promote(ws, "neo", "Kern")
     assert text_of(ws, "boss/user").count("Vendor: ") == 2
-
-
-def test_words_that_are_there_are_not_new(ws):
-    promote(ws, "neo", "staging server")
-    with pytest.raises(EditError) as caught:
-        promote(ws, "neo", "staging server")
-    assert caught.value.code == "not_new"
 
 
 def test_what_specialists_learned_waits_in_the_name_of_the_specialist(ws):
@@ -135,13 +121,6 @@ def test_own_words_that_a_specialist_cannot_take_are_said(ws):
     assert done.notes[0].startswith("neo/user still has the words that were proposed: ")
 
 
-def test_the_specialist_sees_nothing_of_what_was_proposed_elsewhere(ws):
-    name = promote_learned(ws)[0].written.waiting
-    assert list(ws.proposals(actor="neo")) == []
-    with pytest.raises(UnknownNameError):
-        ws.proposal(name, actor="neo")
-
-
 @pytest.fixture
 def torn(ws):
     """Both sides gave one entry other words since the seed."""
@@ -170,9 +149,3 @@ def test_what_a_seed_asks_about_is_not_proposed(torn):
     torn.apply_seed(torn.plan_seed("boss", "neo", resolve="target"))
     again = {each.entry.body: each for each in promote_learned(torn)}
     assert again["Invoices are paid in 20 days."].written.waiting is not None
-
-
-def test_without_a_source_it_says_where_it_could_go(ws):
-    with pytest.raises(EditError) as caught:
-        promote(ws, "boss", "Invoices")
-    assert caught.value.code == "no_source"

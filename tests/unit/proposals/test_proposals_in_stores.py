@@ -11,7 +11,6 @@ from catmem.errors import ProposalError
 from catmem.jsonable import jsonable
 from catmem.workspace.copying import copy_root
 from catmem.workspace.workspace import Workspace
-from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.roots import newest
 from tests.sql import server
@@ -113,11 +112,3 @@ def test_an_envelope_cannot_merge_one_in(ws):
         ws.submit(replace(envelope, merges=(leaf,)))
     assert caught.value.code == "on_proposal"
     assert ws.proposal(name).state == "waiting"
-
-
-@in_files
-def test_a_proposal_of_a_person_waits_as_any_other(ws):
-    done = ws.write("neo", [Operation("remove", old_text="Fridays")], proposes=True, reason="Look at it.")
-    assert ws.proposal(done.waiting).agent == "person"
-    ws.approve(done.waiting)
-    assert ws.list("neo") == []

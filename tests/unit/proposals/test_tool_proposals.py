@@ -85,25 +85,6 @@ def test_the_list_has_what_waits_and_what_was_decided_with_the_reason(ws):
     ]
 
 
-def test_no_agent_is_told_who_decided_or_which_branch_it_is(ws):
-    name = call(ws, **CHANGE)["waiting"]
-    ws.reject(name)
-    (told,) = call(ws, action="proposals", proposal=name)["proposals"]
-    assert told.keys() == {
-        "id", "entity", "state", "agent", "reason", "timestamp", "until", "changes", "decision"
-    }  # fmt: skip
-    assert told["decision"].keys() == {"verdict", "timestamp", "reason", "words"}
-
-
-def test_an_agent_withdraws_its_own(ws):
-    name = call(ws, **CHANGE)["waiting"]
-    answer = call(ws, action="withdraw", proposal=name, reason="I was wrong.")
-    assert (answer["success"], answer["state"]) == (True, "withdrawn")
-    assert ws.proposal(name).decision.reason == "I was wrong."
-    assert call(ws, action="withdraw", proposal=name)["reason"] == "decided"
-    assert text_of(ws) == TEXT
-
-
 def test_no_number_of_own_withdrawals_ends_what_a_person_rejected(ws, monkeypatch):
     monkeypatch.setattr(proposing, "_LOOKED_AT", 2)
     ws.reject(call(ws, **CHANGE)["waiting"])

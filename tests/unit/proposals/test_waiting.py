@@ -1,13 +1,14 @@
-"""Which writes wait, what the answer says, and that nothing of what waits is in a file or a prompt."""
+"""Which writes wait, what the answer says, that nothing of what waits is in a file or a prompt, and what an approval does."""
 
 from datetime import date
 
 import pytest
 
 from catmem import clock
-from catmem.errors import ApprovalError, ConfigError, EditError, ProposalError
+from catmem.errors import ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.proposals import proposal, proposing
+from catmem.staleness.lineage import blame
 from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
 from catmem.workspace.root import audit_log
@@ -112,15 +113,10 @@ def test_the_next_write_goes_on_from_the_file(tmp_path):
     assert again.revision == "2"
 
 
-def test_a_retry_gives_the_same_proposal(tmp_path):
+@pytest.mark.parametrize("op_id", [None, "one"])
+def test_the_same_again_is_no_second_proposal_and_no_second_record(tmp_path, op_id):
     ws = root(tmp_path)
-    names = {ws.write("neo", [SAYS["remove"]], actor="neo", op_id="one").waiting for _ in range(3)}
-    assert len(names) == 1
-
-
-def test_the_same_again_is_no_second_proposal_and_no_second_record(tmp_path):
-    ws = root(tmp_path)
-    names = {ws.write("neo", [SAYS["remove"]], actor="neo").waiting for _ in range(3)}
+    names = {ws.write("neo", [SAYS["remove"]], actor="neo", op_id=op_id).waiting for _ in range(3)}
     (found,) = ws.proposals()
     assert names == {found.id}
     assert len(list(ws.store.log("neo/user"))) == 2
@@ -147,30 +143,10 @@ def test_a_flood_stops_at_the_limit_and_leaves_others_alone(tmp_path):
     assert len(ws.proposals()) == 4
 
 
-def test_what_waits_apart_is_counted_and_its_changes_are_not_worked_out(tmp_path, monkeypatch):
-    ws = root(tmp_path, "{agents: all, most: 30}")
-    worked_out, real = [], proposal.changes_of
-
-    def changes_of(*args):
-        worked_out.append(args)
-        return real(*args)
-
-    monkeypatch.setattr(proposing, "changes_of", changes_of)
-    monkeypatch.setattr(proposal, "changes_of", changes_of)
-    for number in range(100, 130):
-        ws.add("neo", f"Fact {number} of many.\nIt has lines.", category="rules", actor="neo")
-    assert len(worked_out) == 30  # once for each: of that which is new
-    with pytest.raises(ProposalError):
-        ws.add("neo", "One too many.", category="rules", actor="neo")
-    assert len(worked_out) == 31
-    monkeypatch.undo()
-    assert len(ws.proposals()) == 30
-
-
 @pytest.mark.parametrize("kind", ["replace", "remove", "move", "add"])
 @pytest.mark.parametrize("number", [5, 10, 20])
 def test_what_waits_for_other_entries_is_not_worked_out_again(tmp_path, monkeypatch, kind, number):
-    ws = root(tmp_path, "{agents: all, most: 99}")
+    ws = root(tmp_path, f"{{agents: all, most: {number + 1}}}")
     facts = [f"Fact {each} of many, in words." for each in range(100, 100 + number)]
     text = "\n§\n".join(("## Rules\n" + facts[0], *facts[1:])) + "\n\n## Talk\nPrefers short answers.\n"
     ws.store.commit("neo/user", None, lambda _: text.encode(), Change(agent="boss"))
@@ -183,7 +159,7 @@ def test_what_waits_for_other_entries_is_not_worked_out_again(tmp_path, monkeypa
     monkeypatch.setattr(proposing, "changes_of", changes_of)
     monkeypatch.setattr(proposal, "changes_of", changes_of)
     for each in facts:
-        given = {"content": f"Other {each}"} if kind in {"replace", "add"} else {}
+        given = {"content": f"Other {each}\nIt has lines."} if kind in {"replace", "add"} else {}
         given |= {"to_category": "talk"} if kind == "move" else {}
         given |= {"category": "rules"} if kind == "add" else {"old_text": each}
         ws.write("neo", [Operation(kind, **given)], actor="neo")
@@ -195,6 +171,8 @@ def test_what_waits_for_other_entries_is_not_worked_out_again(tmp_path, monkeypa
         assert any("takes the place" in note for note in again.notes)
     monkeypatch.undo()
     assert len(ws.proposals()) == number + 1
+    with pytest.raises(ProposalError):
+        ws.add("neo", "One too many.", category="rules", actor="neo")
 
 
 @pytest.mark.parametrize("words", ["A new fact.", "* One\n* Two", "\\## No heading\n\n## Nor this", "[mail] says so"])
@@ -218,16 +196,6 @@ def test_an_addition_that_expired_or_was_made_on_an_older_text_is_looked_at(tmp_
     last = ws.add("neo", "A fact to be.", category="rules", actor="neo").waiting
     assert ws.proposal(waits).state == "replaced"
     assert [each.id for each in ws.proposals()] == [last]
-
-
-def test_what_was_rejected_is_told_its_reason_and_not_taken_again_without_a_new_one(tmp_path):
-    ws = root(tmp_path)
-    name = ws.write("neo", [SAYS["remove"]], actor="neo", reason="Old.").waiting
-    ws.reject(name, reason="It still holds.")
-    assert ws.proposal(name, actor="neo").decision.reason == "It still holds."
-    with pytest.raises(ProposalError, match="It still holds"):
-        ws.write("neo", [SAYS["remove"]], actor="neo", reason="Old.")
-    assert ws.write("neo", [SAYS["remove"]], actor="neo", reason="The rule was withdrawn on Monday.").waiting
 
 
 def test_an_old_view_waits_on_what_was_seen_and_is_stale_if_that_changed(tmp_path):
@@ -319,16 +287,6 @@ def test_a_proposal_of_a_profile_that_is_gone_is_refused_with_the_remedy(tmp_pat
     assert ws.reject(name).verdict == "rejected"
 
 
-@together("name", ["p-0000000000", "", "../x", "1a", "p-"])
-def test_a_forged_id_is_unknown(tmp_path, name):
-    ws = root(tmp_path)
-    ws.write("neo", [SAYS["replace"]], actor="neo")
-    for actor in (None, "neo"):
-        with pytest.raises(ConfigError) as caught:
-            ws.proposal(name, actor=actor)
-        assert caught.value.code == "unknown_proposal"
-
-
 @together(
     "approval",
     [
@@ -352,12 +310,41 @@ def test_a_key_of_old_is_told_what_to_write_now(tmp_path, old):
     assert "Write 'approval: others', or 'approval: {agents: others, categories: [finance]}'." in caught.value.hint
 
 
-def test_what_cannot_wait_is_refused(tmp_path):
-    from catmem.workspace.history import restore
+# --- what an approval did ---
 
+
+def test_undo_takes_an_approval_back(tmp_path):
     ws = root(tmp_path)
-    ws.replace("neo", "Prefers", content="Prefers long answers.")
-    with pytest.raises(ApprovalError) as caught:
-        restore(ws, "neo/user", "1", actor="boss")
-    assert caught.value.code == "needs_approval"
-    assert "long answers" in text_of(ws)
+    name = ws.write("neo", [SAYS["replace"]], actor="neo").waiting
+    (change,) = ws.proposal(name).changes
+    assert change.verifies
+    revision = ws.approve(name).revision
+    assert change.approved.text in text_of(ws)  # it showed to the letter what an approval writes
+    ws.undo("neo/user", expected=revision)
+    assert text_of(ws) == TEXT
+    with pytest.raises(ProposalError, match="was approved"):
+        ws.approve(name)
+    ws.approve(ws.write("neo", [SAYS["replace"]], actor="neo").waiting)
+    assert "Mondays" in text_of(ws)
+
+
+def test_undo_of_the_first_text_of_a_file_takes_it_out(tmp_path):
+    ws = root(tmp_path, "all")
+    ws.approve(ws.add("neo", "A first note.", target="memory", category="talk", actor="neo").waiting)
+    assert "A first note." in text_of(ws, "neo/memory")
+    ws.undo("neo/memory")
+    assert text_of(ws, "neo/memory") == ""
+
+
+@pytest.mark.parametrize("words", [None, "Prefers no answers at all, thank you."])
+def test_the_record_of_an_approval_says_what_it_did_to_which_entry(tmp_path, words):
+    ws = root(tmp_path)
+    proposed = "Something else altogether, from top to bottom."
+    revision = ws.approve(ws.replace("neo", "Fridays", proposed, actor="neo").waiting, words=words).revision
+    first = ws.parse(ws.store.peek("neo/user")).entries[0]
+    assert first.body == (words or proposed)
+    actions = ws.store.head("neo/user").note["actions"]
+    assert [(each["action"], each["id"]) for each in actions] == [("replace", first.id)]
+    # So the entry goes on from what it was, in other words.
+    line = next(each for each in blame(ws, ws.store, "neo/user") if each.entry.id == first.id)
+    assert [each.revision for each in line.revisions] == ["1", revision]

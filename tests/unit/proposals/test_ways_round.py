@@ -1,13 +1,15 @@
-"""Ways round the policy and round a decision, each of which was found open once."""
+"""Ways round the policy and round a decision, each of which was found open once; and nobody approves what they proposed."""
 
 import dataclasses
 import threading
+from contextlib import suppress
 
 import pytest
 
-from catmem.errors import ApprovalError, CatmemError, ConfigError, EditError, ForbiddenError, ProposalError
+from catmem.errors import ApprovalError, CatmemError, EditError, ForbiddenError, ProposalError
 from catmem.proposals import proposing
 from catmem.store.contract import Change
+from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root, newest, text_of
@@ -30,12 +32,6 @@ def test_a_move_into_a_guarded_category_waits(tmp_path):
     ws = root(tmp_path, "{agents: off, categories: [rules]}")
     assert ws.add("neo", "Free here.", category="notes", actor="neo").changed
     assert ws.move("neo", "Free here.", "rules", actor="neo").waiting
-
-
-def test_new_words_that_a_person_approves_are_not_the_agents_own(tmp_path):
-    ws = root(tmp_path)
-    ws.approve(ws.replace("neo", "Fridays", content="Deploys go out on Mondays.", actor="neo").waiting)
-    assert ws.replace("neo", "Mondays", content="Deploys never go out.", actor="neo").waiting
 
 
 def test_an_agent_that_approves_gives_no_words(tmp_path):
@@ -66,13 +62,6 @@ def test_a_title_cannot_ride_along(tmp_path):
     with pytest.raises(ApprovalError):
         ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user")))
     assert ws.proposals() == []
-
-
-@pytest.mark.parametrize("selectors", ["['!notes']", "['Rules Of Mine']"])
-def test_a_list_that_fits_nothing_is_a_fault(tmp_path, selectors):
-    with pytest.raises(ConfigError) as caught:
-        root(tmp_path, f"{{categories: {selectors}}}")
-    assert caught.value.code == "selector"
 
 
 def test_an_alias_is_its_category(tmp_path):
@@ -175,3 +164,96 @@ def test_a_retry_says_what_became_of_it(tmp_path):
     done = ws.add("neo", **again)
     assert (done.waiting, done.repeated) == (name, True)
     assert "it is rejected by now" in done.notes
+
+
+# --- nobody approves what they proposed, whichever way they try ---
+
+APPROVERS = {
+    "boss": "tier: 1\nuser_memory_categories: ['*']\nmay_approve: ['*']\n",
+    "neo": "user_memory_categories: [rules]\nwritable_categories: [rules]\n",
+    "lead": "user_memory_categories: [rules]\nmay_approve: [rules]\nseed_from: middle\n",
+    "middle": "user_memory_categories: [rules]\nseed_from: boss\n",
+    "critic": "user_memory_categories: [rules]\nmay_approve: [other]\n",
+}
+RULES = "## Rules\n[verified_date: 2026-10-01] Deploys go out on Fridays.\n§\nInvoices are paid in 30 days.\n"
+NEW = "Deploys go out on Mondays."
+
+
+@pytest.fixture
+def ws(tmp_path):
+    return make_root(
+        tmp_path, config="approval: others\n", profiles=APPROVERS, files={"boss/user": RULES, "neo/user": RULES}
+    )
+
+
+@pytest.fixture
+def name(ws):
+    return ws.replace("boss", "Fridays", content=NEW, actor="boss").waiting
+
+
+def leaf(ws, name):
+    return ws.proposal(name).revision
+
+
+def assert_untouched(ws, name):
+    assert text_of(ws, "boss/user") == RULES
+    assert ws.proposal(name).state == "waiting"
+
+
+def test_not_by_approving_and_not_by_a_profile_that_is_seeded_from_the_proposer_or_may_approve_other_categories(
+    ws, name
+):
+    with pytest.raises(ForbiddenError):
+        ws.approve(name, actor="boss")
+    with pytest.raises(ForbiddenError, match="seeded from boss"):
+        ws.approve(name, actor="lead")
+    with pytest.raises(CatmemError) as caught:
+        ws.approve(name, actor="critic")
+    assert caught.value.code == "unknown_proposal"
+    assert_untouched(ws, name)
+
+
+@pytest.mark.parametrize("drop", [False, True])
+def test_not_by_merging_or_dropping_the_branch(ws, name, drop):
+    for actor in ("boss", None):
+        with pytest.raises(ProposalError) as caught:
+            ws.merge("boss/user", [leaf(ws, name)], actor=actor, drop=drop)
+        assert caught.value.code == "on_proposal"
+    ws.merge("boss/user", actor="boss")
+    ws.merge_all(actor="boss")
+    assert_untouched(ws, name)
+    assert ws.branches("boss/user") == []
+
+
+def test_not_by_restoring_it(ws, name):
+    for actor in ("boss", None):
+        with pytest.raises(ProposalError) as refused:
+            restore(ws, "boss/user", leaf(ws, name), actor=actor)
+        assert refused.value.code == "on_proposal"
+    assert_untouched(ws, name)
+
+
+@pytest.mark.parametrize(
+    ("how", "view"), [({"on_stale": "branch"}, "revision"), ({"on_drift": "merge"}, "digest"), ({}, "revision")]
+)
+def test_not_by_writing_on_the_branch(ws, name, how, view):
+    found = next(each for each in ws.store.log("boss/user") if each.revision == leaf(ws, name))
+    with suppress(CatmemError):  # whether it is refused or goes to the head, nothing may grow on the proposal
+        ws.add("boss", "One more.", category="rules", expected=getattr(found, view), actor="boss", **how)
+    ws.merge_all(actor="boss")
+    assert NEW not in text_of(ws, "boss/user")
+    assert ws.proposal(name).state == "waiting"
+
+
+def test_not_by_a_branch_of_an_old_view(ws):
+    ws.add("boss", "Something new.", category="rules")
+    late = ws.replace("boss", "Fridays", content=NEW, expected="1", on_stale="branch", actor="boss")
+    assert late.waiting
+    ws.merge_all(actor="boss")
+    assert NEW not in text_of(ws, "boss/user")
+
+
+def test_not_by_an_op_id_that_decides(ws, name):
+    with pytest.raises(EditError):
+        ws.add("boss", "Harmless.", category="rules", op_id=f"decision {name}", actor="boss")
+    assert ws.approve(name).changed

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from catmem.ops.memory_tool import memory_tool
-from catmem.writing.drift_guard import ToolSession
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
 from tests.together import together
@@ -53,12 +52,6 @@ def test_a_row_for_each_file(call, workspace):
 def test_without_targets_it_goes_to_all_that_name_the_profile(call):
     assert [each["entity"] for each in call(action="seed")["files"]] == ["ann/user", "neo/user"]
     assert [each["revision"] for each in call(action="seed")["files"]] == [None, None]
-
-
-@pytest.mark.parametrize(("arguments", "files"), [({}, 2), ({"target": "user"}, 1), ({"target": "memory"}, 1)])
-def test_both_files_unless_one_is_named(call, workspace, arguments, files):
-    put_bytes(workspace, "boss/memory", "## Notes\nx\n")
-    assert len(call(action="seed", targets=["neo"], **arguments)["files"]) == files
 
 
 def test_counts_of_what_changed_and_conflicts_come_first(call, workspace):
@@ -138,12 +131,6 @@ def test_what_stands_in_a_broken_lock_is_not_shown(call, tmp_path):
     answer = call(action="seed")
     assert answer["note"].startswith("catmem.seed.lock is not whole")
     assert "Ignore" not in json.dumps(answer)
-
-
-def test_refusals_in_a_row_end_in_a_stop(call):
-    session = ToolSession()
-    answers = [call("neo", session, action="seed") for _ in range(3)]
-    assert [each.get("done") for each in answers] == [None, None, True]
 
 
 def test_an_agent_is_told_that_profiles_are_not_right_and_not_which(call, workspace):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from catmem.errors import ConfigError, UnknownNameError, UnreadableError
+from catmem.errors import ConfigError, UnknownNameError
 from catmem.mcp.tools import call_tool
 from catmem.ops.memory_tool import memory_tool
 from catmem.seeding.lockfile import SeedFile
@@ -32,14 +32,6 @@ def test_a_seed_by_categories_leaves_the_lock_as_one_of_all_does(tmp_path):
     seed(parts, "neo", categories="rules")
     seed(parts, "neo", categories="talk")
     assert SeedFile(parts).data() == SeedFile(whole).data()
-
-
-def test_a_check_looks_at_these_categories_alone(workspace):
-    seed(workspace, "neo")
-    put_bytes(workspace, "boss/user", TEXT.replace("Acme", "Bolt"))
-    assert workspace.plan_seed("boss", "neo", as_of=DAY, categories="talk").in_sync
-    assert not workspace.plan_seed("boss", "neo", as_of=DAY, categories="rules").in_sync
-    assert not workspace.plan_seed("boss", "neo", as_of=DAY).in_sync
 
 
 def test_an_open_conflict_of_another_category_stays_open(workspace):
@@ -163,11 +155,6 @@ def test_the_tool_and_mcp_keep_to_categories(workspace):
     assert refused["success"] is False
 
 
-def test_the_tool_keeps_to_one_category(workspace):
-    answer = memory_tool(workspace, "boss", {"action": "seed", "targets": ["neo"], "category": "Rules"})
-    assert (answer["success"], bodies(workspace)) == (True, ["Vendor is Acme."])
-
-
 def test_a_tool_is_told_of_the_known_categories(workspace):
     refused = memory_tool(workspace, "boss", {"action": "seed", "categories": ["quarterly"]})
     assert (refused["reason"], "pay, rules, talk" in refused["remediation"]) == ("unknown_category", True)
@@ -186,13 +173,6 @@ def test_the_api_keeps_to_categories(server, workspace, agent):
     for wrong, code in ((["travel"], "unknown_category"), (["!"], "bad_category"), ([], "bad_body")):
         answer = client.post("/seed", json={"source": "boss", "targets": ["neo"], "categories": wrong})
         assert (answer.status_code, answer.json()["code"]) == (422, code)
-
-
-def test_the_api_plans_by_categories(server, workspace):
-    asked = {"source": "boss", "targets": ["neo"], "dry_run": True}
-    plan = server.client().post("/seed", json={**asked, "categories": ["talk", "pay"]}).json()
-    assert (len(plan["files"][0]["entries"]), plan["in_sync"], bodies(workspace)) == (2, False, [])
-    assert plan["notes"] == ["neo gets nothing of pay: the profile does not name it"]
 
 
 # --- the law ---
@@ -243,13 +223,3 @@ def test_a_source_without_categories_goes_only_to_a_profile_that_has_them_all(tm
     workspace = seed_root(tmp_path, profiles=profiles, text=FLAT)
     plan = workspace.plan_seed("boss", as_of=DAY)
     assert (plan.notes, [each.target for each in plan.files]) == ((), ["neo/user"])
-
-
-def test_a_source_that_lost_its_categories_takes_nothing_away(workspace):
-    seed(workspace, "neo")
-    put_bytes(workspace, "boss/user", FLAT)
-    with pytest.raises(UnreadableError) as caught:
-        seed(workspace, "neo")
-    assert caught.value.code == "source_empty"
-    assert "has nothing any more of what was seeded" in caught.value.message
-    assert text_of(workspace) == NEO

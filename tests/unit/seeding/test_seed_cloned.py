@@ -53,19 +53,6 @@ def test_a_file_with_much_of_its_own_is_no_clone(workspace):
     assert bodies(workspace)[:4] == ["Likes tea.", "One.", "Two.", "Three."]
 
 
-def test_clones_that_a_seed_left_in_place_are_taken_out_later(workspace):
-    seed(workspace, "neo")
-    assert len(bodies(workspace)) == 7
-    seed(workspace, "neo", replace_cloned=True)
-    assert text_of(workspace) == NEO
-
-
-def test_a_clone_with_the_sections_of_its_source_keeps_what_its_profile_reads(workspace):
-    put_bytes(workspace, "neo/user", text_of(workspace, "boss/user"))
-    seed(workspace, "neo", replace_cloned=True)
-    assert bodies(workspace) == ["Likes tea.", "No calls before ten.", "Vendor is Acme."]
-
-
 def test_a_clone_of_a_file_of_which_the_profile_reads_nothing_is_taken_out(workspace):
     put_bytes(workspace, "boss/memory", "## Pay\nOn the 25th.\n")
     put_bytes(workspace, "neo/memory", "On the 25th.\n")

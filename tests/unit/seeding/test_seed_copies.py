@@ -2,10 +2,9 @@
 
 import pytest
 
-from catmem.errors import ConfigError
 from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.review import Review
-from tests.roots import put_bytes, text_of
+from tests.roots import put_bytes
 from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, seed, seed_root
 
 
@@ -68,32 +67,6 @@ def test_nothing_is_a_copy_without_a_lock_or_its_profile(workspace, tmp_path, go
     assert seeded_copies(workspace) == {}
 
 
-def test_a_newer_lock_is_refused_and_not_taken_for_none(workspace, tmp_path):
-    (tmp_path / LOCK_NAME).write_text('{"version": 2, "seeds": {}}', encoding="utf-8")
-    with pytest.raises(ConfigError):
-        seeded_copies(workspace)
-
-
-def test_a_review_asks_of_a_copy_at_its_source_alone(tmp_path):
-    text = TEXT.replace("2026-03-02", "2025-01-01")
-    workspace = seed_root(tmp_path, text=text)
-    seed(workspace, "neo")
-
-    def asked():
-        review = Review.open(workspace, as_of=DAY)
-        return {
-            (entity, entry.body)
-            for entity in ("boss/user", "neo/user")
-            for entry in workspace.parse(workspace.store.peek(entity)).entries
-            if (entity, entry.id) in {due.key for due in review.due()}
-        }
-
-    assert ("boss/user", "No calls before ten.") in asked()
-    assert ("neo/user", "No calls before ten.") not in asked()
-    put_bytes(workspace, "neo/user", text_of(workspace).replace("before ten", "before nine"))
-    assert ("neo/user", "No calls before nine.") in asked()
-
-
 OLD = "## Talk\n[verified_date: 2026-01-01] Old fact.\n"
 STRICT = {
     "boss": "tier: 1\nstale_after: 9999d\nuser_memory_categories: ['*']\n",
@@ -103,12 +76,6 @@ STRICT = {
 
 def asked_of(workspace, **how):
     return [due.entity for due in Review.open(workspace, as_of=DAY, **how).due()]
-
-
-def test_a_copy_that_is_not_due_at_its_source_is_asked_about_where_it_is(tmp_path):
-    workspace = seed_root(tmp_path, profiles=STRICT, text=OLD)
-    seed(workspace, "neo")
-    assert asked_of(workspace) == ["neo/user"]
 
 
 def test_a_copy_whose_source_says_something_else_by_now_is_left_to_the_next_seed(tmp_path):

@@ -2,12 +2,13 @@
 
 import json
 from datetime import date
+from itertools import product
 
 import pytest
 
 from catmem.errors import ConfigError
 from catmem.model.document import Version
-from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord, read_lock
+from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord, merge_locks, read_lock
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -24,8 +25,8 @@ CALLS = seeded("No calls.")
 ODD = seeded('"§"\n## not a header\n\\\u2028 <<<<<<< é 雪', "__uncategorized__")
 
 
-def record(*entries, target="neo/user", source="boss/user", revision="7", day=DAY):
-    return SeedRecord(target, source, revision, DIGEST, day, entries)
+def record(*entries, target="neo/user", source="boss/user", revision="7", digest=DIGEST, day=DAY):
+    return SeedRecord(target, source, revision, digest, day, entries)
 
 
 def lock_of(*records):
@@ -119,66 +120,43 @@ def test_hostile_depth_and_numbers_are_named(data):
     assert read(data).notes
 
 
-BAD_RECORDS = {
-    "a number": 3,
-    "a list": [],
-    "no day": {"revision": None, "digest": DIGEST, "entries": {}},
-    "a day that is none": {"revision": None, "digest": DIGEST, "date": "2026-13-01", "entries": {}},
-    "no entries": {"revision": None, "digest": DIGEST, "date": "2026-11-21"},
-    "a list of entries": {"revision": None, "digest": DIGEST, "date": "2026-11-21", "entries": [TEA.id]},
-}
-
-
-@together("bad", BAD_RECORDS.values(), ids=BAD_RECORDS)
-def test_a_lock_with_a_record_of_the_wrong_form_says_nothing(bad):
-    data = json.loads(WHOLE.to_text())
-    data["seeds"]["neo/user"]["boss/user"] = bad
-    assert read(json.dumps(data)) == NOT_WHOLE
-
-
+RECORD = {"revision": None, "digest": DIGEST, "date": "2026-11-21", "entries": {"talk": [TEA.id]}}
+WRONG_PARTS = {
+    "a record is a number": {"boss/user": 3},
+    "a record is a list": {"boss/user": []},
+    **{f"a record without its {key}": {"boss/user": {k: RECORD[k] for k in RECORD if k != key}} for key in RECORD},
+    **{
+        f"{key} of a record is {value!r}": {"boss/user": {**RECORD, key: value}}
+        for key, value in [
+            ("date", "2026-13-01"), ("digest", "\ud800"), ("kept", {TEA.id: 7}), ("entries", [TEA.id]),
+            ("entries", {"Talk ing": [TEA.id]}), ("entries", {"talk": [None]}), ("entries", {"talk": ["b2:00"]}),
+        ]
+    },
+}  # fmt: skip
 NOT_WHOLE = SeedLock(notes=("cannot be read: it is not what a seed wrote",))
+
+
+def lock_text(seeds, texts=None):
+    return json.dumps({"version": 1, "seeds": seeds, "texts": {TEA.id: TEA.text} if texts is None else texts})
+
+
+def test_the_record_that_the_next_tests_spoil_is_read():
+    assert list(read(lock_text({"neo/user": {"boss/user": RECORD}})).records) == [("neo/user", "boss/user")]
+
+
+@together("records", WRONG_PARTS.values(), ids=WRONG_PARTS)
+def test_a_lock_of_which_a_record_is_wrong_says_nothing(records):
+    assert read(lock_text({"neo/user": records})) == NOT_WHOLE
 
 
 @together("name", ["neo", "neo/", "../neo/user", "neo/users", "Neo/user", "", "neo/user\n", "x" * 9_999])
 def test_a_record_with_a_name_of_no_entity_is_wrong(name):
-    data = json.loads(WHOLE.to_text())
-    data["seeds"] = {name: data["seeds"]["neo/user"]}
-    assert read(json.dumps(data)) == NOT_WHOLE
+    assert read(lock_text({name: {"boss/user": RECORD}})) == NOT_WHOLE
 
 
-def odd_text(data):
-    data["texts"][TEA.id] = 3
-
-
-def no_text(data):
-    del data["texts"][TEA.id]
-
-
-def half_a_character(data):
-    data["texts"][TEA.id] += "\ud800"
-
-
-def half_a_digest(data):
-    data["seeds"]["neo/user"]["boss/user"]["digest"] = "\ud800"
-
-
-def odd_kept(data):
-    data["seeds"]["neo/user"]["boss/user"]["kept"] = {TEA.id: 7}
-
-
-def odd_category(data):
-    data["seeds"]["neo/user"]["boss/user"]["entries"]["Talk ing"] = [TEA.id]
-
-
-def not_an_id(data):
-    data["seeds"]["neo/user"]["boss/user"]["entries"]["talk"] = [None]
-
-
-@together("damage", [odd_text, no_text, half_a_character, half_a_digest, odd_kept, odd_category, not_an_id])
-def test_a_lock_of_which_a_part_is_wrong_says_nothing(damage):
-    data = json.loads(lock_of(record(TEA, ACME)).to_text())
-    damage(data)
-    assert read(json.dumps(data)) == NOT_WHOLE
+@together("texts", [{}, {TEA.id: 3}, {TEA.id: f"{TEA.text}\ud800"}])
+def test_a_lock_without_a_text_says_nothing(texts):
+    assert read(lock_text({"neo/user": {"boss/user": RECORD}}, texts)) == NOT_WHOLE
 
 
 def test_a_key_given_twice_counts_once():
@@ -193,3 +171,56 @@ def test_one_that_a_newer_catmem_wrote_is_refused():
         read(newer)
     assert (caught.value.code, caught.value.path) == ("lock_version", LOCK_NAME)
     assert "Nothing was seeded" in caught.value.hint
+
+
+# --- two versions of it, merged ---
+
+
+def agreed(*texts, day=DAY, source="boss/user"):
+    return record(*map(seeded, texts), source=source, digest=f"sha256:{'-'.join(texts)}", day=day)
+
+
+def texts_of(lock):
+    return {source: [each.text for each in made.entries] for (_, source), made in lock.records.items()}
+
+
+NONE = SeedLock()
+ONE, TWO, ONE_TWO, ONE_THREE = (lock_of(agreed(*said)) for said in (["one"], ["two"], ["one", "two"], ["one", "three"]))
+
+
+@together(
+    ("base", "ours", "theirs", "expected"),
+    [
+        (ONE, ONE_TWO, ONE, ["one", "two"]),
+        (ONE, TWO, ONE, ["two"]),
+        (ONE, ONE_TWO, ONE_THREE, ["one"]),
+        (NONE, ONE_TWO, ONE_THREE, ["one"]),
+        (NONE, ONE, TWO, []),
+        (NONE, ONE, NONE, ["one"]),
+        (ONE, NONE, ONE, None),
+        (ONE, NONE, TWO, None),
+        (ONE, NONE, NONE, None),
+    ],
+)
+def test_what_becomes_of_a_record(base, ours, theirs, expected):
+    for merged in (merge_locks(base, ours, theirs), merge_locks(base, theirs, ours)):
+        assert texts_of(merged).get("boss/user") == expected
+
+
+LOCKS = [NONE, ONE, TWO, ONE_TWO, ONE_THREE, lock_of(agreed("one", day=date(2026, 6, 1)))]
+
+
+@together(("base", "ours", "theirs"), list(product(LOCKS, repeat=3)))
+def test_the_laws_of_a_merge(base, ours, theirs):
+    merged = merge_locks(base, ours, theirs)
+    assert merged == merge_locks(base, theirs, ours)
+    assert merge_locks(base, base, ours) == ours == merge_locks(base, ours, ours)
+    known = {each for side in (ours, theirs) for made in side.records.values() for each in made.entries}
+    assert {each for made in merged.records.values() for each in made.entries} <= known
+    assert read_lock(merged.to_text().encode()) == merged
+
+
+def test_records_from_other_sources_are_apart():
+    other = agreed("far", source="ann/user")
+    merged = merge_locks(ONE, lock_of(agreed("one"), other), TWO)
+    assert texts_of(merged) == {"boss/user": ["two"], "ann/user": ["far"]}

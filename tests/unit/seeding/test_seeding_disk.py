@@ -58,16 +58,6 @@ def texts(folder):
 # --- nothing to do ---
 
 
-def test_nothing_to_do_changes_no_file_of_the_root_and_no_time(place, opened):
-    seed(opened(place), "neo", "ann")
-    opened(place).store.close()
-    before = everything(place)
-    for _ in range(2):
-        assert seed(opened(place), "neo", "ann").exit_status == 0
-        assert opened(place).plan_seed("boss", ["neo", "ann"], as_of=DAY, every_entry=True).in_sync
-    assert everything(place) == before
-
-
 @pytest.fixture
 def read_only():
     """A function that makes a root read-only, which lies where others may look."""
@@ -285,15 +275,6 @@ def test_what_another_program_wrote_into_the_source_is_said_before_it_is_handed_
     assert note == "another program changed boss/user, which this hands on: 'catmem diff boss/user' shows it"
 
 
-def test_a_source_that_was_edited_between_plan_and_apply_is_seeded_as_it_is(place, opened):
-    workspace = opened(place)
-    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
-    user(place, "boss").write_text(NEW, encoding="utf-8")
-    workspace.apply_seed(plan)
-    assert "Likes green tea." in bodies(workspace)
-    assert workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
-
-
 def test_a_copy_of_what_was_reworded_by_hand_is_as_old_as_the_fact(place, opened):
     moment = datetime(2026, 1, 10, 12, tzinfo=UTC).timestamp()
     os.utime(user(place, "boss"), (moment, moment))
@@ -340,15 +321,6 @@ def drifted(place, opened):
     text = user(place, "ann").read_text(encoding="utf-8") + "§\nby hand\n"
     user(place, "ann").write_text(text, encoding="utf-8")
     return text
-
-
-def test_a_drifted_target_is_adopted_by_default_and_merged_into(place, opened):
-    drifted(place, opened)
-    result = seed(opened(place), "neo", "ann")
-    assert result.refused == ()
-    assert bodies(opened(place), "ann/user") == ["Likes green tea.", "No calls before ten.", "by hand"]
-    (_, ann) = result.files
-    assert ann.notes == ("another program changed the file before; that is revision 2 of its history",)
 
 
 @pytest.mark.parametrize("where", ["call", "root"])

@@ -131,6 +131,12 @@ STATES = {
     ),
     "removed_in_target": (TWO, ONE, TWO, [("in_sync", "Likes tea."), ("removed_in_target", "No calls before ten.")]),
     "removed in both": (ONE, ONE, TWO, [("in_sync", "Likes tea.")]),
+    "removed there, reworded here": (
+        "## A\nNo calls before ten.\n",
+        "## A\nLikes green tea.\n§\nNo calls before ten.\n",
+        TWO,
+        [("in_sync", "No calls before ten."), ("conflict", "Likes green tea.")],
+    ),
     "conflict": ("## A\nLikes black tea.\n", "## A\nLikes green tea.\n", ONE, [("conflict", "Likes black tea.")]),
 }
 

@@ -5,14 +5,12 @@ from datetime import date, datetime
 
 import pytest
 
-from catmem.staleness.lineage import CLOCKS, body_key, clocks_of, freshness_of, notes_of
-from catmem.store.contract import Change
+from catmem.staleness.lineage import freshness_of, notes_of
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.journal import Journal
 from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
-from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.unit.staleness.aging import LATER, Aging
 
@@ -127,12 +125,6 @@ def test_new_words_from_catmem_do_not_make_a_fact_young(legacy, old, new):
     assert legacy.clocks()[new] == JANUARY
 
 
-def test_several_new_words_at_once(legacy):
-    operations = [Operation("replace", content=f"all new {n}", old_text=old) for n, old in enumerate((TEN, TABS))]
-    legacy.on("2026-04-01").write("neo", operations)
-    assert legacy.clocks()["all new 0"] == legacy.clocks()["all new 1"] == JANUARY
-
-
 def test_new_words_by_hand_keep_the_clock_if_half_of_them_are_the_old_ones(legacy):
     legacy.on("2026-04-01").add("neo", "x", category="talk")
     legacy.outsider(legacy.path.read_text().replace(TEN, "no calls before eleven"), "2026-05-01")
@@ -187,11 +179,6 @@ def test_a_date_that_is_none_or_in_the_future_dates_nothing(aging, tags, clock):
     assert aging.clocks()["a fact"] == clock
 
 
-def test_a_file_of_the_future_dates_nothing(aging):
-    aging.outsider("a fact\n", "2031-01-10")
-    assert aging.clocks()["a fact"] == (None, None)
-
-
 def test_what_the_journal_saw_later_than_the_day_that_is_asked_about(legacy):
     legacy.on("2026-04-01").add("neo", "x", category="talk")
     moment = datetime.fromisoformat("2026-01-20T12:00:00+00:00").timestamp()
@@ -216,32 +203,6 @@ def test_facts_with_dates_of_their_own_need_no_history(legacy, monkeypatch):
     monkeypatch.setattr("catmem.staleness.lineage.histories_of", None)  # would be called, and cannot be
     (found,) = freshness_of(workspace, workspace.profile("neo"), "neo/user", document, dated, as_of=LATER, reader=None)
     assert found.basis == "created"
-
-
-def test_a_copy_may_bring_its_clock_along(legacy):
-    """What seeding needs: the copy of an undated fact is as old as the fact."""
-    legacy.on("2026-03-01").add("neo", "x", category="talk")
-    workspace = legacy.on("2026-04-01")
-    document = workspace.view("neo", "user").document
-    entries = [entry for entry in document.entries if entry.body == TEN]
-    (clocks,) = clocks_of(workspace, "neo/user", document, entries, [None])
-    note = {CLOCKS: clocks}
-    copied = f"## Talk\n{TEN}\n".encode()
-    workspace.store.commit("neo/memory", None, lambda _: copied, Change(op="seed", note=note))
-    document = workspace.view("neo", "memory").document
-    profile = workspace.profile("neo")
-    (found,) = freshness_of(workspace, profile, "neo/memory", document, document.entries, as_of=LATER, reader=None)
-    assert (found.basis, found.day) == ("file_time", date(2026, 1, 10))
-
-
-def test_so_does_a_copy_of_what_somebody_reworded_by_hand_and_nobody_has_recorded(legacy):
-    legacy.on("2026-03-01").add("neo", "x", category="talk")
-    legacy.outsider(legacy.path.read_text(encoding="utf-8").replace("before ten", "before eleven"), "2026-05-05")
-    workspace = legacy.on("2026-05-06")
-    document = workspace.view("neo", "user").document
-    (reworded,) = [entry for entry in document.entries if entry.body == "no calls before eleven"]
-    (clocks,) = clocks_of(workspace, "neo/user", document, [reworded], [None])
-    assert clocks[body_key(reworded.body)] == ["file_time", "2026-01-10T12:00:00.000000Z"]
 
 
 def test_an_addition_opens_no_history_that_it_knows_already(aging, monkeypatch):

@@ -12,7 +12,7 @@ from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import MOST_EVIDENCE, Operation
-from tests.end_to_end.terminal import run, run_json
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.roots import make_root
 from tests.together import together
@@ -55,14 +55,6 @@ def test_the_record_of_a_verification_keeps_it_and_the_file_does_not(workspace):
     assert b"October" not in workspace.store.peek("neo/user")
 
 
-def test_the_log_shows_it_in_one_line(workspace, place):
-    run("verify", "green", "-p", "neo", "--root", place, "--evidence", "the order\nof 3 October")
-    first = run("log", "neo/user", "--root", place).stdout.splitlines()[0]
-    assert first.endswith("Verified in talk, checked against the order of 3 October: Likes green tea.")
-    (newest, *_) = run_json("log", "neo/user", "--root", place)["revisions"]
-    assert newest["note"]["actions"][0]["evidence"] == "the order\nof 3 October"
-
-
 @in_each_store
 def test_of_a_fact_that_was_verified_that_day_already_it_is_kept_too(workspace, place):
     before = workspace.verify("neo", "green")
@@ -80,11 +72,6 @@ def test_of_a_fact_that_was_verified_that_day_already_it_is_kept_too(workspace, 
     assert said.startswith("verified in talk in neo/user (revision ")
 
 
-def test_a_dry_run_keeps_nothing(workspace):
-    assert workspace.verify("neo", "green", evidence="the order", dry_run=True).changed
-    assert evidence(workspace) == []
-
-
 @in_each_store
 def test_a_retry_writes_once_and_another_text_is_another_request(workspace):
     first = workspace.verify("neo", "green", evidence="the order", op_id="a")
@@ -92,21 +79,6 @@ def test_a_retry_writes_once_and_another_text_is_another_request(workspace):
     with pytest.raises(OperationCollisionError):
         workspace.verify("neo", "green", evidence="another order", op_id="a")
     assert evidence(workspace) == ["the order"]
-
-
-def test_an_agent_gives_it_alone_and_among_others(workspace):
-    asked = {"action": "verify", "old_text": "green", "evidence": "the order"}
-    assert memory_tool(workspace, "neo", asked)["success"]
-    several = [{"action": "verify", "old_text": "black", "evidence": "the shelf"}]
-    assert memory_tool(workspace, "neo", {"operations": several})["success"]
-    assert evidence(workspace) == ["the shelf", "the order"]
-
-
-@together("action", ["add", "replace", "remove", "move", "list"])
-def test_no_other_action_takes_it(workspace, action):
-    asked = {"action": action, "old_text": "green", "content": "x", "category": "talk", "evidence": "the order"}
-    assert memory_tool(workspace, "neo", asked)["reason"] in {"bad_arguments", "bad_operation"}
-    assert evidence(workspace) == []
 
 
 def test_hostile_evidence_of_an_agent_is_refused(workspace):

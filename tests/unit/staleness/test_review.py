@@ -14,7 +14,6 @@ from catmem.errors import (
     StaleError,
 )
 from catmem.ops.memory_tool import memory_tool
-from catmem.staleness import review as reviewing
 from catmem.staleness.review import Review
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
@@ -139,20 +138,6 @@ def test_a_fact_of_today_is_due_when_its_time_is_over(place):
     assert (due.state, due.why) == ("stale", "stale: created 2026-11-21, 31 days ago; stale after 30")
 
 
-def test_why(place):
-    review = opened(place)
-    assert {due.entry.body: due.why for due in review.due() if due.entity == "neo/user"} == {
-        "older": "stale: created 2026-07-01, 143 days ago; stale after 30",
-        "stale": "stale: verified 2026-08-01, 112 days ago; stale after 30",
-        "gone by": "expired 2026-11-01, 20 days ago",
-        "without a date": "unverified: in a file of 2026-09-22, 60 days ago",
-        "from the future": "dated in the future: verified 2030-01-01",
-    }
-    assert [(due.line, due.state) for due in review.due() if due.entity == "neo/user"] == [
-        (8, "expired"), (15, "future"), (10, "unverified"), (4, "stale"), (2, "stale"),
-    ]  # fmt: skip
-
-
 @together(
     ("choices", "expected"),
     [
@@ -191,28 +176,7 @@ def test_a_review_of_a_profile_that_is_not_right_fails(place):
         opened(place, profiles=["alf"])
 
 
-def test_copies_that_follow_their_source_are_not_asked_about(place, monkeypatch):
-    stale = at(opened(place), "stale")
-    monkeypatch.setattr(reviewing, "seeded_copies", lambda _: {stale.key: frozenset({"boss/user"})})
-    for review in (opened(place), opened(place, profiles=["neo"])):
-        assert "stale" not in bodies(review)
-        assert [due.key for due in review.elsewhere()] == [stale.key]
-        assert review.passed_over == 0
-        review.answer(at(review, "older"), "skip")
-        assert review.passed_over == 1
-        review.round.skipped.clear()
-
-
 # --- answers --------------------------------------------------------------------------------------------------------
-
-
-def test_keep_verifies(place):
-    review = opened(place)
-    done = review.answer(at(review, "stale"), "keep")
-    assert (done.answer, done.entity, done.revision) == ("keep", "neo/user", "2")
-    assert "[verified_date: 2026-11-21] stale" in text(place)
-    assert "stale" not in bodies(review)
-    assert next(workspace_of(place).store.log("neo/user")).op == "verify"
 
 
 ANSWERS = {
@@ -252,23 +216,6 @@ def test_what_an_answer_writes(place, body, answer, words, written, notes):  # n
     assert not {body, words} & {*bodies(review)}
 
 
-@together("words", ["", " \n"])
-def test_edit_needs_words(place, words):
-    review = opened(place)
-    with pytest.raises(EditError, match="no new words"):
-        review.answer(at(review, "stale"), "edit", words)
-    assert text(place) == NEO
-
-
-def test_edit_keeps_to_the_limits(place):
-    (place / "catmem.yaml").write_text(CONFIG + "limits: {user: 350}\n", encoding="utf-8")
-    review = opened(place)
-    with pytest.raises(OverBudgetError):
-        review.answer(at(review, "stale"), "edit", "x" * 500)
-    assert text(place) == NEO
-    assert "stale" in bodies(review)
-
-
 def test_a_file_at_its_limit_is_no_obstacle_to_who_verifies_but_to_who_writes(place):
     (place / "catmem.yaml").write_text(CONFIG + f"limits: {{user: {len(NEO)}}}\n", encoding="utf-8")
     review = opened(place)
@@ -302,16 +249,6 @@ def test_a_review_of_a_day_to_come_writes_today_and_ends(place):
 # --- somebody else at work ------------------------------------------------------------------------------------------
 
 
-def test_a_fact_that_somebody_changed_meanwhile_is_refused_and_shown_as_it_is(place):
-    review = opened(place)
-    shown = at(review, "older")
-    workspace_of(place).replace("neo", "older", "older, as others have it")
-    with pytest.raises(ChangedMeanwhileError, match="another writer changed this fact in neo/user meanwhile"):
-        review.answer(shown, "keep")
-    assert "verified_date: 2026-11-21" not in text(place)
-    assert "older, as others have it" in bodies(review)
-
-
 def test_a_fact_that_an_outsider_changed_is_refused(place):
     review = opened(place)
     shown = at(review, "older")
@@ -337,13 +274,6 @@ def test_a_fact_that_another_program_wrote_is_answered_as_it_was_shown(place):
     review = opened(place)
     review.answer(at(review, "by hand"), "keep")
     assert "by hand" not in bodies(review)
-
-
-def test_the_next_fact_is_shown_as_its_file_is_now(place):
-    review = opened(place, profiles=["neo"])
-    assert review.next().line == 8
-    put(place / "homes" / "neo" / "USER.md", NEO.replace("## Talk\n", "## Talk\nby hand\n§\n"))
-    assert review.next().line == 10
 
 
 # --- rounds and undo ------------------------------------------------------------------------------------------------
@@ -414,14 +344,6 @@ def test_undo_takes_one_write_back(place, answer):
     assert text(place) == before
     assert "stale" in bodies(opened(place))
     assert "older" not in bodies(opened(place))
-
-
-def test_undo_of_a_skip(place):
-    review = opened(place)
-    review.answer(at(review, "stale"), "skip")
-    assert review.undo().revision is None
-    assert "stale" in bodies(review)
-    assert text(place) == NEO
 
 
 def test_only_the_last_answer_can_be_taken_back(place):

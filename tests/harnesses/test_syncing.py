@@ -14,6 +14,7 @@ from catmem import files
 from catmem.errors import ConfigError
 from catmem.plugins.harnesses import syncing
 from catmem.plugins.harnesses.sync_targets import HARNESSES, declared_syncs
+from tests.golden.case import put
 from tests.harnesses import readers
 from tests.harnesses.homes import CANARY, MEMORY, USER
 
@@ -267,6 +268,56 @@ def test_codex_reads_so_many_bytes_of_a_project_and_the_block_is_among_them(home
 # --- what must not be made, or not be written ------------------------------------------------------------------------
 
 
+def a_project_that_is_not_there(home):
+    home.declare(harness="claude-agent", project=home.project.with_name("typo"))
+
+
+def a_project_that_leads_into_another_folder_of_the_home(home):
+    put(home.home / ".bashrc", "true\n")
+    local = put(home.project / ".claude" / "agent-memory-local" / "trinity" / "x", "").with_name("MEMORY.md")
+    local.symlink_to(home.home / ".bashrc")
+    home.declare(harness="claude-agent", project=home.project)
+
+
+def an_override_of_codex_that_would_hide_it(home):
+    put(home.home / ".codex" / "AGENTS.override.md", "Other.\n")
+    home.declare(harness="codex")
+
+
+REFUSED = {
+    "no such harness": (lambda home: (home.home / ".claude").rmdir(), "no_harness"),
+    "no such project": (a_project_that_is_not_there, "no_harness"),
+    "hidden": (an_override_of_codex_that_would_hide_it, "masked"),
+    "a link out": (lambda home: link(home.agent, put(home.home.parent / "outside.md", "theirs\n")), "sync_outside"),
+    "a link out of a project": (a_project_that_leads_into_another_folder_of_the_home, "sync_outside"),
+    "a link in a circle": (lambda home: link(home.agent.parent, "trinity"), "not_writable"),
+    "a link to nowhere": (lambda home: link(home.agent.parent, "missing"), "not_writable"),
+    "no UTF-8": (lambda home: put(home.agent, b"\xff\xfe"), "not_utf8"),
+    "too large": (lambda home: put(home.agent, b"x" * (17 << 20)), "too_large"),
+    "read-only": (lambda home: put(home.agent, "mine\n").chmod(0o444), "not_writable"),
+    "a folder": (lambda home: home.agent.mkdir(parents=True), "not_a_file"),
+    "a pipe": (lambda home: (home.agent.parent.mkdir(parents=True), os.mkfifo(home.agent)), "not_a_file"),
+}
+
+
+def link(path, target):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)
+
+
+@pytest.mark.parametrize(("make", "code"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_written_is_left_alone_and_no_folder_is_made(home, make, code):
+    make(home)
+    before, outside = (home.tree(), home.folders()), home.home.parent / "outside.md"
+    error = home.one().error
+    assert error.code == code
+    assert (home.tree(), home.folders()) == before
+    assert not outside.exists() or outside.read_text() == "theirs\n"
+    if make is a_project_that_is_not_there:  # it is named, and not the harness
+        assert error.message == "no such folder: the project of sync.one is not here"
+        assert error.path == str(home.project.with_name("typo"))
+
+
 @pytest.mark.parametrize(
     ("harness", "scope", "masked"),
     [("claude", "project", "AGENTS.md"), ("claude", "local", "AGENTS.md"), ("codex", "project", "CLAUDE.md")],
@@ -284,12 +335,6 @@ def test_no_file_is_made_that_hides_another(home, harness, scope, masked):
     assert "The team's." in readers.claude_instructions(home.home, home.project)
 
 
-def test_an_override_of_codex_hides_the_block_so_it_is_not_written(home):
-    (home.home / ".codex" / "AGENTS.override.md").write_text("Other.\n")
-    home.declare(harness="codex")
-    assert home.one().error.code == "masked"
-
-
 def test_git_sees_no_memory_unless_the_root_says_so(home):
     subprocess.run(["git", "init", "-q", str(home.project)], check=True)
     home.declare(harness="claude-agent", project=home.project)
@@ -303,20 +348,6 @@ def test_git_sees_no_memory_unless_the_root_says_so(home):
     assert home.one().state == "written"
 
 
-def test_a_harness_that_is_not_here_is_refused_and_no_folder_is_made(home):
-    before = home.folders()
-    (home.home / ".claude").rmdir()
-    assert home.one().error.code == "no_harness"
-    assert home.folders() == before - {".claude"}
-
-
-def test_a_project_that_is_not_there_is_named_and_not_the_harness(home):
-    home.declare(harness="claude-agent", project=home.project.with_name("typo"))
-    error = home.one().error
-    assert (error.code, error.message) == ("no_harness", "no such folder: the project of sync.one is not here")
-    assert error.path == str(home.project.with_name("typo"))
-
-
 def test_a_folder_that_the_user_moved_is_the_one_that_is_written(home, monkeypatch):
     monkeypatch.setenv("CODEX_HOME", str(home.home / "moved"))
     home.declare(harness="codex")
@@ -326,7 +357,7 @@ def test_a_folder_that_the_user_moved_is_the_one_that_is_written(home, monkeypat
     assert not (home.home / ".codex" / "AGENTS.md").exists()
 
 
-def test_links_are_followed_inside_and_not_out(home, tmp_path):
+def test_a_link_within_the_home_is_followed_and_stays_a_link(home):
     home.agent.parent.mkdir(parents=True)
     other = home.home / "dotfiles.md"
     other.write_text("mine\n")
@@ -336,41 +367,6 @@ def test_links_are_followed_inside_and_not_out(home, tmp_path):
     assert "catmem:begin" in other.read_text()
     home.remove()
     assert other.read_text() == "mine\n"
-    outside = tmp_path / "outside.md"
-    outside.write_text("theirs\n")
-    home.agent.unlink()
-    home.agent.symlink_to(outside)
-    assert home.one().error.code == "sync_outside"
-    assert outside.read_text() == "theirs\n"
-
-
-def test_a_project_leads_into_no_other_folder_of_the_home(home):
-    (home.home / ".bashrc").write_text("true\n")
-    folder = home.project / ".claude" / "agent-memory-local" / "trinity"
-    folder.mkdir(parents=True)
-    (folder / "MEMORY.md").symlink_to(home.home / ".bashrc")
-    home.declare(harness="claude-agent", project=home.project)
-    assert home.one().error.code == "sync_outside"
-    assert (home.home / ".bashrc").read_text() == "true\n"
-
-
-def test_a_file_that_cannot_be_read_or_written_is_left_alone(home):
-    home.agent.parent.mkdir(parents=True)
-    for data, code in ((b"\xff\xfe", "not_utf8"), (b"x" * (17 << 20), "too_large")):
-        home.agent.write_bytes(data)
-        assert home.one().error.code == code
-        assert home.agent.read_bytes() == data
-    home.agent.write_text("mine\n")
-    home.agent.chmod(0o444)
-    done = home.one()
-    assert done.error.code == "not_writable"
-    assert home.agent.read_text() == "mine\n"
-    home.agent.unlink()
-    home.agent.mkdir()
-    assert home.one().error.code == "not_a_file"
-    home.agent.rmdir()
-    os.mkfifo(home.agent)
-    assert home.one().error.code == "not_a_file"
 
 
 def test_five_megabytes_of_others_stay(home):
@@ -454,15 +450,6 @@ def test_what_another_root_wrote_is_its_own_also_with_the_same_bullets(home, har
     assert home.one().error.code == "foreign_block"
     assert [each.error.code for each in home.remove()] == ["foreign_block"]
     assert path.read_bytes() == copied
-
-
-@pytest.mark.parametrize("link", ["circle", "nowhere"])
-def test_a_link_that_leads_nowhere_is_left_alone(home, link):
-    folder = home.home / ".claude" / "agent-memory"
-    folder.mkdir()
-    (folder / "trinity").symlink_to("trinity" if link == "circle" else "missing")
-    assert home.one().error is not None
-    assert str((folder / "trinity").readlink()) in {"trinity", "missing"}
 
 
 def test_what_an_agent_made_of_an_entry_without_room_stays(home):

@@ -70,12 +70,6 @@ def test_the_category_of_a_kind(workspace, kind, categories, expected):
     assert (expected, body) in stands(workspace)
 
 
-def test_in_an_open_taxonomy_every_kind_is_a_category(workspace, tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    bring(Workspace.open(tmp_path, search=False), entry("It rains.", "Odd Kind"))
-    assert stands(workspace) == [("odd-kind", "It rains.")]
-
-
 def test_in_an_open_one_that_declares_some_no_kind_becomes_a_category_that_nobody_asks_for(workspace, tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\ntaxonomy: {categories: {talk: {}}}\n")
     opened = Workspace.open(tmp_path, search=False)

@@ -109,17 +109,6 @@ def test_a_conflict_stands_between_marks_and_git_waits_for_a_person(repository, 
     repository.git(*going_on.get(way, ("commit", "--no-edit")))
 
 
-def test_both_directions_give_the_same_text(tmp_path):
-    texts_made = set()
-    for way in WAYS[:2]:
-        folder = tmp_path / way.replace(" ", "-")
-        put(folder / "catmem.yaml", "version: 1\n")
-        repository = Repository(folder)
-        repository.set_up()
-        texts_made.add(repository.merged(*texts(CLEAN["two appends"]), way).data)  # type: ignore[call-arg]
-    assert len(texts_made) == 1
-
-
 def test_aliases_of_the_root_are_one_category(repository):
     put(
         repository.folder / "catmem.yaml",

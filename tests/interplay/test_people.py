@@ -155,28 +155,3 @@ def test_git_checkout_brings_an_old_text_back(workspace, file, program):
     assert bodies(workspace) == ["The office is in Lyon.", "The vendor is Acme.", "Added after the checkout."]
     assert "Added after the commit." in history(workspace)
     assert backups(file) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "## Facts\nOne.\n\n§\n\nTwo.\n",
-        "## Facts\nOne.\n§\nTwo.\n§",
-        "## Facts\nOne.\n§\nTwo.\n§\n",
-        "## Facts\r\nOne.\r\n§\r\nTwo.\r\n",
-        "\ufeff## Facts\nOne.\n§\nTwo.\n",
-        "One.\n§\nTwo.\n",
-        "## Facts\nOne.\n## Other\nTwo.\n",
-    ],
-    ids=["blank beside §", "§ at the end", "§ line at the end", "CRLF", "BOM", "flat", "headers"],
-)
-def test_what_looks_odd_is_no_drift(workspace, file, text):
-    file.write_bytes(text.encode())
-    seen = workspace.read("neo")
-    for number in range(3):
-        flat = {} if text.startswith("One") else {"category": "facts"}
-        workspace.add("neo", f"Added {number}.", expected=seen.digest, **flat)
-        workspace.replace("neo", f"Added {number}.", f"Changed {number}.")
-        seen = workspace.read("neo")
-    assert {"One.", "Two.", "Changed 0.", "Changed 2."} <= set(bodies(workspace))
-    assert backups(file) == []

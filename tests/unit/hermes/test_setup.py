@@ -31,17 +31,6 @@ def install(home, **how):
     apply_step(plan_install(home, settings(home), **how))
 
 
-def test_installing_puts_plugin_settings_and_three_keys_in_place(home):
-    step = plan_install(home, settings(home))
-    assert not installed(home)
-    apply_step(step)
-    assert installed(home)
-    assert read_settings(home) == settings(home)
-    config = read_config(home)
-    assert (config.provider, config.shows("user"), config.shows("memory")) == ("catmem", False, False)
-    assert [line for line in CONFIG.splitlines() if line not in config.text.splitlines()] == ["  provider: ''"]
-
-
 def test_uninstalling_gives_every_byte_back(home):
     put(home.path / "catmem.json", '{"version": 1, "root": ".", "profile": "old"}')
     put(home.path / "plugins" / "other" / "__init__.py", "")
@@ -242,13 +231,3 @@ def test_settings_that_are_not_right_are_refused(home, text):
     with pytest.raises(CatmemError) as caught:
         read_settings(home)
     assert caught.value.code == "hermes_settings"
-
-
-def test_a_root_over_the_homes_changes_nothing_of_hermes(homes, tmp_path):
-    before = snapshot(tmp_path)
-    made = make_root_over(homes["coder"])[0]
-    after = snapshot(tmp_path)
-    assert {name: after[name] for name in before} == before
-    assert set(after) - set(before) == {f"hermes/{name}" for name in made.written}
-    assert set(made.written) == {"catmem.yaml", "catmem-profiles/default.yaml", "catmem-profiles/coder.yaml"}
-    assert make_root_over(homes["coder"])[0].written == ()

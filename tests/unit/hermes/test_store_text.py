@@ -30,28 +30,6 @@ PARTS = st.sampled_from(
 TEXTS = st.lists(PARTS, max_size=6).map("\n".join)
 
 
-def as_hermes_splits(text):
-    return list(dict.fromkeys(piece.strip() for piece in text.split("\n§\n") if piece.strip()))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        pytest.param("", id="empty"),
-        pytest.param(" \n\n", id="blank"),
-        pytest.param("one", id="one entry"),
-        pytest.param("one\n§\ntwo\n", id="a newline at the end"),
-        pytest.param("one\n§\ntwo\n§\none", id="repeated"),
-        pytest.param("one\n\n§\n\n  two", id="blanks around"),
-        pytest.param("a § b\n§\n§ c", id="the sign within a line"),
-        pytest.param("# One\n§\n### Three\n§\n##Four", id="headings that open no section"),
-        pytest.param("[verified_date: 2026-01-01] one\n§\n- [domain: x] two", id="tag blocks"),
-    ],
-)
-def test_a_file_without_sections_is_what_hermes_splits(text):
-    assert read_text(text.encode()).entries == as_hermes_splits(text)
-
-
 def parsed_whole(text):
     """A file as it is read without the short way for flat files."""
     document = parse(text)

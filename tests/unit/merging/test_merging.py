@@ -248,20 +248,6 @@ def test_words_of_a_persons_own_are_one_entry_of_that_category_with_its_tags_and
 # --- drop ---
 
 
-def test_a_dropped_branch_is_closed_and_gives_nothing(workspace):
-    conflicting(workspace)
-    before = text_of(workspace)
-    with pytest.raises(EditError) as caught:
-        workspace.merge("neo", precedence="ours", drop=True)  # there are no conflicts to decide
-    assert caught.value.code == "bad_operation"
-    done = workspace.merge("neo", ["2a"], drop=True)
-    assert (text_of(workspace), done.changed, jsonable(done)["dropped"]) == (before, False, True)
-    assert recorded(workspace)[0] == ("3", ("2", "2a"), "merge")
-    assert workspace.store.head("neo/user").note["dropped"] == ["2a"]
-    assert workspace.branches() == []
-    assert b"eight" in workspace.store.read("neo/user", "2a").data
-
-
 # --- who may, and what is refused ---
 
 

@@ -231,13 +231,6 @@ def test_a_verification_hides_no_removal_of_a_twin(ws):
     assert not waits(ws, Operation("verify", old_text=one), Operation("verify", old_text=other))
 
 
-def test_what_a_person_verified_on_the_day_that_it_had_is_not_the_agents(ws):
-    words = own(ws, tags={"verified_date": "2026-11-21"})
-    assert not waits(ws, Operation("verify", old_text=words, as_of=date(2026, 11, 21)))
-    ws.verify("neo", words, as_of=date(2026, 11, 21), evidence="The signed letter.")
-    assert waits(ws, replace(words, "The opposite."))
-
-
 @pytest.mark.parametrize("own_before", [False, True])
 def test_a_tag_that_stands_there_twice_is_of_who_wrote_it_and_waits_with_its_entry(ws, own_before):
     words = "A note of the boss."

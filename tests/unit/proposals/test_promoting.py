@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 
 from catmem.errors import EditError
-from catmem.proposals.promoting import promote, promote_learned, unmatched_selectors
+from catmem.proposals.promoting import promote, promote_learned
 from catmem.writing.request import Operation
 from tests.roots import make_root, put_bytes, text_of
 
@@ -103,22 +103,6 @@ def test_what_waits_has_no_verification_yet(ws):
     promote(ws, "neo", "staging server", proposes=True)
     (only,) = ws.proposals()
     assert "verified_date" not in only.changes[0].after.tags
-
-
-def test_selectors_that_fit_no_category_are_known(ws):
-    assert unmatched_selectors(ws) == {}
-    assert unmatched_selectors(ws, ["rule", "rules", "r*"]) == {"rule": "Did you mean 'rules'?"}
-
-
-def test_own_words_that_a_specialist_cannot_take_are_said(ws):
-    promote_learned(ws)
-    (ws.root / "profiles" / "neo.yaml").write_text(PROFILES["neo"] + "limits: {user: 10}\n")
-    ws = type(ws).open(ws.root, search=False, store=ws.store)
-    done = ws.approve(
-        ws.proposals()[0].id, words="Deploys go out on Thursdays, and on other days where a release has to be mended."
-    )
-    assert done.changed
-    assert done.notes[0].startswith("neo/user still has the words that were proposed: ")
 
 
 @pytest.fixture

@@ -98,25 +98,6 @@ def test_it_is_refused_before_it_learns_what_is_wrong_with_another_profile(call,
     assert call("neo", action="seed")["reason"] == "forbidden"
 
 
-WRONG = {
-    "an unknown profile": ({"targets": ["nbo"]}, "unknown_name"),
-    "itself": ({"targets": ["boss"]}, "seed_target"),
-    "no list": ({"targets": "neo"}, "bad_arguments"),
-    "an empty list": ({"targets": []}, "bad_arguments"),
-    "numbers": ({"targets": [3]}, "bad_arguments"),
-    "too many": ({"targets": ["neo"] * 101}, "bad_arguments"),
-    "a path": ({"targets": ["../../etc"]}, "unknown_name"),
-}
-
-
-@together(("arguments", "reason"), WRONG.values(), ids=WRONG)
-def test_what_is_wrong_is_said_and_nothing_is_written(call, workspace, tmp_path, arguments, reason):
-    answer = call(action="seed", **arguments)
-    assert (answer["success"], answer["reason"]) == (False, reason)
-    assert answer["remediation"]
-    assert (text_of(workspace), (tmp_path / LOCK_NAME).exists()) == ("", False)
-
-
 def test_an_answer_is_bounded(tmp_path):
     fleet = {f"p{number:03}": "seed_from: boss\nuser_memory_categories: [talk]\n" for number in range(60)}
     answer = memory_tool(seed_root(tmp_path, profiles=fleet), "boss", {"action": "seed"})

@@ -196,15 +196,6 @@ def test_two_seeds_at_once_come_to_the_same_as_one(tmp_path, opened):
     assert [opened(place).store.head(f"{name}/user").revision for name in SIX] == ["1"] * 6
 
 
-def test_two_seeds_of_different_targets_keep_each_others_records(place, opened):
-    one, two = (opened(place) for _ in range(2))
-    plans = [one.plan_seed("boss", ["neo"], as_of=DAY), two.plan_seed("boss", ["ann"], as_of=DAY)]
-    one.apply_seed(plans[0])
-    two.apply_seed(plans[1])
-    assert locked(one, "neo/user")
-    assert locked(one, "ann/user")
-
-
 def test_a_seed_waits_for_another_and_gives_up(place, opened, monkeypatch):
     monkeypatch.setattr(seedfile, "_PATIENCE", 0.0)
     folder = os.open(place, os.O_RDONLY)

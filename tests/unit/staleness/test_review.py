@@ -1,7 +1,7 @@
 """What is due for a review, what each answer does, and taking the last one back."""
 
 import os
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -13,7 +13,6 @@ from catmem.errors import (
     OverBudgetError,
     StaleError,
 )
-from catmem.ops.memory_tool import memory_tool
 from catmem.staleness.review import Review
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
@@ -111,33 +110,6 @@ def test_what_has_expired_comes_first_then_tier_1_then_the_oldest(place):
     ]
 
 
-def test_what_agents_used_most_comes_before_all_others_of_its_state(place):
-    put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\ninclude_uncategorized: true\n")
-    (place / ".catmem").mkdir()  # uses are counted where something was ever written
-    for words in ("memory", "memory", "date", "stale", "stale", "stale", "stale"):
-        assert memory_tool(workspace_of(place), "neo", {"action": "search", "query": words})["total"] == 1
-    review = opened(place)
-    assert [(due.entry.body, due.use and due.use.times) for due in review.due()] == [
-        ("gone by", None), ("from the future", None), ("without a date", 1),
-        ("stale", 4), ("in memory", 2), ("of the boss", None), ("older", None),
-    ]  # fmt: skip
-    stale = opened(place, states=["stale"])
-    first = stale.next()
-    assert first is not None
-    stale.answer(first, "keep")
-    second = stale.next()
-    assert second is not None
-    assert (first.entry.body, second.entry.body) == ("stale", "in memory")
-
-
-def test_a_fact_of_today_is_due_when_its_time_is_over(place):
-    workspace_of(place).add("neo", "heard today", category="talk", as_of=DAY)
-    assert "heard today" not in bodies(opened(place))
-    assert "heard today" not in bodies(opened(place, as_of=DAY + timedelta(30)))
-    due = at(opened(place, as_of=DAY + timedelta(31)), "heard today")
-    assert (due.state, due.why) == ("stale", "stale: created 2026-11-21, 31 days ago; stale after 30")
-
-
 @together(
     ("choices", "expected"),
     [
@@ -153,20 +125,6 @@ def test_a_fact_of_today_is_due_when_its_time_is_over(place):
 )
 def test_a_part_of_it(place, choices, expected):
     assert bodies(opened(place, **choices)) == expected
-
-
-def test_two_profiles_with_one_file_are_asked_about_once(place):
-    put(place / "profiles" / "zed.yaml", "memory_dir: homes/neo\nuser_memory_categories: ['*']\n")
-    assert len(opened(place).due()) == 7
-
-
-def test_a_profile_that_is_not_right_hides_no_other(place):
-    broken = put(place / "profiles" / "alf.yaml", "foo: [\n")
-    review = opened(place)
-    (error,) = review.unreadable
-    assert error.path == str(broken)
-    assert len(review.due()) == 7
-    assert not review.is_whole
 
 
 def test_a_review_of_a_profile_that_is_not_right_fails(place):

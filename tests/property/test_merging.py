@@ -1,6 +1,7 @@
 """Any sequence of stale writes in branch mode, then merges: no acknowledged text is lost but by what somebody said."""
 
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -54,6 +55,15 @@ def play(workspace, steps):
             continue
 
 
+@contextmanager
+def played(steps):
+    """A root in branch mode after these steps."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
+        play(root, steps)
+        yield root
+
+
 def removed_by_somebody(workspace, body):
     """Whether a write of somebody, and no merge, took a text out of what it was made on."""
     for revision in workspace.store.log("neo/user"):
@@ -68,9 +78,7 @@ def removed_by_somebody(workspace, body):
 @FEW
 @given(writes)
 def test_no_text_of_an_acknowledged_write_is_lost(steps):
-    with tempfile.TemporaryDirectory() as folder:
-        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
-        play(root, steps)
+    with played(steps) as root:
         root.merge("neo", precedence="both")
         assert root.branches("neo") == []
         there = bodies(root)
@@ -82,9 +90,7 @@ def test_no_text_of_an_acknowledged_write_is_lost(steps):
 @FEW
 @given(writes)
 def test_all_that_was_ever_written_leads_to_the_head_after_a_merge(steps):
-    with tempfile.TemporaryDirectory() as folder:
-        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
-        play(root, steps)
+    with played(steps) as root:
         root.merge("neo", precedence="both")
         log = list(root.store.log("neo/user"))
         leading = {root.store.head("neo/user").revision}
@@ -96,9 +102,7 @@ def test_all_that_was_ever_written_leads_to_the_head_after_a_merge(steps):
 @FEW
 @given(writes, st.sampled_from(["ours", "theirs"]))
 def test_a_side_settles_every_conflict(steps, side):
-    with tempfile.TemporaryDirectory() as folder:
-        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
-        play(root, steps)
+    with played(steps) as root:
         done = root.merge("neo", precedence=side)
         assert (done.conflicts, root.branches("neo")) == ((), [])
         again = root.merge("neo", precedence=side)
@@ -128,9 +132,7 @@ ranks = st.sampled_from([None, "theirs", ["boss", "person"]])
 @FEW
 @given(writes, st.lists(st.sampled_from(WORDS[:3]), max_size=3), st.integers(0, 3), ranks)
 def test_what_merges_by_itself_is_merged_and_the_rest_is_left(steps, reworded, clean, precedence):
-    with tempfile.TemporaryDirectory() as folder:
-        root = make_root(Path(folder), config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": BASE})
-        play(root, steps)
+    with played(steps) as root:
         for number, word in enumerate(reworded):
             root.replace("neo", word, f"{word} in the words of branch {number}", expected=1, actor="boss")
         for number in range(clean):

@@ -1,6 +1,5 @@
 """What holds for every search: who sees what, filters, and ranks."""
 
-import re
 from datetime import date, timedelta
 
 from hypothesis import assume, given, settings
@@ -11,18 +10,7 @@ from catmem.config.access import visible
 from catmem.model.document import parse
 from catmem.search import search as searching
 from catmem.search.index import WIDTH, Index, snippet
-from catmem.search.query import (
-    _TOKENS,
-    Term,
-    accents_of,
-    beginning,
-    fold,
-    is_accent,
-    is_run,
-    parse_query,
-    without_accents,
-    words_of,
-)
+from catmem.search.query import fold, parse_query
 from catmem.search.search import STATES
 from catmem.staleness.freshness import DATED_BY
 from tests.property.strategies import texts
@@ -173,24 +161,6 @@ def test_the_index_of_any_text_agrees_with_the_document(text, query):
     for term in parse_query(query):
         for piece in index.places(term):
             assert index.facts(piece).entry in document.entries
-
-
-WRITTEN = st.text(alphabet=[*"teaoupTEA \n_-é茶喝sß", "\u0301", "\u0939", "\u093f"], max_size=60)
-
-
-@given(text=WRITTEN, word=st.text(alphabet="teaoups茶\u0939\u093f", min_size=1, max_size=6))
-def test_the_words_that_a_term_is_found_in_are_those_that_begin_like_it(text, word):
-    folded = fold(text)
-    first, *_ = words_of(word) or ("x",)
-    if is_run(first):
-        return
-    found = list(Term((first,)).found_in(folded, accents=accents_of(folded)))
-    start = beginning(first)
-    tokens = re.finditer(_TOKENS, folded)
-    bare = {match.span(): without_accents(match.group()) for match in tokens}
-    # An accent that begins a word belongs to no letter there.
-    expected = [span for span, token in bare.items() if token.startswith(start) and not is_accent(folded[span[0]])]
-    assert found == expected
 
 
 @fewer

@@ -1,6 +1,10 @@
 """Documents and their edits, beyond the cases of ``tests/conformance/`` and the laws of ``tests/property/``."""
 
+import re
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import LIMIT, parse, to_html
@@ -106,6 +110,12 @@ def test_problems_have_spans_and_words():
 )
 def test_html(body, html):
     assert to_html(body) == html
+
+
+@given(st.text(alphabet="<>&\"'`*_[]()!#-\n :/abjst", max_size=200))
+def test_html_holds_no_element_of_the_bodys_own(body):
+    allowed = r"</?(?:p|strong|em|code|pre|ul|ol|li|blockquote|h[1-6]|br|hr|a|del)(?: (?:href|title|class|start)=\"[^\"<>]*\")* ?/?>"
+    assert "<" not in re.sub(allowed, "", to_html(body))
 
 
 def test_what_is_too_long_is_not_parsed():

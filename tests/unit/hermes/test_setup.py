@@ -73,11 +73,7 @@ def test_a_key_that_somebody_set_since_stays(home):
 
 @pytest.mark.parametrize(
     ("text", "keep_tool", "said"),
-    [
-        ("Tea.", False, "USER.md in "),
-        ("Tea.", True, "own tool goes on writing to "),
-        ("\n", False, None),
-    ],
+    [("Tea.", False, "USER.md in "), ("Tea.", True, "own tool goes on writing to "), ("\n", False, None)],
 )
 def test_what_becomes_of_hermes_own_files_is_said_where_catmem_reads_others(home, tmp_path, text, keep_tool, said):
     put(home.memories / "USER.md", text)

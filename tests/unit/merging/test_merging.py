@@ -186,13 +186,6 @@ def test_a_removal_has_its_agent_too(workspace):
     assert "calls" not in text_of(workspace)
 
 
-def test_both_of_a_removal_is_the_entry(workspace):
-    workspace.remove("neo", "before ten", expected=1)
-    reword(workspace, "before ten", "no calls before eight", 1)
-    workspace.merge("neo", precedence="both")
-    assert "no calls before eight" in text_of(workspace)
-
-
 @pytest.mark.parametrize("swapped", [False, True])
 def test_both_of_two_tags_is_that_of_the_head(workspace, swapped):
     first, second = ("a", "b") if not swapped else ("b", "a")
@@ -457,15 +450,9 @@ def test_a_merge_under_one_op_id_is_made_once(workspace, drop):
     assert (first.revision, again.revision) == ("3", "3")
     assert (first.repeated, again.repeated) == (False, True)
     assert again.digest == first.digest
+    with pytest.raises(OperationCollisionError):  # of another merge
+        workspace.merge("neo", ["2a"], expected=2, op_id="once", drop=not drop)
     assert recorded(workspace)[0] == ("3", ("2", "2a"), "merge")
-
-
-def test_the_op_id_of_another_merge_is_refused(workspace):
-    reword(workspace, "before ten", "no calls before nine", 1)
-    reword(workspace, "15th", "invoices on the 20th", 1)
-    workspace.merge("neo", ["2a"], expected=2, op_id="once")
-    with pytest.raises(OperationCollisionError):
-        workspace.merge("neo", ["2a"], expected=2, op_id="once", drop=True)
 
 
 def test_an_addition_beside_a_reworded_entry_is_not_taken_for_it(workspace):

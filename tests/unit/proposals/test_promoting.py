@@ -56,13 +56,6 @@ def test_what_specialists_learned_waits_in_the_name_of_the_specialist(ws):
     assert reworded.changes[0].before.body == "Deploys go out on Fridays."
 
 
-def test_a_nightly_run_makes_no_second_proposal(ws):
-    first = [each.written.waiting for each in promote_learned(ws)]
-    assert promote_learned(ws) == []
-    assert [each.id for each in ws.proposals()] == first
-    assert {each.reason for each in ws.proposals()} == {"added or reworded in neo/user"}
-
-
 def test_the_same_fact_of_two_specialists_waits_once(ws):
     fact = "The staging server is called Otter."
     again = "seed_from: boss\nuser_memory_categories: [rules]\n"

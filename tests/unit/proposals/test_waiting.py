@@ -211,17 +211,6 @@ def test_an_old_view_waits_on_what_was_seen_and_is_stale_if_that_changed(tmp_pat
     assert "Thursdays" in text_of(ws)
 
 
-@pytest.mark.parametrize("words", ["Prefers very short answers.", "Invoices are paid in 60 days."])
-def test_approving_keeps_what_others_wrote_meanwhile(tmp_path, words):
-    ws = root(tmp_path)
-    name = ws.write("neo", [SAYS["replace"]], actor="neo").waiting
-    old = words.split()[0]
-    ws.replace("neo", old, content=words)
-    ws.approve(name)
-    assert words in text_of(ws)
-    assert "Mondays" in text_of(ws)
-
-
 def test_approving_keeps_what_another_program_wrote(tmp_path):
     put(tmp_path / "catmem.yaml", "approval: others\n")
     for name, text in PROFILES.items():

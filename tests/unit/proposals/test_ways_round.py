@@ -65,10 +65,7 @@ def test_a_title_cannot_ride_along(tmp_path):
 
 
 def test_an_alias_is_its_category(tmp_path):
-    ws = root(
-        tmp_path,
-        "{categories: [law]}\ntaxonomy: {categories: {rules: {title: Rules, aliases: [law]}}}",
-    )
+    ws = root(tmp_path, "{categories: [law]}\ntaxonomy: {categories: {rules: {title: Rules, aliases: [law]}}}")
     assert ws.add("neo", "New.", category="rules", actor="neo").waiting
 
 

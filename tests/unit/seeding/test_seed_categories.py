@@ -5,13 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.errors import ConfigError, UnknownNameError
-from catmem.mcp.tools import call_tool
 from catmem.ops.memory_tool import memory_tool
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.planner import slices_of
 from catmem.store.contract import Change
-from catmem.writing.drift_guard import ToolSession
-from tests.http_root import served
 from tests.roots import make_root, put_bytes, text_of
 from tests.unit.seeding.seeds import DAY, NEO, PROFILES, TEXT, bodies, everything, locked, seed, seed_root
 
@@ -146,33 +143,9 @@ def test_a_filter_without_a_category_is_none(workspace, named):
 # --- the doors ---
 
 
-def test_the_tool_and_mcp_keep_to_categories(workspace):
-    answer = memory_tool(workspace, "boss", {"action": "seed", "targets": ["neo"], "categories": ["Rules"]})
-    assert (answer["success"], bodies(workspace)) == (True, ["Vendor is Acme."])
-    answer = call_tool(workspace, "boss", "memory_seed", {"targets": ["ann"], "categories": ["talk"]}, ToolSession())
-    assert (answer["success"], len(bodies(workspace, "ann/user"))) == (True, 2)
-    refused = call_tool(workspace, "boss", "memory_seed", {"targets": ["neo"], "categories": []}, ToolSession())
-    assert refused["success"] is False
-
-
 def test_a_tool_is_told_of_the_known_categories(workspace):
     refused = memory_tool(workspace, "boss", {"action": "seed", "categories": ["quarterly"]})
     assert (refused["reason"], "pay, rules, talk" in refused["remediation"]) == ("unknown_category", True)
-
-
-@pytest.fixture
-def server(workspace, tmp_path):
-    yield from served(workspace, tmp_path / "tokens" / "tokens.json")
-
-
-@pytest.mark.parametrize("agent", [None, "boss"])
-def test_the_api_keeps_to_categories(server, workspace, agent):
-    client = server.client(agent)
-    answer = client.post("/seed", json={"source": "boss", "targets": ["neo"], "categories": ["rules"]})
-    assert (answer.status_code, bodies(workspace)) == (200, ["Vendor is Acme."])
-    for wrong, code in ((["travel"], "unknown_category"), (["!"], "bad_category"), ([], "bad_body")):
-        answer = client.post("/seed", json={"source": "boss", "targets": ["neo"], "categories": wrong})
-        assert (answer.status_code, answer.json()["code"]) == (422, code)
 
 
 # --- the law ---

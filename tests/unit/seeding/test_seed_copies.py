@@ -50,12 +50,6 @@ def test_a_copy_is_told_with_all_that_it_was_seeded_from(tmp_path):
 
 
 @pytest.mark.parametrize("entity", ["neo/user", "boss/user"])
-def test_the_copies_of_one_file_are_those_of_all_that_stand_in_it(workspace, entity):
-    everywhere = {each: sources for (target, each), sources in seeded_copies(workspace).items() if target == entity}
-    assert seeded_copies(workspace, entity) == {(entity, each): sources for each, sources in everywhere.items()}
-
-
-@pytest.mark.parametrize("entity", ["neo/user", "boss/user"])
 def test_nothing_follows_what_cannot_be_read(workspace, entity):
     put_bytes(workspace, entity, b"caf\xe9\n")
     assert seeded_copies(workspace) == {}

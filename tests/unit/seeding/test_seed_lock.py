@@ -107,8 +107,7 @@ def test_the_note_says_where_it_broke():
 
 
 @together(
-    "data",
-    [b"null", b"[]", b'"x"', b"3", b"{}", b'{"version": 1}', b'{"version": 1, "seeds": []}', b"\xff", b"\x00"],
+    "data", [b"null", b"[]", b'"x"', b"3", b"{}", b'{"version": 1}', b'{"version": 1, "seeds": []}', b"\xff", b"\x00"]
 )
 def test_what_is_no_lock_is_named_and_says_nothing(data):
     found = read(data)

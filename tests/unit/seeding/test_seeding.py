@@ -50,22 +50,13 @@ def edit(workspace, old, new, entity="boss/user"):
 
 def test_a_seed_never_widens_access(tmp_path):
     # The source's profile must be allowed to read each category, and the target's to hold it.
-    profiles = {
-        "boss": "tier: 1\nuser_memory_categories: [talk]\n",
-        "neo": "user_memory_categories: ['*', '!pay']\n",
-    }
+    profiles = {"boss": "tier: 1\nuser_memory_categories: [talk]\n", "neo": "user_memory_categories: ['*', '!pay']\n"}
     workspace = seed_root(tmp_path, profiles=profiles)
     plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
     assert "Acme" not in str(jsonable(plan)) + str(plan)
     workspace.apply_seed(plan)
     assert bodies(workspace) == ["Likes tea.", "No calls before ten."]
     assert "secret" not in (tmp_path / LOCK_NAME).read_text(encoding="utf-8")
-
-
-def test_no_target_whose_slice_is_empty_gets_a_file(workspace, tmp_path):
-    result = seed(workspace, "neo", target="memory")
-    assert (result.files, result.exit_status) == ((), 0)
-    assert not (tmp_path / LOCK_NAME).exists()
 
 
 # --- what is withheld ---
@@ -443,24 +434,18 @@ def test_a_lock_that_cannot_be_read_as_one_is_refused_and_nothing_is_written(tmp
 # --- ages ---
 
 
-def test_a_copy_without_a_date_is_as_old_as_the_fact(workspace):
+def test_a_copy_without_a_date_and_the_copy_of_it_are_as_old_as_the_fact(tmp_path):
+    workspace = seed_root(tmp_path, profiles={"pal": "user_memory_categories: [talk]\n"})
     first = workspace.store.head("boss/user").timestamp
     edit(workspace, "Likes tea.\n", "Likes tea.\n§\nAnd milk.\n")
     seed(workspace, "neo")
     second = workspace.store.head("boss/user").timestamp
-    clocks = workspace.store.head("neo/user").note[CLOCKS]
-    assert clocks == {
-        body_key("Likes tea."): ["first_seen", first],
-        body_key("And milk."): ["first_seen", second],
-    }
-
-
-def test_a_seed_of_a_seed_hands_the_day_on(tmp_path):
-    workspace = seed_root(tmp_path, profiles={"pal": "user_memory_categories: [talk]\n"})
-    first = workspace.store.head("boss/user").timestamp
-    seed(workspace, "neo")
     seed(workspace, "pal", source="neo")
-    assert workspace.store.head("pal/user").note[CLOCKS][body_key("Likes tea.")] == ["first_seen", first]
+    for entity in ("neo/user", "pal/user"):
+        assert workspace.store.head(entity).note[CLOCKS] == {
+            body_key("Likes tea."): ["first_seen", first],
+            body_key("And milk."): ["first_seen", second],
+        }
 
 
 # --- what somebody ran into ---

@@ -225,18 +225,6 @@ def test_a_target_edited_between_plan_and_apply_keeps_the_edit(place, opened):
     assert any(op == "adopt" for op in (each.op for each in workspace.store.log("neo/user")))
 
 
-def test_a_conflict_that_comes_up_between_plan_and_apply_is_reported(place, opened):
-    seed(opened(place), "neo")
-    user(place, "boss").write_text(NEW, encoding="utf-8")
-    workspace = opened(place)
-    plan = workspace.plan_seed("boss", ["neo"], as_of=DAY)
-    user(place, "neo").write_text(NEO.replace("Likes tea.", "Likes black tea."), encoding="utf-8")
-    result = workspace.apply_seed(plan)
-    assert result.exit_status == 3
-    assert bodies(workspace)[0] == "Likes black tea."
-    assert not workspace.plan_seed("boss", ["neo"], as_of=DAY).in_sync
-
-
 def test_what_was_purged_between_plan_and_apply_does_not_come_back(place, opened):
     seed(opened(place), "neo")
     opened(place).add("boss", "The password is swordfish.", category="talk")

@@ -71,10 +71,7 @@ def test_only_what_the_source_reads_is_offered():
     assert [each.version.body for each in offered("## A\nx\n\n## B\ny\n", reader("b")).entries] == ["y"]
 
 
-@together(
-    ("selectors", "found"),
-    [(("a",), ["x"]), (("*",), ["x", "y"]), (("*", "!a"), ["y"]), ((), []), (("c",), [])],
-)
+@together(("selectors", "found"), [(("a",), ["x"]), (("*",), ["x", "y"]), (("*", "!a"), ["y"]), ((), []), (("c",), [])])
 def test_the_slice_is_what_the_selectors_name(selectors, found):
     assert slice_of("own\n\n## A\nx\n\n## B\ny\n", *selectors) == found
 
@@ -247,10 +244,7 @@ def test_an_entry_that_no_version_names_is_nobody_s():
 OWN = "## A\n[verified_date: 2026-11-01, source: own] Vendor is Acme.\n"
 THEIRS = "## A\n[verified_date: 2026-01-01] Vendor is Acme.\n"
 LATER = {
-    "reworded": (
-        "## A\n[verified_date: 2026-01-01] Vendor is Bolt.\n",
-        {"Vendor is Bolt."},
-    ),
+    "reworded": ("## A\n[verified_date: 2026-01-01] Vendor is Bolt.\n", {"Vendor is Bolt."}),
     "tagged": ("## A\n[verified_date: 2026-01-01, expires: 2027-01-01] Vendor is Acme.\n", set()),
     "removed": ("## A\nLikes tea.\n", {"Likes tea."}),
 }

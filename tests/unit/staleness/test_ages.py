@@ -113,12 +113,7 @@ def test_what_does_not_move_a_clock(legacy, work):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        (TEN, "no calls before ten, ever"),
-        (TEN, "nothing of it is left"),
-        (TABS, "tabs"),
-    ],
+    ("old", "new"), [(TEN, "no calls before ten, ever"), (TEN, "nothing of it is left"), (TABS, "tabs")]
 )
 def test_new_words_from_catmem_do_not_make_a_fact_young(legacy, old, new):
     legacy.on("2026-04-01").replace("neo", old, new)

@@ -52,10 +52,7 @@ def test_a_reader_and_a_write_do_not_wait_for_each_other(workspace, monkeypatch)
     monkeypatch.setattr(lineage, "known_since", asked_in_a_write)
     monkeypatch.setattr(lineage, "followed", followed)
     writer = threading.Thread(
-        target=workspace.add,
-        args=("neo", "from an agent"),
-        kwargs={"category": "talk", "actor": "neo"},
-        daemon=True,
+        target=workspace.add, args=("neo", "from an agent"), kwargs={"category": "talk", "actor": "neo"}, daemon=True
     )
 
     def once_in_the_write():

@@ -7,14 +7,7 @@ from typing import Any, NamedTuple
 from catmem.clock import read_date
 from catmem.config.config import Category, Config, Taxonomy
 from catmem.config.profile import Profile
-from catmem.staleness.freshness import (
-    VERIFY_FIRST,
-    Freshness,
-    advice,
-    freshness,
-    stale_after_days,
-    unverified,
-)
+from catmem.staleness.freshness import VERIFY_FIRST, Freshness, advice, freshness, stale_after_days, unverified
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -102,10 +95,7 @@ def config(**settings):
         "plain": Category("plain", "Plain"),
     }
     return Config(
-        Path("/nowhere"),
-        taxonomy=Taxonomy(categories=categories),
-        domains={"slow": 20, "quick": 5},
-        **settings,
+        Path("/nowhere"), taxonomy=Taxonomy(categories=categories), domains={"slow": 20, "quick": 5}, **settings
     )
 
 

@@ -1,9 +1,8 @@
-"""Real git merges memory files by entry, where ``catmem init --git`` has been."""
+"""Real git merges memory files by entry, where ``catmem init --git`` has been; ``tests/merging`` has it merge many scenes."""
 
 import json
 import re
 import shutil
-from typing import NamedTuple
 
 import pytest
 
@@ -21,87 +20,32 @@ TRAVEL, OFFICE = "Travel is booked on cost centre 410.", "The office in Lyon clo
 ACME_BODY, INVOICES_BODY = "Acme is the vendor for cloud billing.", "Invoices are due on the 15th."
 
 
-class Scene(NamedTuple):
-    base: str
-    ours: str
-    theirs: str
-    bodies: set[str]
-    """What stands in the merged file, in any order; of a conflict the text of each side."""
-
-
-CLEAN = {
-    "two appends": Scene(
-        BASE, f"{BASE}§\n{TRAVEL}\n", f"{BASE}§\n{OFFICE}\n",
-        {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
-    ),
-    "two appends to a flat file": Scene(
-        INVOICES, f"{INVOICES}§\n{TRAVEL}", f"{INVOICES}§\n{OFFICE}",
-        {INVOICES_BODY, TRAVEL, OFFICE},
-    ),
-    "one verifies, the other rewords": Scene(
-        BASE, BASE.replace("2026-01-01", "2026-05-01"), BASE.replace("cloud billing", "cloud and mail billing"),
-        {"Acme is the vendor for cloud and mail billing.", INVOICES_BODY},
-    ),
-    "one moves a section, the other appends to it": Scene(
-        f"{BASE}\n## Office\n{OFFICE}\n", f"## Office\n{OFFICE}\n\n{BASE}", f"{BASE}§\n{TRAVEL}\n\n## Office\n{OFFICE}\n",
-        {ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE},
-    ),
-    "neighbours": Scene(
-        BASE, BASE.replace("cloud billing", "cloud and mail billing"), BASE.replace("the 15th", "the 20th"),
-        {"Acme is the vendor for cloud and mail billing.", "Invoices are due on the 20th."},
-    ),
-}  # fmt: skip
-
-
 @pytest.fixture
 def repository(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     return Repository(tmp_path)
 
 
-def texts(scene):
-    return (side.encode() for side in (scene.base, scene.ours, scene.theirs))
-
-
-def in_ways(scenes, *names):
-    """Each scene merged, and those of these names in every way that git has."""
-    return [
-        pytest.param(scene, way, id=f"{name}-{way}")
-        for name, scene in scenes.items()
-        for way in (WAYS if name in names else WAYS[:1])
-    ]
-
-
-@pytest.mark.parametrize(("scene", "way"), in_ways(CLEAN, "two appends"))
-def test_changes_to_different_entries_merge_by_themselves(repository, scene, way):
+@pytest.mark.parametrize("way", WAYS)
+def test_changes_to_different_entries_merge_by_themselves(repository, way):
     repository.set_up()
-    merged = repository.merged(*texts(scene), way)
+    merged = repository.merged(BASE.encode(), f"{BASE}§\n{TRAVEL}\n".encode(), f"{BASE}§\n{OFFICE}\n".encode(), way)
     assert (merged.status, repository.unmerged()) == (0, []), merged.said
-    assert sorted(merged.bodies) == sorted(scene.bodies)
+    assert sorted(merged.bodies) == sorted([ACME_BODY, INVOICES_BODY, TRAVEL, OFFICE])
     assert parse(merged.data).problems == ()
 
 
-CONFLICTS = {
-    "both reword one entry": Scene(
-        BASE, BASE.replace("Acme", "Bolt"), BASE.replace("Acme", "Core"),
-        {ACME.replace("Acme", "Bolt"), ACME.replace("Acme", "Core")},
-    ),
-    "both reword the entry of a flat file": Scene(
-        INVOICES, INVOICES.replace("15th", "20th"), INVOICES.replace("15th", "25th"),
-        {"Invoices are due on the 20th.\n", "Invoices are due on the 25th.\n"},
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("scene", "way"), in_ways(CONFLICTS, "both reword one entry"))
-def test_a_conflict_stands_between_marks_and_git_waits_for_a_person(repository, scene, way):
+@pytest.mark.parametrize("way", WAYS)
+def test_a_conflict_stands_between_marks_and_git_waits_for_a_person(repository, way):
     repository.set_up()
-    merged = repository.merged(*texts(scene), way)
+    sides = [BASE.replace("Acme", vendor) for vendor in ("Bolt", "Core")]
+    merged = repository.merged(BASE.encode(), *(side.encode() for side in sides), way)
     assert (merged.status != 0, repository.unmerged()) == (True, [FILE])
     (marked,) = re.findall(r"^<<<<<<< ours\n(.*)^=======\n(.*)^>>>>>>> theirs$", merged.text, re.MULTILINE | re.DOTALL)
-    assert set(marked) == scene.bodies  # either order: git turns the sides of a rebase
+    # Either order: git turns the sides of a rebase.
+    assert set(marked) == {ACME.replace("Acme", "Bolt"), ACME.replace("Acme", "Core")}
     # It is one entry, in the place of the one that both changed; the others stand as they stood.
-    assert len(merged.bodies) == len(parse(scene.base).entries)
+    assert len(merged.bodies) == len(parse(BASE).entries)
     assert parse(merged.data).problems == ()
     assert f"{FILE}: 1 conflict between entries" in merged.said
     repository.git("add", FILE)

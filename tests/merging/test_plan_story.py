@@ -70,20 +70,6 @@ def test_it_is_a_conflict_and_nothing_is_written(place, text):
     assert_settled(text, ["--precedence", "planner,auditor"], PLANS[1:2])
 
 
-@pytest.mark.parametrize(("where", "text"), STORED[2:3])
-@pytest.mark.parametrize(
-    ("options", "plans"),
-    [
-        (["--precedence", "auditor,planner"], PLANS[2:]),
-        (["--precedence", "ours"], PLANS[1:2]),
-        (["--precedence", "theirs"], PLANS[2:]),
-        (["--precedence", "both"], PLANS[1:]),
-    ],
-)
-def test_who_wins_stands_alone(place, text, options, plans):
-    assert_settled(text, options, plans)
-
-
 def assert_settled(text, options, plans):
     said = run_json("merge", "neo", *options)
     assert (said["merged"], len(said["settled"])) == (["2a"], 1)

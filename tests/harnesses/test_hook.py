@@ -81,13 +81,11 @@ def test_an_event_is_answered_with_the_prompt_of_the_profile(root, event):
     assert "CANARY" not in text
 
 
-def test_the_profile_may_be_an_argument_as_for_every_command(answer):
-    assert "trinity" in context(answer("trinity", data={"hook_event_name": "SessionStart"}), "SessionStart")
-
-
-def test_vs_code_says_its_event_in_another_way(answer):
+def test_the_profile_may_be_an_argument_and_vs_code_says_its_event_in_another_way(answer):
     said = {"hookEventName": "SessionStart", "sessionId": "1", "timestamp": "x", "cwd": "/"}
-    assert "trinity" in context(answer("--profile=trinity", data=said), "SessionStart")
+    for given in (["trinity"], ["--profile=trinity"]):
+        assert "trinity" in context(answer(*given, data=said), "SessionStart")
+        assert "trinity" in context(answer(*given, data={"hook_event_name": "SessionStart"}), "SessionStart")
 
 
 def test_the_profile_is_that_of_the_starting_subagent(answer):
@@ -189,14 +187,11 @@ def test_what_is_too_long_stays_out_by_whole_entries_and_the_text_says_so(root, 
     assert note == f"({601 - len(entries)} more entries did not fit here: ask the memory of neo.)"
 
 
-def test_cursor_has_an_envelope_of_its_own(root, answer):
+def test_cursor_has_an_envelope_of_its_own_and_a_person_sees_the_text_without_an_event(root, answer):
+    prompt = Workspace.open(root).prompt("trinity").text
     text, _ = answer("--profile", "trinity", "--format", "cursor", data={"hook_event_name": "sessionStart"})
-    assert json.loads(text) == {"additional_context": Workspace.open(root).prompt("trinity").text}
-
-
-def test_a_person_sees_the_text_without_an_event(root, answer):
-    text, _ = answer("--profile", "trinity", "--format", "text")
-    assert text == Workspace.open(root).prompt("trinity").text
+    assert json.loads(text) == {"additional_context": prompt}
+    assert answer("--profile", "trinity", "--format", "text")[0] == prompt
 
 
 def test_a_closed_output_breaks_nothing(root):

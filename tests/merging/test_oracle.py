@@ -32,30 +32,6 @@ def test_nothing_is_wrong_with_a_merge_that_reads_the_scripts():
         assert list(Oracle(drawn).judge(merged.text, told)) == [], seed
 
 
-def without(side, wanted):
-    return Side({t: [item for item in items if wanted(item)] for t, items in side.sections.items()}, title=side.title)
-
-
-def each(side, change):
-    return Side({t: [change(item) for item in items] for t, items in side.sections.items()}, title=side.title)
-
-
-def silent(drawn, merged, told):
-    return merged.text, []
-
-
-def with_everything_told(drawn, merged, told):
-    return merged.text, told + [Told("body", item.body, None, None) for _, _, item in drawn.base.items]
-
-
-def with_turned_names(drawn, merged, told):
-    return merged.text, [Told(one.reason, one.base, one.theirs, one.ours) for one in told]
-
-
-def without_additions(drawn, merged, told):
-    return without(merged, lambda item: item.origin is not None).text, told
-
-
 def with_the_base_beside_it(drawn, merged, told):
     there = {item.body for _, _, item in merged.items}
     back = [item for _, _, item in drawn.base.items if item.body not in there]
@@ -64,45 +40,50 @@ def with_the_base_beside_it(drawn, merged, told):
     return Side({HEAD: sections.pop(HEAD), **sections}, title=merged.title).text, told
 
 
-def with_each_twice(drawn, merged, told):
-    return Side({t: [*items, *items] for t, items in merged.sections.items()}, title=merged.title).text, told
-
-
-def with_words_of_its_own(drawn, merged, told):
-    return each(merged, lambda item: item._replace(body=f"{item.body} indeed")).text, told
-
-
 def with_the_sections_turned(drawn, merged, told):
     titles = [title for title in merged.sections if title]
     turned = dict(zip(titles, (merged.sections[title] for title in titles[::-1]), strict=True))
     return Side({HEAD: merged.sections.get(HEAD, []), **turned}, title=merged.title).text, told
 
 
-def with_the_entries_turned(drawn, merged, told):
-    return Side({t: items[::-1] for t, items in merged.sections.items()}, title=merged.title).text, told
+def with_sections(change):
+    """A merge in which this is made of the entries of each section."""
+    return lambda _, merged, told: (
+        Side({title: change(items) for title, items in merged.sections.items()}, title=merged.title).text,
+        told,
+    )
 
 
-def without_tags(drawn, merged, told):
-    return each(merged, lambda item: item._replace(tags={})).text, told
+def with_told(change):
+    """A merge that tells other conflicts than there are."""
+    return lambda drawn, merged, told: (merged.text, change(drawn, told))
 
 
-@together(
-    ("spoilt", "kind"),
-    [
-        (silent, "hidden"),
-        (silent, "untold"),
-        (with_everything_told, "false"),
-        (with_turned_names, "misnamed"),
-        (without_additions, "lost"),
-        (with_the_base_beside_it, "resurrected"),
-        (with_each_twice, "doubled"),
-        (with_words_of_its_own, "invented"),
-        (with_the_sections_turned, "misplaced"),
-        (with_the_entries_turned, "reordered"),
-        (without_tags, "tags"),
-    ],
-)
-def test_a_merge_that_is_spoilt_is_found_out(spoilt, kind):
+def with_everything_told(drawn, told):
+    return told + [Told("body", item.body, None, None) for _, _, item in drawn.base.items]
+
+
+def with_turned_names(_, told):
+    return [Told(one.reason, one.base, one.theirs, one.ours) for one in told]
+
+
+SPOILT = {
+    "hidden": with_told(lambda *_: []),
+    "untold": with_told(lambda *_: []),
+    "false": with_told(with_everything_told),
+    "misnamed": with_told(with_turned_names),
+    "lost": with_sections(lambda items: [item for item in items if item.origin is not None]),
+    "resurrected": with_the_base_beside_it,
+    "doubled": with_sections(lambda items: [*items, *items]),
+    "invented": with_sections(lambda items: [item._replace(body=f"{item.body} indeed") for item in items]),
+    "misplaced": with_the_sections_turned,
+    "reordered": with_sections(lambda items: items[::-1]),
+    "tags": with_sections(lambda items: [item._replace(tags={}) for item in items]),
+}
+
+
+@together(("kind", "spoilt"), SPOILT.items())
+def test_a_merge_that_is_spoilt_is_found_out(kind, spoilt):
     assert any(kind in judged(drawn, *spoilt(drawn, *reference(drawn))) for drawn in map(made, SEEDS))
 
 

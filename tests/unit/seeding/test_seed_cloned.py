@@ -5,7 +5,7 @@ import pytest
 from catmem.seeding.planner import seed_answer
 from catmem.workspace.history import restore
 from tests.roots import put_bytes, text_of
-from tests.unit.seeding.seeds import DAY, NEO, bodies, seed, seed_root
+from tests.unit.seeding.seeds import DAY, NEO, TEXT, bodies, seed, seed_root
 
 CLONE = "Likes tea.\n§\nNo calls before ten.\n§\nVendor is Acme.\n§\nThe pay is a secret.\n"
 
@@ -38,10 +38,22 @@ def test_the_slice_takes_the_place_of_a_clone_in_one_revision_and_the_old_text_c
     assert done.revision is not None
 
 
-def test_what_the_source_does_not_have_stays(workspace):
-    put_bytes(workspace, "neo/user", f"{CLONE}§\nOnly here.\n")
-    seed(workspace, "neo", replace_cloned=True)
-    assert bodies(workspace) == ["Only here.", "Likes tea.", "No calls before ten.", "Vendor is Acme."]
+SEEDED = ["Likes tea.", "No calls before ten.", "Vendor is Acme."]
+TARGETS = {
+    "beside what the source does not have": (f"{CLONE}§\nOnly here.\n", None, ["Only here.", *SEEDED]),
+    "beside a clone of another category": (
+        f"Likes tea.\n§\nThe pay is a secret.\n\n{TEXT}",
+        "talk",
+        ["The pay is a secret.", *SEEDED, "The pay is a secret."],
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "categories", "left"), TARGETS.values(), ids=TARGETS)
+def test_what_is_no_clone_of_these_categories_stays(workspace, text, categories, left):
+    put_bytes(workspace, "neo/user", text)
+    seed(workspace, "neo", categories=categories, replace_cloned=True)
+    assert bodies(workspace) == left
 
 
 def test_a_file_with_much_of_its_own_is_no_clone(workspace):
@@ -104,16 +116,3 @@ def test_a_copy_that_was_verified_or_moved_stays_a_copy(tmp_path):
     put_bytes(made, "neo/user", own)
     assert seed(made, "neo", replace_cloned=True).notes == ()
     assert text_of(made) == own
-
-
-def test_a_filter_takes_out_no_clone_of_another_category(tmp_path):
-    made = seed_root(tmp_path)
-    put_bytes(made, "neo/user", f"Likes tea.\n§\nThe pay is a secret.\n\n{text_of(made, 'boss/user')}")
-    seed(made, "neo", categories="talk", replace_cloned=True)
-    assert bodies(made) == [
-        "The pay is a secret.",
-        "Likes tea.",
-        "No calls before ten.",
-        "Vendor is Acme.",
-        "The pay is a secret.",
-    ]

@@ -106,17 +106,14 @@ def test_the_note_says_where_it_broke():
     )
 
 
-@together(
-    "data", [b"null", b"[]", b'"x"', b"3", b"{}", b'{"version": 1}', b'{"version": 1, "seeds": []}', b"\xff", b"\x00"]
-)
+NO_LOCK = [b"null", b"[]", b'"x"', b"3", b"{}", b'{"version": 1}', b'{"version": 1, "seeds": []}', b"\xff", b"\x00"]
+HOSTILE = [b"[" * 100_000, b'{"seeds":' * 50_000, b'{"seeds": {"a": ' + b"9" * 5_000 + b"}}"]
+
+
+@together("data", [*NO_LOCK, *HOSTILE])
 def test_what_is_no_lock_is_named_and_says_nothing(data):
     found = read(data)
     assert (found.records, len(found.notes)) == ({}, 1)
-
-
-@together("data", [b"[" * 100_000, b'{"seeds":' * 50_000, b'{"seeds": {"a": ' + b"9" * 5_000 + b"}}"])
-def test_hostile_depth_and_numbers_are_named(data):
-    assert read(data).notes
 
 
 RECORD = {"revision": None, "digest": DIGEST, "date": "2026-11-21", "entries": {"talk": [TEA.id]}}

@@ -8,7 +8,7 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.unit.server.page.conftest import ADDRESS
+from tests.http_root import ADDRESS
 
 STORES = ["files", "sqlite:///memory.db"]
 CONFIG = """\

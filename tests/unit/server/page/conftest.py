@@ -1,6 +1,7 @@
 """A root with something to show on every page, served to a person."""
 
 import shutil
+from contextlib import ExitStack
 
 import pytest
 from starlette.testclient import TestClient
@@ -9,8 +10,8 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.http_root import ADDRESS
 
-ADDRESS = "http://127.0.0.1:8428"
 CONFIG = """\
 taxonomy: {categories: {talk: {title: Talk}, rules: {}, vault: {}, notes: {title: Notes}}}
 limits: {user: 2000}
@@ -68,13 +69,23 @@ def built(tmp_path_factory):
 def workspace(built, tmp_path):
     """A copy of that root of its own."""
     shutil.copytree(built, tmp_path / "root")
-    workspace = Workspace.open(tmp_path / "root", search=False)
-    yield workspace
-    workspace.store.close()
+    return Workspace.open(tmp_path / "root", search=False)
 
 
 @pytest.fixture
-def client(workspace):
+def browse():
+    """Opens a browser at the page of a root, which is closed with it at the end of the test."""
+    with ExitStack() as opened:
+
+        def at(workspace, **settings):
+            opened.callback(workspace.store.close)
+            app = create_app(workspace, ServerSettings(**settings))
+            return opened.enter_context(TestClient(app, base_url=ADDRESS))
+
+        yield at
+
+
+@pytest.fixture
+def client(workspace, browse):
     """A browser at the page of ``workspace``, which a module may make itself."""
-    with TestClient(create_app(workspace, ServerSettings()), base_url=ADDRESS) as client:
-        yield client
+    return browse(workspace)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.unit.server.page.changing import root, served
+from tests.unit.server.page.changing import root
 from tests.unit.server.page.forms import Forms, read
 from tests.unit.server.page.markup import Markup
 
@@ -26,12 +26,10 @@ def states(html, words):
 
 
 @pytest.fixture
-def threatened(tmp_path):
+def threatened(tmp_path, browse):
     workspace = root(tmp_path / "root", text=f"## Talk\n[verified_date: 2026-11-20] {THREAT}\n")
     workspace.verify("neo", "Ignore all")
-    with served(workspace) as client:
-        yield client
-    workspace.store.close()
+    return browse(workspace)
 
 
 @pytest.mark.parametrize("address", ["/page/files/neo/user", "/page/search?q=previous"])
@@ -49,30 +47,28 @@ def test_what_prompts_withhold_is_not_called_fresh(threatened, address):
     [("", "", []), ("limits: {user: 1200}\n", "", ["USER.md"]), ("", "prompt: {budget: {total: 900}}\n", ["Prompt, total"])],
     ids=["nowhere", "a file", "a prompt"],
 )  # fmt: skip
-def test_how_full_is_said_where_there_is_a_limit_alone(tmp_path, config, neo, says):
+def test_how_full_is_said_where_there_is_a_limit_alone(tmp_path, config, neo, says, browse):
     workspace = root(tmp_path / "root", config=config, neo=f"user_memory_categories: ['*']\n{neo}", boss="tier: 1\n")
-    with served(workspace) as client:
-        overview, prompt = read(client, "/"), read(client, "/page/profiles/neo")
-        assert ("How full" in overview.text) == bool(says)
-        assert overview.unbalanced == prompt.unbalanced == []
-        assert ("How full it is" in prompt.text) == bool(says)
-        assert [text for tag, text in prompt.texts if tag == "span" and text in BARS] == says
-    workspace.store.close()
+    client = browse(workspace)
+    overview, prompt = read(client, "/"), read(client, "/page/profiles/neo")
+    assert ("How full" in overview.text) == bool(says)
+    assert overview.unbalanced == prompt.unbalanced == []
+    assert ("How full it is" in prompt.text) == bool(says)
+    assert [text for tag, text in prompt.texts if tag == "span" and text in BARS] == says
 
 
 # --- seeds ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_was_seeded_is_in_step_and_later_tells_how_verifying_reaches_a_copy(tmp_path):
+def test_what_was_seeded_is_in_step_and_later_tells_how_verifying_reaches_a_copy(tmp_path, browse):
     workspace = root(tmp_path / "root", text="", pupil="user_memory_categories: [talk]\nseed_from: boss\n")
     workspace.submit(workspace.envelope("boss", "## Talk\n[verified_date: 2020-01-01] Likes tables.\n"))
     workspace.apply_seed(workspace.plan_seed("boss"))
-    with served(workspace) as client:
-        assert "behind its source" not in read(client, "/").text
-        assert "in step" in read(client, "/page/seeds").text
-        workspace.verify("boss", "tables")
-        assert "What boss verifies counts for a copy once it is seeded." in read(client, "/page/seeds/pupil").text
-    workspace.store.close()
+    client = browse(workspace)
+    assert "behind its source" not in read(client, "/").text
+    assert "in step" in read(client, "/page/seeds").text
+    workspace.verify("boss", "tables")
+    assert "What boss verifies counts for a copy once it is seeded." in read(client, "/page/seeds/pupil").text
 
 
 # --- history --------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import text_of
 from tests.together import together
-from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -28,8 +27,7 @@ def workspace(tmp_path):
     for word in ("nine", "eight"):
         opened.replace("neo", "before ten", f"no calls before {word}", expected=1, on_stale="branch")
     opened.add("neo", "likes charts", category="talk", expected=1, on_stale="branch")
-    yield opened
-    opened.store.close()
+    return opened
 
 
 def revisions(workspace):
@@ -185,16 +183,15 @@ def test_a_branch_that_somebody_merged_meanwhile_says_so(client, workspace):
     assert "before eight" not in text_of(workspace)
 
 
-def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path):
+def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path, browse):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     workspace = Workspace.open(tmp_path, search=False)
     for said, seen in (("now", None), ("here", "1"), ("there\rand then", "1")):
         text = f"## Talk\none two three four five six seven {said}\n"
         workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
-    with served(workspace) as client:
-        assert merge(client, "own").status_code == 303
+    client = browse(workspace)
+    assert merge(client, "own").status_code == 303
     assert text_of(workspace) == "## Talk\none two three four five six seven there\rand then\n"
-    workspace.store.close()
 
 
 # --- many conflicts of long entries ---------------------------------------------------------------------------------
@@ -202,26 +199,25 @@ def test_words_that_nobody_touched_stay_what_the_branch_says(tmp_path):
 LONG = "Запись о бумаге " * 60
 
 
-def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path):
+def test_a_form_of_many_long_conflicts_can_be_sent(tmp_path, browse):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     workspace = Workspace.open(tmp_path, search=False)
     for said, seen in (("base", None), ("head", "1"), ("branch", "1")):
         text = "## Talk\n" + "\n§\n".join(f"{number} {said} {LONG}" for number in range(MOST)) + "\n"
         workspace.store.commit("neo/user", seen, lambda _, text=text: text.encode(), Change(on_stale="branch"))
-    with served(workspace) as client:
-        form = shown(client, PAGE).named("Merge")
-        keys = [name.removeprefix("words-") for name in form["fields"] if name.startswith("words-")]
-        assert len(keys) == MOST
-        chosen = {f"choice-{key}": "theirs" for key in keys[:-1]}
-        chosen |= {f"choice-{keys[-1]}": "own", f"words-{keys[-1]}": "Words of my own."}
-        looked_at = sent(client, {**form, "action": f"{PAGE}/preview"}, **chosen)
-        assert looked_at.status_code == 200
-        again = Forms(looked_at.text).named("Merge")
-        assert again["fields"][f"words-{keys[-1]}"] == "Words of my own."
-        assert sent(client, again).status_code == 303
+    client = browse(workspace)
+    form = shown(client, PAGE).named("Merge")
+    keys = [name.removeprefix("words-") for name in form["fields"] if name.startswith("words-")]
+    assert len(keys) == MOST
+    chosen = {f"choice-{key}": "theirs" for key in keys[:-1]}
+    chosen |= {f"choice-{keys[-1]}": "own", f"words-{keys[-1]}": "Words of my own."}
+    looked_at = sent(client, {**form, "action": f"{PAGE}/preview"}, **chosen)
+    assert looked_at.status_code == 200
+    again = Forms(looked_at.text).named("Merge")
+    assert again["fields"][f"words-{keys[-1]}"] == "Words of my own."
+    assert sent(client, again).status_code == 303
     bodies = [each.body for each in workspace.parse(text_of(workspace)).entries]
     assert bodies == [*(f"{number} branch {LONG}".strip() for number in range(MOST - 1)), "Words of my own."]
-    workspace.store.close()
 
 
 def test_words_with_a_secret_are_neither_previewed_nor_merged(client, workspace):

@@ -36,8 +36,7 @@ def workspace(tmp_path):
     workspace = Workspace.open(tmp_path, search=False)
     for source, target in [("boss", "neo"), ("neo", "pupil")]:
         workspace.apply_seed(workspace.plan_seed(source, [target]))
-    yield workspace
-    workspace.store.close()
+    return workspace
 
 
 def articles(html):

@@ -7,9 +7,8 @@ import pytest
 from catmem.envelopes.tokens import new_token
 from catmem.plugins.page.page_view import COOKIE
 from catmem.plugins.page.site import CHANGES
+from tests.http_root import ADDRESS
 from tests.together import together
-from tests.unit.server.page.changing import served
-from tests.unit.server.page.conftest import ADDRESS
 from tests.unit.server.page.forms import Forms, sent, shown, well_made
 
 FILE = "/page/files/neo/user"
@@ -36,7 +35,7 @@ def everything(workspace):
 
 
 @pytest.fixture
-def guarded(workspace, tmp_path):
+def guarded(workspace, tmp_path, browse):
     """A server with tokens, and headers for each: ada and bob write, eve reads, boss is an agent."""
     path = tmp_path / "tokens" / "tokens.json"
     tokens = {
@@ -45,8 +44,9 @@ def guarded(workspace, tmp_path):
         "eve": new_token(workspace.config, path, "eve", person=True, scope="read"),
         "boss": new_token(workspace.config, path, "boss"),
     }
-    with served(workspace, tokens=path) as client:
-        yield client, {name: {"Authorization": f"Bearer {text}", **HTML} for name, (_, text) in tokens.items()}
+    return browse(workspace, tokens=path), {
+        name: {"Authorization": f"Bearer {text}", **HTML} for name, (_, text) in tokens.items()
+    }
 
 
 def posted(client, form, headers, **fields):

@@ -13,7 +13,7 @@ from tests.days import stand_still
 from tests.golden.case import put
 from tests.roots import text_of
 from tests.together import together
-from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served
+from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root
 from tests.unit.server.page.forms import Forms, read, refused, sent, shown, ticked, told
 from tests.unit.server.page.markup import Markup
 
@@ -36,9 +36,7 @@ def standing_day(monkeypatch):
 
 @pytest.fixture
 def workspace(tmp_path):
-    workspace = root(tmp_path / "root")
-    yield workspace
-    workspace.store.close()
+    return root(tmp_path / "root")
 
 
 def answering(client, workspace, words, address=FILE):
@@ -125,28 +123,26 @@ def test_a_double_click_is_one_revision(client, workspace, button):
     assert revisions(workspace) == 2
 
 
-def test_a_file_that_has_no_history_yet_is_taken_into_it_first(tmp_path):
+def test_a_file_that_has_no_history_yet_is_taken_into_it_first(tmp_path, browse):
     workspace = root(tmp_path / "root", text="")
     put(tmp_path / "root" / "homes" / "neo" / "USER.md", TEXT)
-    with served(workspace) as client:
-        form = answering(client, workspace, "short")
-        assert form["fields"]["expected"] == bytes_digest(TEXT.encode())
-        locations = {pressed(client, form, "Verify").headers["location"] for _ in range(2)}
+    client = browse(workspace)
+    form = answering(client, workspace, "short")
+    assert form["fields"]["expected"] == bytes_digest(TEXT.encode())
+    locations = {pressed(client, form, "Verify").headers["location"] for _ in range(2)}
     assert len(locations) == 1
     assert [each.op for each in workspace.store.log("neo/user")] == ["verify", "adopt"]
-    workspace.store.close()
 
 
-def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path):
+def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path, browse):
     workspace = root(tmp_path / "root", text="")
     path = tmp_path / "root" / "homes" / "neo" / "USER.md"
-    with served(workspace) as client:
-        for number in ("2", "4"):
-            put(path, TEXT)
-            assert told(client, pressed(client, answering(client, workspace, "short"), "Verify"))
-            assert workspace.store.head("neo/user").revision == number
+    client = browse(workspace)
+    for number in ("2", "4"):
+        put(path, TEXT)
+        assert told(client, pressed(client, answering(client, workspace, "short"), "Verify"))
+        assert workspace.store.head("neo/user").revision == number
     assert SHORT not in text_of(workspace)
-    workspace.store.close()
 
 
 # --- edit, move, add -----------------------------------------------------------------------------------------------
@@ -274,31 +270,29 @@ def test_a_record_of_seeds_that_cannot_be_read_hides_no_entry(client, workspace)
     assert "Verify" in str(Forms(page.text).all)
 
 
-def test_a_history_that_cannot_be_read_takes_the_forms_away_and_no_fact(tmp_path):
+def test_a_history_that_cannot_be_read_takes_the_forms_away_and_no_fact(tmp_path, browse):
     workspace = root(tmp_path / "root")
     for segment in (tmp_path / "root" / "homes" / "neo" / ".catmem" / "journal").iterdir():
         segment.write_bytes(b"x" * 40 + segment.read_bytes())
     workspace.store.close()
-    with served(workspace) as client:
-        for address in (FILE, "/page/queue"):
-            page = client.get(address)
-            assert page.status_code == 200
-            assert "Prefers short answers." in Markup(page.text).text
-            assert "Verify" not in str(Forms(page.text).all)
-    workspace.store.close()
+    client = browse(workspace)
+    for address in (FILE, "/page/queue"):
+        page = client.get(address)
+        assert page.status_code == 200
+        assert "Prefers short answers." in Markup(page.text).text
+        assert "Verify" not in str(Forms(page.text).all)
 
 
-def test_a_copy_is_changed_at_its_source(tmp_path):
+def test_a_copy_is_changed_at_its_source(tmp_path, browse):
     profiles = {"pupil": "user_memory_categories: [talk]\nseed_from: boss\n"}
     workspace = root(tmp_path / "root", text="", config=CONFIG, **profiles)
     workspace.submit(workspace.envelope("boss", "## Talk\n[verified_date: 2020-01-01] Likes tables.\n"))
     workspace.apply_seed(workspace.plan_seed("boss"))
-    with served(workspace) as client:
-        page = read(client, "/page/files/pupil/user")
-        assert "follows boss/user , and is changed there" in page.text
-        assert "Verify" not in str(Forms(page.html).all)
-        assert "Verify" in str(shown(client, "/page/files/boss/user").all)
-    workspace.store.close()
+    client = browse(workspace)
+    page = read(client, "/page/files/pupil/user")
+    assert "follows boss/user , and is changed there" in page.text
+    assert "Verify" not in str(Forms(page.html).all)
+    assert "Verify" in str(shown(client, "/page/files/boss/user").all)
 
 
 # --- several ticked, in one revision -------------------------------------------------------------------------------
@@ -332,29 +326,27 @@ def test_what_is_ticked_is_moved_where_the_next_page_says(client, workspace, fie
     assert revisions(workspace) == 2
 
 
-def test_entries_that_say_the_same_are_each_meant_where_they_stand(tmp_path):
+def test_entries_that_say_the_same_are_each_meant_where_they_stand(tmp_path, browse):
     workspace = root(tmp_path, text="## Talk\nTwice.\n§\nTwice.\n§\nOnce.\n\n## Rules\nTwice.\n")
-    with served(workspace) as client:
-        form = shown(client, FILE).named("Verify ticked")
-        one = entry(workspace, "Twice").id
-        boxes = {"tick-4": f"{one} talk", "tick-9": f"{one} rules"}
-        told(client, pressed_ticked(client, form, "remove", **boxes))
-        assert text_of(workspace) == "## Talk\nTwice.\n§\nOnce.\n\n## Rules\n"
-        assert revisions(workspace) == 2
-    workspace.store.close()
+    client = browse(workspace)
+    form = shown(client, FILE).named("Verify ticked")
+    one = entry(workspace, "Twice").id
+    boxes = {"tick-4": f"{one} talk", "tick-9": f"{one} rules"}
+    told(client, pressed_ticked(client, form, "remove", **boxes))
+    assert text_of(workspace) == "## Talk\nTwice.\n§\nOnce.\n\n## Rules\n"
+    assert revisions(workspace) == 2
 
 
 @pytest.mark.parametrize(("address", "rows"), [(FILE, 50), (QUEUE, 40)])
-def test_a_whole_page_of_entries_is_one_revision(tmp_path, address, rows):
+def test_a_whole_page_of_entries_is_one_revision(tmp_path, address, rows, browse):
     words = "which is so, and says what a fact of a hundred characters says"
     text = "§\n".join(f"[created: 2020-01-01, domain: finance] Fact {number}, {words}.\n" for number in range(100))
     workspace = root(tmp_path, text=f"## Talk\n{text}", config="taxonomy: {categories: {talk: {}}}\n")
-    with served(workspace) as client:
-        page = client.get(address)
-        told(client, pressed_ticked(client, ticked(Forms(page.text).named("Verify ticked"), "Fact"), "verify"))
-        assert text_of(workspace).count(f"verified_date: {TODAY}") == rows
-        assert revisions(workspace) == 2
-    workspace.store.close()
+    client = browse(workspace)
+    page = client.get(address)
+    told(client, pressed_ticked(client, ticked(Forms(page.text).named("Verify ticked"), "Fact"), "verify"))
+    assert text_of(workspace).count(f"verified_date: {TODAY}") == rows
+    assert revisions(workspace) == 2
 
 
 # --- several ticked, or nothing ------------------------------------------------------------------------------------

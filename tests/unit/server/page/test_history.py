@@ -6,7 +6,6 @@ from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import text_of
-from tests.unit.server.page.changing import served
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -29,19 +28,15 @@ def opened(folder):
 
 @pytest.fixture
 def workspace(tmp_path):
-    workspace = opened(tmp_path)
-    yield workspace
-    workspace.store.close()
+    return opened(tmp_path)
 
 
 @pytest.fixture
-def edited(tmp_path):
+def edited(tmp_path, browse):
     """A root in files that somebody edited by other means."""
     workspace = opened(tmp_path)
     edit(workspace, BY_HAND)
-    with served(workspace) as client:
-        yield workspace, client
-    workspace.store.close()
+    return workspace, browse(workspace)
 
 
 def edit(workspace, text):
@@ -129,11 +124,10 @@ def test_bytes_that_are_no_text_can_be_put_back(edited):
     assert text_of(workspace) == SECOND
 
 
-def test_a_file_without_a_history_gets_one(tmp_path):
+def test_a_file_without_a_history_gets_one(tmp_path, browse):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     put(tmp_path / "homes" / "neo" / "USER.md", FIRST)
     workspace = Workspace.open(tmp_path, search=False)
-    with served(workspace) as client:
-        sent(client, shown(client, NOW).named("Record it"))
-        assert (text_of(workspace), revisions(workspace)) == (FIRST, [("1", "adopt", "external")])
-    workspace.store.close()
+    client = browse(workspace)
+    sent(client, shown(client, NOW).named("Record it"))
+    assert (text_of(workspace), revisions(workspace)) == (FIRST, [("1", "adopt", "external")])

@@ -7,7 +7,6 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put
 from tests.together import together
-from tests.unit.server.page.changing import served
 from tests.unit.server.page.markup import Markup
 
 SCRIPT = "<script>alert(1)</script><img src=x onerror=alert(2)>"
@@ -62,11 +61,9 @@ def hostile_root(folder):
 
 
 @pytest.fixture
-def client(tmp_path):
+def client(tmp_path, browse):
     workspace = hostile_root(tmp_path / "root")
-    with served(workspace) as client:
-        yield client
-    workspace.store.close()
+    return browse(workspace)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

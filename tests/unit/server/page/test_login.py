@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from catmem.envelopes.tokens import new_token
-from tests.unit.server.page.changing import root, served
+from tests.unit.server.page.changing import root
 from tests.unit.server.page.forms import Forms, well_made
 from tests.unit.server.page.markup import Markup
 
@@ -13,7 +13,7 @@ HTML = {"Accept": "text/html,*/*"}
 
 
 @pytest.fixture
-def at_the_door(tmp_path):
+def at_the_door(tmp_path, browse):
     """A browser before a server with tokens, and the secrets of some."""
     workspace = root(tmp_path / "root")
     path = tmp_path / "tokens" / "tokens.json"
@@ -22,9 +22,7 @@ def at_the_door(tmp_path):
         "reader": new_token(workspace.config, path, "boss", scope="read"),
         "metrics": new_token(workspace.config, path, "prometheus", scope="metrics"),
     }
-    with served(workspace, tokens=path) as client:
-        yield client, {name: secret for name, (_, secret) in made.items()}
-    workspace.store.close()
+    return browse(workspace, tokens=path), {name: secret for name, (_, secret) in made.items()}
 
 
 def basic(secret):

@@ -15,7 +15,6 @@ from catmem.workspace import overview
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
-from tests.unit.server.page.changing import served
 from tests.unit.server.page.conftest import NEO
 from tests.unit.server.page.forms import well_made
 from tests.unit.server.page.markup import Markup
@@ -282,17 +281,17 @@ def test_a_query_that_is_not_understood_is_refused(client, query):
     page(client, f"/page/queue?{query}", 400)
 
 
-def test_the_page_is_for_people(workspace, tmp_path):
+def test_the_page_is_for_people(workspace, tmp_path, browse):
     tokens = tmp_path / "tokens" / "tokens.json"
     _, agent = new_token(workspace.config, tokens, "boss")
     _, person = new_token(workspace.config, tokens, "ada", person=True)
-    with served(workspace, tokens=tokens) as client:
-        for address in PAGES:
-            refused = client.get(address, headers={"Authorization": f"Bearer {agent}"})
-            assert refused.status_code == 403
-            assert not re.search("neo|pupil|short answers", refused.text.replace(address.partition("?")[0], ""))
-        assert client.get("/", headers={"Authorization": f"Bearer {person}"}).status_code == 200
-        assert client.get("/").status_code == 401
+    client = browse(workspace, tokens=tokens)
+    for address in PAGES:
+        refused = client.get(address, headers={"Authorization": f"Bearer {agent}"})
+        assert refused.status_code == 403
+        assert not re.search("neo|pupil|short answers", refused.text.replace(address.partition("?")[0], ""))
+    assert client.get("/", headers={"Authorization": f"Bearer {person}"}).status_code == 200
+    assert client.get("/").status_code == 401
 
 
 def test_no_page_writes(client, workspace):
@@ -322,24 +321,23 @@ def test_an_error_that_nobody_foresaw_tells_nothing_of_itself(client, workspace,
     assert "secret" not in made.text
 
 
-def test_a_root_without_profiles_says_how_to_begin(tmp_path):
+def test_a_root_without_profiles_says_how_to_begin(tmp_path, browse):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     workspace = Workspace.open(tmp_path, search=False)
-    with served(workspace) as client:
-        assert "No profiles yet" in page(client, "/").text
-        for address in (
-            "/page/queue",
-            "/page/branches",
-            "/page/seeds",
-            "/page/lint",
-            "/page/access",
-            "/page/search?q=x",
-        ):
-            page(client, address)
-    workspace.store.close()
+    client = browse(workspace)
+    assert "No profiles yet" in page(client, "/").text
+    for address in (
+        "/page/queue",
+        "/page/branches",
+        "/page/seeds",
+        "/page/lint",
+        "/page/access",
+        "/page/search?q=x",
+    ):
+        page(client, address)
 
 
-def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path):
+def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path, browse):
     put(tmp_path / "catmem.yaml", "version: 1\nlimits: {user: 2000}\n")
     for number in range(100):
         name = f"agent-with-a-long-name-{number:03}"
@@ -349,12 +347,11 @@ def test_an_overview_of_a_hundred_profiles_is_no_long_download(tmp_path):
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\nFor all.\n")
     workspace = Workspace.open(tmp_path, search=False)
-    with served(workspace) as client:
-        first = client.get("/")
-        linked = [each["href"] for each in Markup(first.text).all("link")]
-        assert first.text.count("1 expired") == 100
-        assert sum(len(client.get(address).content) for address in ("/", *linked)) < 200_000
-    workspace.store.close()
+    client = browse(workspace)
+    first = client.get("/")
+    linked = [each["href"] for each in Markup(first.text).all("link")]
+    assert first.text.count("1 expired") == 100
+    assert sum(len(client.get(address).content) for address in ("/", *linked)) < 200_000
 
 
 # --- rows that open in place, and links that narrow ------------------------------------------------------------------

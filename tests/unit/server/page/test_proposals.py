@@ -8,7 +8,7 @@ from catmem import clock
 from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
 from tests.roots import text_of
-from tests.unit.server.page.changing import TEXT, revisions, root, served
+from tests.unit.server.page.changing import TEXT, revisions, root
 from tests.unit.server.page.forms import Forms, read, sent, shown, told
 from tests.unit.server.page.markup import Markup
 
@@ -22,9 +22,7 @@ ANN = "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n"
 
 @pytest.fixture
 def workspace(tmp_path):
-    workspace = root(tmp_path / "root", config=CONFIG, ann=ANN)
-    yield workspace
-    workspace.store.close()
+    return root(tmp_path / "root", config=CONFIG, ann=ANN)
 
 
 def reword(workspace, old="Prefers short", new="Prefers long answers.", reason="He said so."):
@@ -101,7 +99,7 @@ def test_every_page_says_how_many_wait(client, workspace):
     assert "1 proposal waits for your yes or no." in read(client, "/page/queue").text
 
 
-def test_a_hundred_are_read_in_pages_of_which_none_is_large(tmp_path):
+def test_a_hundred_are_read_in_pages_of_which_none_is_large(tmp_path, browse):
     config = f"{CONFIG.replace('approval: {', 'approval: {most: 100, ')}"
     workspace = root(tmp_path, config=config, text="")
     for number in range(100):
@@ -109,17 +107,14 @@ def test_a_hundred_are_read_in_pages_of_which_none_is_large(tmp_path):
             workspace,
             f"Fact {number:03}: the vendor for cloud billing is Acme Ltd, and its invoices are due on the 15th.",
         )
-    with served(workspace) as client:
-        seen = []
-        for page in range(1, 5):
-            answer = client.get(f"{QUEUE}?page={page}")
-            assert len(answer.content) < 100_000
-            seen += [
-                each["name"] for each in Markup(answer.text).all("input") if each.get("name", "").startswith("tick-")
-            ]
-        assert len(seen) == len(set(seen)) == 100
-        assert "76 to 100 of 100" in Markup(answer.text).text
-    workspace.store.close()
+    client = browse(workspace)
+    seen = []
+    for page in range(1, 5):
+        answer = client.get(f"{QUEUE}?page={page}")
+        assert len(answer.content) < 100_000
+        seen += [each["name"] for each in Markup(answer.text).all("input") if each.get("name", "").startswith("tick-")]
+    assert len(seen) == len(set(seen)) == 100
+    assert "76 to 100 of 100" in Markup(answer.text).text
 
 
 # --- yes -----------------------------------------------------------------------------------------------------------
@@ -247,17 +242,17 @@ def test_a_page_is_well_made_whatever_became_of_it(client, workspace, state):
     assert shown_of.keys() == {"neo/user"}
 
 
-def test_who_may_only_read_sees_no_form_and_an_agent_sees_nothing(workspace, tmp_path):
+def test_who_may_only_read_sees_no_form_and_an_agent_sees_nothing(workspace, tmp_path, browse):
     name, path = reword(workspace), tmp_path / "tokens" / "tokens.json"
     _, eve = new_token(workspace.config, path, "eve", person=True, scope="read")
     _, neo = new_token(workspace.config, path, "neo")
-    with served(workspace, tokens=path) as client:
-        for address in (QUEUE, f"{QUEUE}/{name}"):
-            answer = client.get(address, headers={"Authorization": f"Bearer {eve}"})
-            assert "Prefers long answers." in Markup(answer.text).text
-            assert {form["action"] for form in Forms(answer.text).all if form["method"] == "post"} == {"/page/theme"}
-            assert not [each for each in Markup(answer.text).all("input") if "tick" in each["name"]]
-            assert client.get(address, headers={"Authorization": f"Bearer {neo}"}).status_code == 403
+    client = browse(workspace, tokens=path)
+    for address in (QUEUE, f"{QUEUE}/{name}"):
+        answer = client.get(address, headers={"Authorization": f"Bearer {eve}"})
+        assert "Prefers long answers." in Markup(answer.text).text
+        assert {form["action"] for form in Forms(answer.text).all if form["method"] == "post"} == {"/page/theme"}
+        assert not [each for each in Markup(answer.text).all("input") if "tick" in each["name"]]
+        assert client.get(address, headers={"Authorization": f"Bearer {neo}"}).status_code == 403
 
 
 def test_several_of_a_form_that_this_server_did_not_show_are_sent_once_more(client, workspace):

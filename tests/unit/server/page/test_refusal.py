@@ -10,7 +10,7 @@ from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import text_of
 from tests.store.memory import InMemoryStore
-from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root, served
+from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root
 from tests.unit.server.page.forms import refused, sent, shown
 from tests.unit.server.page.markup import Markup
 
@@ -20,9 +20,7 @@ TYPED = "Prefers long answers.\nReally: <b>é</b>"
 
 @pytest.fixture
 def workspace(tmp_path):
-    workspace = root(tmp_path / "root")
-    yield workspace
-    workspace.store.close()
+    return root(tmp_path / "root")
 
 
 def editing(client, workspace, words="short"):
@@ -107,37 +105,35 @@ def by_hand(workspace, before, after):
 
 @pytest.mark.parametrize("means", [by_an_agent, by_hand])
 @pytest.mark.parametrize("press", [editing, verifying])
-def test_a_person_who_writes_on_an_old_page_is_asked_where_the_root_keeps_branches(tmp_path, means, press):
+def test_a_person_who_writes_on_an_old_page_is_asked_where_the_root_keeps_branches(tmp_path, means, press, browse):
     workspace = root(tmp_path / "root", config=f"{CONFIG}on_stale: branch\n")
-    with served(workspace) as client:
-        form = press(client, workspace)
-        means(workspace, "before ten", "before nine")
-        made, forms = refused(sent(client, form))
-        assert "Never schedule calls before nine." in made.text
-        again = forms.named("Save" if press is editing else "Verify it")
-        assert sent(client, again).status_code == 303
-        assert not any(each.is_branch for each in workspace.store.branches("neo/user"))
+    client = browse(workspace)
+    form = press(client, workspace)
+    means(workspace, "before ten", "before nine")
+    made, forms = refused(sent(client, form))
+    assert "Never schedule calls before nine." in made.text
+    again = forms.named("Save" if press is editing else "Verify it")
+    assert sent(client, again).status_code == 303
+    assert not any(each.is_branch for each in workspace.store.branches("neo/user"))
     assert "before nine" in text_of(workspace)
     assert "2020-01-01] Prefers short answers." not in text_of(workspace)
-    workspace.store.close()
 
 
 # --- it changed by other means -------------------------------------------------------------------------------------
 
 
-def test_what_nobody_has_any_more_has_no_diff(tmp_path):
+def test_what_nobody_has_any_more_has_no_diff(tmp_path, browse):
     workspace = root(tmp_path / "root", text="")
     put(tmp_path / "root" / "homes" / "neo" / "USER.md", TEXT)
-    with served(workspace) as client:
-        form = editing(client, workspace)
-        by_hand(workspace, "before ten", "before nine")
-        made, forms = refused(sent(client, form))
-        assert "What the form is on is as you saw it" in made.text
-        assert made.all("table") == []
-        assert sent(client, forms.named("Save")).status_code == 303
+    client = browse(workspace)
+    form = editing(client, workspace)
+    by_hand(workspace, "before ten", "before nine")
+    made, forms = refused(sent(client, form))
+    assert "What the form is on is as you saw it" in made.text
+    assert made.all("table") == []
+    assert sent(client, forms.named("Save")).status_code == 303
     assert "before nine" in text_of(workspace)
     assert entry(workspace, "long").body == TYPED
-    workspace.store.close()
 
 
 def test_a_file_that_no_tool_can_read_is_left_alone(client, workspace):
@@ -185,21 +181,21 @@ class FullDisk(InMemoryStore):
         return super().commit(entity, expected, update, change)
 
 
-def test_a_full_disk_keeps_what_was_typed(tmp_path):
+def test_a_full_disk_keeps_what_was_typed(tmp_path, browse):
     store = FullDisk()
     workspace = Workspace(root(tmp_path / "root", text="").config, store)
     workspace.submit(workspace.envelope("neo", TEXT))
-    with served(workspace) as client:
-        form = editing(client, workspace)
-        store.full = True
-        made, forms = refused(sent(client, form), 503)
-        assert "no space left on device" in made.text
-        store.full = False
-        assert sent(client, forms.named("Save")).status_code == 303
+    client = browse(workspace)
+    form = editing(client, workspace)
+    store.full = True
+    made, forms = refused(sent(client, form), 503)
+    assert "no space left on device" in made.text
+    store.full = False
+    assert sent(client, forms.named("Save")).status_code == 303
     assert entry(workspace, "long").body == TYPED
 
 
-def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeypatch):
+def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeypatch, browse):
     go_on = threading.Event()
     submit = writing.submit_read  # type: ignore[attr-defined]
 
@@ -207,13 +203,13 @@ def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeyp
         go_on.wait(30)
         return submit(*args, **how)
 
-    with served(workspace, timeout=3.0) as client:
-        form = editing(client, workspace)
-        monkeypatch.setattr(writing, "submit_read", slow)
-        made, forms = refused(sent(client, form), 503)
-        assert "this write took longer than a request may take here, and goes on" in made.text
-        go_on.set()
-        assert sent(client, forms.named("Save")).headers["location"].partition("did=")[2].startswith("neo/user@2")
+    client = browse(workspace, timeout=3.0)
+    form = editing(client, workspace)
+    monkeypatch.setattr(writing, "submit_read", slow)
+    made, forms = refused(sent(client, form), 503)
+    assert "this write took longer than a request may take here, and goes on" in made.text
+    go_on.set()
+    assert sent(client, forms.named("Save")).headers["location"].partition("did=")[2].startswith("neo/user@2")
     assert revisions(workspace) == 2
 
 

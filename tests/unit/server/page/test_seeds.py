@@ -26,9 +26,7 @@ def opened(folder):
 
 @pytest.fixture
 def workspace(tmp_path):
-    workspace = opened(tmp_path)
-    yield workspace
-    workspace.store.close()
+    return opened(tmp_path)
 
 
 @pytest.fixture

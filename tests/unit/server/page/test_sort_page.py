@@ -9,7 +9,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.workspace.history import restore
 from tests.golden.case import put
 from tests.roots import text_of
-from tests.unit.server.page.changing import revisions, root, served
+from tests.unit.server.page.changing import revisions, root
 from tests.unit.server.page.forms import read, refused, sent, shown, told
 
 SORT = "/page/sort/neo/user"
@@ -47,9 +47,7 @@ def sorting_root(folder, *, text=FLAT, config=CONFIG):
 
 @pytest.fixture
 def workspace(tmp_path):
-    workspace = sorting_root(tmp_path)
-    yield workspace
-    workspace.store.close()
+    return sorting_root(tmp_path)
 
 
 def form(client, address=SORT):
@@ -155,19 +153,18 @@ def test_a_new_category_is_declared_and_can_be_chosen_for_the_other_file_at_once
 # --- or nothing ----------------------------------------------------------------------------------------------------
 
 
-def test_a_file_without_a_history_that_changed_meanwhile_is_shown_again_with_the_choices(tmp_path):
+def test_a_file_without_a_history_that_changed_meanwhile_is_shown_again_with_the_choices(tmp_path, browse):
     workspace = sorting_root(tmp_path)
     path = workspace.path("neo", "memory")
     put(path, "Xyzzy is a word.\n§\nThe cat is fed at noon.\n")
-    with served(workspace) as client:
-        asked = form(client, "/page/sort/neo/memory")
-        put(path, "Another one.\n§\nThe cat is fed at noon.\n")
-        text, again = refused_sort(sent(client, asked, **{"take-2": "on", "to-2": "", "new-2": "Pets"}), 409)
-        assert "sha256" not in text
-        assert again["fields"]["new-2"] == "Pets"
-        told(client, sent(client, again))
+    client = browse(workspace)
+    asked = form(client, "/page/sort/neo/memory")
+    put(path, "Another one.\n§\nThe cat is fed at noon.\n")
+    text, again = refused_sort(sent(client, asked, **{"take-2": "on", "to-2": "", "new-2": "Pets"}), 409)
+    assert "sha256" not in text
+    assert again["fields"]["new-2"] == "Pets"
+    told(client, sent(client, again))
     assert ("pets", "The cat is f") in sorted_as(workspace, "neo/memory")
-    workspace.store.close()
 
 
 @pytest.mark.parametrize(
@@ -221,18 +218,17 @@ def pages(client, address):
     return made
 
 
-def test_two_hundred_entries_are_sorted_a_portion_at_a_time(tmp_path):
+def test_two_hundred_entries_are_sorted_a_portion_at_a_time(tmp_path, browse):
     bodies = [f"Invoices for money, number {number}, are due on the 15th." for number in range(200)]
     workspace = sorting_root(tmp_path, text="\n§\n".join(bodies) + "\n")
-    with served(workspace) as client:
-        assert len(pages(client, SORT)) == 4
-        asked = form(client, f"{SORT}?page=2")
-        answer = sent(client, asked)
-        assert "Sorted: 50 to finance" in told(client, answer).text
-        left = workspace.parse(text_of(workspace)).by_category[UNCATEGORIZED]
-        assert [each.body for each in left] == bodies[:50] + bodies[100:]
-        for _ in range(3):
-            answer = sent(client, form(client))
-        assert "Every entry has a category" in told(client, answer).text
-        assert revisions(workspace) == 5
-    workspace.store.close()
+    client = browse(workspace)
+    assert len(pages(client, SORT)) == 4
+    asked = form(client, f"{SORT}?page=2")
+    answer = sent(client, asked)
+    assert "Sorted: 50 to finance" in told(client, answer).text
+    left = workspace.parse(text_of(workspace)).by_category[UNCATEGORIZED]
+    assert [each.body for each in left] == bodies[:50] + bodies[100:]
+    for _ in range(3):
+        answer = sent(client, form(client))
+    assert "Every entry has a category" in told(client, answer).text
+    assert revisions(workspace) == 5

@@ -37,8 +37,7 @@ Signs mail with both names.
 def workspace(tmp_path):
     workspace = root(tmp_path / "root", text=TEXT, config=CONFIG, neo=NEO)
     workspace.submit(workspace.envelope("boss", "## Rules\nSigns mail with both of his names.\n"))
-    yield workspace
-    workspace.store.close()
+    return workspace
 
 
 def form(client, button):

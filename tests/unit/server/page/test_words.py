@@ -33,8 +33,7 @@ def workspace(tmp_path):
     # No write would take a date in the future.
     put(tmp_path / "root" / "homes" / "neo" / "USER.md", TEXT)
     adopt(workspace, "neo/user")
-    yield workspace
-    workspace.store.close()
+    return workspace
 
 
 def card(client, address, words):

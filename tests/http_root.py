@@ -21,12 +21,12 @@ class Served:
 
     def __init__(self, workspace: Workspace, tokens: Path) -> None:
         self.workspace = workspace
-        self._tokens = tokens
+        self.tokens = tokens
         self._app = create_app(workspace, ServerSettings(tokens=tokens))
 
     def client(self, agent: str | None = None, label: str = "somebody", **how: Any) -> TestClient:
         name = agent or label
-        _, token = new_token(self.workspace.config, self._tokens, name, person=agent is None, **how)
+        _, token = new_token(self.workspace.config, self.tokens, name, person=agent is None, **how)
         return TestClient(self._app, base_url=ADDRESS, headers={"Authorization": f"Bearer {token}"})
 
 

@@ -11,10 +11,24 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 from catmem.envelopes.tokens import caller_of, new_token
-from catmem.errors import RequestError, StoreError
+from catmem.errors import (
+    BusyError,
+    ConfigError,
+    DriftError,
+    NotUtf8Error,
+    RequestError,
+    StaleError,
+    StoreError,
+    UnreadableError,
+)
+from catmem.jsonable import jsonable
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings, Workers, in_thread
+from catmem.server.requests import answer_of
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
 from tests.roots import make_root
+from tests.together import together
 
 HERE = "http://127.0.0.1:8428"
 
@@ -83,31 +97,26 @@ HEADERS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("path", "status"), [("/healthz", 200), ("/readyz", 200), ("/nowhere", 404), ("/breaks", 500), ("/disk", 503)]
+@together(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/healthz", 200, None),
+        ("GET", "/readyz", 200, None),
+        ("GET", "/nowhere", 404, "no_such_path"),
+        ("DELETE", "/healthz", 405, "no_such_method"),
+        ("GET", "/breaks", 500, "internal"),
+        ("GET", "/disk", 503, "io"),
+    ],
 )
-def test_every_answer_has_the_headers(client, path, status):
-    here = client(("/breaks", raising(RuntimeError("x"))), ("/disk", raising(StoreError("no space"))))
-    answer = here.get(path)
-    assert answer.status_code == status
+def test_every_answer_has_the_headers(client, *, method, path, status, code):
+    here = client(("/breaks", raising(RuntimeError("x"))), ("/disk", raising(StoreError("no space", code="io"))))
+    answer = here.request(method, path)
+    assert (answer.status_code, answer.json().get("code")) == (status, code)
+    assert status != 405 or "GET" in answer.headers["allow"]
     assert HEADERS.items() <= dict(answer.headers).items()
     policy = answer.headers["content-security-policy"].split("; ")
     assert {"default-src 'self'", "frame-ancestors 'none'"} <= set(policy)
     assert not any("unsafe" in part for part in policy)
-
-
-# --- whether it works ----------------------------------------------------------------------------------------------
-
-
-def test_readyz_tells_of_a_store_that_fails_and_healthz_does_not(client, workspace, monkeypatch):
-    def fails(entity):
-        raise StoreError("the disk is gone", code="io")
-
-    monkeypatch.setattr(type(workspace.store), "head", lambda self, entity: fails(entity))
-    here = client()
-    answer = here.get("/readyz")
-    assert (answer.status_code, answer.json()["code"]) == (503, "io")
-    assert here.get("/healthz").status_code == 200
 
 
 # --- errors --------------------------------------------------------------------------------------------------------
@@ -121,16 +130,6 @@ def test_an_error_nobody_foresaw_tells_nothing_and_the_server_lives_on(client, c
     assert "tulip" not in answer.text
     assert "tulip" in caplog.text
     assert here.get("/healthz").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status", "code"),
-    [("GET", "/nowhere", 404, "no_such_path"), ("DELETE", "/healthz", 405, "no_such_method")],
-)
-def test_a_path_or_method_that_is_not_there_is_an_error_like_others(client, method, path, status, code):
-    answer = client().request(method, path)
-    assert (answer.status_code, answer.json()["code"]) == (status, code)
-    assert status != 405 or "GET" in answer.headers["allow"]
 
 
 def test_the_log_has_one_line_a_request_and_no_secret(client, token, caplog):
@@ -155,40 +154,29 @@ def test_the_log_shows_what_a_terminal_would_act_on_as_escapes(client, caplog):
 # --- whose requests ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.1:8428", "localhost:1", "LOCALHOST", "[::1]:8428", "127.9.9.9"])
-def test_it_is_called_by_names_of_this_machine(client, host):
-    assert client().get("/healthz", headers={"host": host}).status_code == 200
+LOCAL = {"host": "127.0.0.1"}
+NAMED = {"hosts": ("Memory.example.org",)}
+OPEN = {"host": "0.0.0.0"}  # noqa: S104 - the case
 
 
-@pytest.mark.parametrize(
-    "host",
+@together(
+    ("settings", "hosts", "status"),
     [
-        "evil.example",
-        "127.0.0.1.evil.example",
-        "localhost.evil.example:8428",
-        "192.0.2.7",
-        "",
-        "a@127.0.0.1",
-        "127.0.0.1:x",
-        "127.0.0.1/x",
+        (LOCAL, ["127.0.0.1", "127.0.0.1:8428", "localhost:1", "LOCALHOST", "[::1]:8428", "127.9.9.9"], 200),
+        (LOCAL, ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:8428", "192.0.2.7", ""], 400),
+        (LOCAL, ["a@127.0.0.1", "127.0.0.1:x", "127.0.0.1/x"], 400),
+        (NAMED, ["memory.example.org:443"], 200),
+        (NAMED, ["example.org"], 400),
+        (OPEN, ["192.0.2.7:8428"], 200),
+        (OPEN, ["evil.example"], 400),
     ],
 )
-def test_it_is_not_called_by_a_name_that_somebody_points_here(client, host):
-    answer = client().get("/healthz", headers={"host": host})
-    assert (answer.status_code, answer.json()["code"]) == (400, "unknown_host")
-
-
-def test_a_name_may_be_added(client):
-    here = client(hosts=("Memory.example.org",))
-    assert here.get("/healthz", headers={"host": "memory.example.org:443"}).status_code == 200
-    assert here.get("/healthz", headers={"host": "example.org"}).status_code == 400
-
-
-def test_where_others_reach_it_any_address_in_numbers_is_fine_and_no_name(client, token):
+def test_it_is_called_by_its_address_and_by_no_name_that_somebody_points_here(client, token, settings, hosts, status):
     token()
-    here = client(host="0.0.0.0", tokens=token.path)  # noqa: S104 - the case
-    assert here.get("/healthz", headers={"host": "192.0.2.7:8428"}).status_code == 200
-    assert here.get("/healthz", headers={"host": "evil.example"}).status_code == 400
+    here = client(tokens=token.path, **settings)
+    for host in hosts:
+        answer = here.get("/healthz", headers={"host": host})
+        assert (answer.status_code, answer.json().get("code")) == (status, None if status == 200 else "unknown_host")
 
 
 CROSS = {
@@ -201,7 +189,7 @@ CROSS = {
 }
 
 
-@pytest.mark.parametrize("headers", CROSS.values(), ids=CROSS)
+@together("headers", CROSS.values(), ids=CROSS)
 def test_a_page_of_another_site_changes_nothing(client, headers):
     answer = client(("/said", said)).post("/said", headers=headers)
     assert (answer.status_code, answer.json()["code"]) == (403, "cross_site")
@@ -217,23 +205,16 @@ def parts(size, step=100):
         yield b"x" * min(step, size - begin)
 
 
-@pytest.mark.parametrize("size", [0, 1, MOST])
 @pytest.mark.parametrize("form", ["with a length", "in parts"])
-def test_a_body_within_the_limit_is_read(client, size, form):
-    body = b"x" * size if form == "with a length" else parts(size)
-    answer = client(("/said", said), max_body=MOST).post("/said", content=body)
-    assert (answer.status_code, answer.content) == (200, b"x" * size)
-
-
-@pytest.mark.parametrize("size", [MOST + 1, 50 * MOST])
-@pytest.mark.parametrize("form", ["with a length", "in parts"])
-def test_a_body_over_the_limit_is_refused(client, size, form):
-    body = b"x" * size if form == "with a length" else parts(size)
+def test_a_body_is_read_up_to_the_limit_and_refused_over_it(client, form):
     here = client(("/said", said), max_body=MOST)
-    answer = here.post("/said", content=body)
-    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
-    assert answer.headers["connection"] == "close"
-    assert here.post("/said", content=b"x").status_code == 200
+    for size in (0, 1, MOST, MOST + 1, 50 * MOST, 1):
+        answer = here.post("/said", content=b"x" * size if form == "with a length" else parts(size))
+        if size <= MOST:
+            assert (answer.status_code, answer.content) == (200, b"x" * size)
+        else:
+            assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+            assert answer.headers["connection"] == "close"
 
 
 def test_a_length_that_lies_lets_no_more_through(client):
@@ -269,8 +250,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("headers", WRONG.values(), ids=WRONG)
-@pytest.mark.parametrize("path", ["/who", "/nowhere", "/metrics"])
+@together("headers", WRONG.values(), ids=WRONG)
+@together("path", ["/who", "/nowhere", "/metrics"])
 def test_a_wrong_token_is_refused_in_the_same_words_whatever_is_asked(client, token, headers, path):
     token()
     answer = client(("/who", who), tokens=token.path).get(path, headers=headers)
@@ -285,7 +266,7 @@ def test_health_wants_no_token(client, token):
     assert here.get("/healthz").status_code == here.get("/readyz").status_code == 200
 
 
-@pytest.mark.parametrize(
+@together(
     ("scope", "method", "path", "status"),
     [
         ("read", "GET", "/who", 200),
@@ -296,7 +277,7 @@ def test_health_wants_no_token(client, token):
         ("write", "POST", "/who", 200),
     ],
 )
-def test_a_token_is_good_for_its_scope(client, token, scope, method, path, status):  # noqa: PLR0917 - a row of the table
+def test_a_token_is_good_for_its_scope(client, token, *, scope, method, path, status):
     text = token(scope=scope)
     answer = client(("/who", who), ("/metrics", who), tokens=token.path).request(method, path, headers=bearer(text))
     assert answer.status_code == status
@@ -331,23 +312,13 @@ def slow(begun, go_on, done):
 
 
 @pytest.mark.parametrize(("method", "code"), [("GET", "timeout"), ("POST", "still_writing")])
-def test_when_time_is_up_the_answer_says_whether_a_write_goes_on(client, method, code):
+def test_when_time_is_up_the_answer_says_whether_a_write_goes_on_for_which_the_end_waits(workspace, method, code):
     begun, go_on, done = (threading.Event() for _ in range(3))
-    here = client(("/slow", slow(begun, go_on, done)), timeout=0.05)
-    answer = here.request(method, "/slow")
-    assert (answer.status_code, answer.json()["code"]) == (503, code)
-    assert begun.is_set()
-    go_on.set()
-    assert done.wait(30)  # it was not cut off
-
-
-def test_the_end_of_the_server_waits_for_a_write_that_was_begun(workspace):
-    begun, go_on, done = (threading.Event() for _ in range(3))
-    app = create_app(
-        workspace, ServerSettings(timeout=0.5), [Route("/slow", slow(begun, go_on, done), methods=["POST"])]
-    )
-    with TestClient(app, base_url=HERE) as here:
-        assert here.post("/slow").status_code == 503
+    route = Route("/slow", slow(begun, go_on, done), methods=["GET", "POST"])
+    with TestClient(create_app(workspace, ServerSettings(timeout=0.05), [route]), base_url=HERE) as here:
+        answer = here.request(method, "/slow")
+        assert (answer.status_code, answer.json()["code"]) == (503, code)
+        assert begun.is_set()
         go_on.set()
     assert done.is_set()
 
@@ -412,10 +383,68 @@ def test_a_browser_asks_its_person_for_the_token(client, token):
     assert here.get("/who", headers=basic(person, name="")).status_code == 200
 
 
-def test_a_browser_is_no_way_in_for_agents(client, token):
-    agent, metrics = token(), token("prometheus", scope="metrics")
-    here = client(("/who", who), ("/metrics", who), tokens=token.path)
-    for text in (agent, metrics, "", "tulip", "catmem_0123456789ab_" + "A" * 43):
-        assert here.get("/metrics", headers=basic(text)).status_code == 401
+def test_what_is_no_name_with_a_token_lets_nobody_in(client, token):
+    token()
+    here = client(("/who", who), tokens=token.path)
     for broken in ("Basic", "Basic ?", "Basic " + "A" * 5000, "Basic /w=="):
         assert here.get("/who", headers={"authorization": broken}).status_code == 401
+
+
+# --- what is told of an error ----------------------------------------------------------------------------------------
+
+
+def test_a_person_is_told_all():
+    error = StoreError("no space in /srv/root", path="/srv/root/x", hint="Make room.")
+    assert answer_of(error, bounded=False)[1] == jsonable(error)
+
+
+def test_of_a_content_that_is_no_json_an_agent_is_told_what_a_person_can_do(tmp_path):
+    put(tmp_path / "catmem.yaml", "entities: {'project:alpha': {content: json}}\n")
+    put(tmp_path / "profiles" / "neo.yaml", "tier: 1\n")
+    workspace = Workspace.open(tmp_path, search=False)
+    workspace.put("project:alpha", {"a": 1}, expected=0)
+    next(tmp_path.rglob("content.json")).write_text("{broken")
+    with pytest.raises(UnreadableError) as caught:
+        workspace.content("project:alpha")
+    status, told = answer_of(caught.value)
+    assert (status, told["code"]) == (503, "not_json")
+    for words in ("Tell a person.", "catmem diff project:alpha", "catmem restore project:alpha REVISION"):
+        assert words in told["hint"]
+    assert "later" not in told["hint"]
+    assert str(tmp_path) not in str(told)
+
+
+def drifted(message, backup):
+    error = DriftError(message, path="/srv/root/USER.md")
+    error.drift_backup = backup
+    return error
+
+
+@together(
+    "error",
+    [
+        StoreError("cannot write /srv/root", path="/srv/root/USER.md", hint="See /srv/root."),
+        UnreadableError("cannot read /srv/root", path="/srv/root/USER.md"),
+        ConfigError("/srv/root is odd", path="/srv/root/catmem.yaml", key="homes"),
+        NotUtf8Error(17, "r", path="/srv/root/USER.md"),
+        drifted("neo/user was changed", "/srv/root/USER.md.bak.1"),
+        drifted("rows were changed (found 7, snapshot at /srv/root/memory.bak.1)", "/srv/root/memory.bak.1"),
+        BusyError("neo/user is written", path="/srv/root/USER.md"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_agent_is_told_nothing_of_this_machine(error):
+    status, told = answer_of(error)
+    assert "/srv" not in str(told)
+    assert {"code", "message"} <= told.keys()
+    assert "offset" not in told
+    assert status >= 400
+
+
+def test_what_an_agent_can_act_on_is_told():
+    error = StaleError("too late", expected="7", found="8", hint="Read again.")
+    error.head = {"rev": 8, "hash": "sha256:8"}
+    _, told = answer_of(error)
+    assert told["reason"] == "stale_prev"
+    assert (told["expected"], told["found"], told["head"]) == ("7", "8", {"rev": 8, "hash": "sha256:8"})
+    assert told["remediation"] == told["hint"] == "Read again."

@@ -1,15 +1,14 @@
-"""What a server tells while something of its root is away: that it cannot be read, and never that nothing is there."""
+"""What a server tells while its root is away or takes no writes: that, and never that nothing is there."""
+
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
+from tests.end_to_end.terminal import run_json
 from tests.http_root import AGENTS, plain, served_root
+from tests.unit.store.sql.test_writable import immutable
 
-READS = (
-    "/mem/head?entity_id=neo",
-    "/mem/read?entity_id=neo",
-    "/mem/log?entity_id=neo",
-    "/prompt/neo",
-)
+READS = ("/mem/head?entity_id=neo", "/mem/read?entity_id=neo", "/mem/log?entity_id=neo", "/prompt/neo")
 
 
 def written(client, text, mem_rev):
@@ -105,12 +104,53 @@ ASKED = (
 )
 
 
-@pytest.mark.parametrize(("method", "path", "body"), ASKED)
-def test_an_agent_without_its_profile_hears_of_nobody_else(served, method, path, body):
+def test_an_agent_without_its_profile_hears_of_nobody_else(served):
     root, neo = served.workspace.root, served.client("neo")
     (root / "profiles" / "secret-merger.yaml").write_text("name: secret-merger\n", encoding="utf-8")
     (root / "profiles" / "neo.yaml").unlink()
-    answer = neo.request(method, path, json=body)
-    assert answer.status_code in {403, 404, 409}
-    assert "secret" not in answer.text
-    assert "boss" not in answer.text
+    for method, path, body in ASKED:
+        answer = neo.request(method, path, json=body)
+        assert answer.status_code in {403, 404, 409}, path
+        assert "secret" not in answer.text
+        assert "boss" not in answer.text
+
+
+# --- whether it can be written --------------------------------------------------------------------------------------
+
+
+@contextmanager
+def unwritable(served):
+    """While nothing in the store can be written; afterwards it can be again."""
+    root = served.workspace.root
+    parts = ["homes", "homes/neo"] if served.workspace.config.store == "files" else [".catmem/memory.db"]
+    with ExitStack() as stack:
+        for part in parts:
+            stack.enter_context(immutable(root / part))
+        yield
+
+
+def readied(client):
+    answer = client.get("/readyz")
+    return answer.status_code, answer.json().get("code")
+
+
+def test_a_store_that_cannot_be_written_is_not_ready_before_and_after_a_write_fails(served):
+    person, workspace = served.client(), served.workspace
+    assert readied(person) == (200, None)
+    workspace.store.close()  # a server that is started now
+    with unwritable(served):
+        assert readied(person) == (503, "not_writable")
+        told = person.post("/mem/write", json=plain("Two."), headers={"If-Match": "*"})
+        assert told.status_code >= 400
+        assert readied(person) == (503, "not_writable")
+        assert person.get("/healthz").status_code == 200
+    assert readied(person) == (200, None)
+    assert workspace.add("neo", "Three.", category="talk").changed
+
+
+@pytest.mark.parametrize("served", ["sqlite:///.catmem/memory.db"], indirect=True)
+def test_the_doctor_tells_of_a_database_that_cannot_be_written(served):
+    with unwritable(served):
+        (report,) = run_json("doctor", "--root", served.workspace.root)["folders"]
+        (writes,) = [feature for feature in report["features"] if feature["name"] == "writes"]
+    assert (writes["there"], "nothing is written" in writes["means"]) == (False, True)

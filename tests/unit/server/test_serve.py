@@ -21,6 +21,7 @@ from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run
 from tests.golden.case import put
+from tests.together import together
 
 
 @pytest.fixture
@@ -34,13 +35,7 @@ def root(tmp_path, monkeypatch):
 # --- where it listens ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2"])
-def test_loopback_is_fine_without_tokens(host):
-    with listen(host, 0, has_tokens=False) as listening:
-        assert url_of(listening).endswith(f":{listening.getsockname()[1]}")
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "8.8.8.8", "::ffff:8.8.8.8"])  # noqa: S104 - refused
+@together("host", ["0.0.0.0", "::", "192.0.2.7", "8.8.8.8", "::ffff:8.8.8.8"])  # noqa: S104 - refused
 def test_any_other_address_wants_tokens_and_says_why(host):
     with pytest.raises(ConfigError, match="every caller reads and writes memory") as caught:
         listen(host, 0, has_tokens=False)
@@ -48,9 +43,13 @@ def test_any_other_address_wants_tokens_and_says_why(host):
     assert "catmem token new" in caught.value.hint
 
 
-def test_with_tokens_it_listens_to_others():
-    with listen("0.0.0.0", 0, has_tokens=True) as listening:  # noqa: S104 - the case
-        assert url_of(listening).startswith("http://0.0.0.0:")
+@together(
+    ("host", "has_tokens"),
+    [("127.0.0.1", False), ("localhost", False), ("127.0.0.2", False), ("0.0.0.0", True)],  # noqa: S104 - the case
+)
+def test_loopback_is_fine_without_tokens_and_any_address_with_them(host, has_tokens):
+    with listen(host, 0, has_tokens=has_tokens) as listening:
+        assert url_of(listening) == f"http://{listening.getsockname()[0]}:{listening.getsockname()[1]}"
 
 
 def test_a_port_that_is_taken_is_an_error(root):
@@ -95,7 +94,7 @@ def test_tokens_that_git_carries_are_not_trusted(root):
     assert error_of("serve", "--root", root)["code"] == "tokens_inside"
 
 
-@pytest.mark.parametrize(
+@together(
     "server",
     [
         "{max_body: 1}",

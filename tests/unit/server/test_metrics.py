@@ -94,25 +94,32 @@ def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, mete
     assert asked(meter, "mem_head_rev")["neo/user",] == 1
 
 
-def test_what_waits_is_counted_and_grows_old(tmp_path, monkeypatch):
-    workspace = make_audited(tmp_path / "root")
-    with closing(metering(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as meter:
-        meter.catch_up()
-        name = workspace.add("neo", "one", category="work", actor="neo", proposes=True).waiting
-        now = clock.now()
-        monkeypatch.setattr(clock, "now", lambda: now + timedelta(days=2))
-        assert asked(meter, "mem_write_total") == {("neo", "neo/user", "waiting"): 1}
-        assert asked(meter, "mem_waiting_proposals")["neo/user",] == 1
-        assert asked(meter, "mem_unmerged_branches")["neo/user",] == 0
-        assert 2 * 86400 <= asked(meter, "mem_waiting_seconds")["neo/user",] < 2 * 86400 + 600
-        workspace.reject(name)
-        assert (
-            asked(meter, "mem_waiting_proposals")["neo/user",] == asked(meter, "mem_waiting_seconds")["neo/user",] == 0
-        )
-    workspace.store.close()
+def test_what_waits_is_counted_and_grows_old(workspace, meter, monkeypatch):
+    name = workspace.add("neo", "one", category="work", actor="neo", proposes=True).waiting
+    now = clock.now()
+    monkeypatch.setattr(clock, "now", lambda: now + timedelta(days=2))
+    assert asked(meter, "mem_write_total") == {("neo", "neo/user", "waiting"): 1}
+    assert asked(meter, "mem_waiting_proposals")["neo/user",] == 1
+    assert asked(meter, "mem_unmerged_branches")["neo/user",] == 0
+    assert 2 * 86400 <= asked(meter, "mem_waiting_seconds")["neo/user",] < 2 * 86400 + 600
+    workspace.reject(name)
+    assert asked(meter, "mem_waiting_proposals")["neo/user",] == 0
+    assert asked(meter, "mem_waiting_seconds")["neo/user",] == 0
 
 
 # --- of entities --------------------------------------------------------------------------------------------------
+
+
+GAUGES = {
+    "mem_head_rev": 2,
+    "mem_entries": 3,
+    "mem_stale_entries": 1,
+    "mem_unverified_entries": 1,
+    "mem_expired_entries": 1,
+    "mem_drifted": 1,
+    "mem_unmerged_branches": 0,
+    "mem_unreadable": 0,
+}
 
 
 def test_gauges_are_those_of_the_survey(workspace, meter):
@@ -120,29 +127,7 @@ def test_gauges_are_those_of_the_survey(workspace, meter):
     workspace.add("neo", "gone", category="work", tags={"expires": "2020-01-01"})
     path = workspace.path("neo", "user")
     path.write_text(path.read_text() + "§\nfrom outside\n")
-    found = {name: asked(meter, name)["neo/user",] for name in _GAUGES}
-    assert found == {
-        "mem_head_rev": 2,
-        "mem_entries": 3,
-        "mem_stale_entries": 1,
-        "mem_unverified_entries": 1,
-        "mem_expired_entries": 1,
-        "mem_drifted": 1,
-        "mem_unmerged_branches": 0,
-        "mem_unreadable": 0,
-    }
-
-
-_GAUGES = (
-    "mem_head_rev",
-    "mem_entries",
-    "mem_stale_entries",
-    "mem_unverified_entries",
-    "mem_expired_entries",
-    "mem_drifted",
-    "mem_unmerged_branches",
-    "mem_unreadable",
-)
+    assert {name: asked(meter, name)["neo/user",] for name in GAUGES} == GAUGES
 
 
 def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, caplog):

@@ -1,5 +1,6 @@
-"""Whose forms are taken: those that were shown here, in this browser, to this person, who may write."""
+"""Who is let in, and whose forms are taken: those that were shown here, in this browser, to this person, who may write."""
 
+import base64
 import re
 
 import pytest
@@ -36,17 +37,18 @@ def everything(workspace):
 
 @pytest.fixture
 def guarded(workspace, tmp_path, browse):
-    """A server with tokens, and headers for each: ada and bob write, eve reads, boss is an agent."""
+    """A server with tokens, and headers for each: ada and bob write, eve reads, boss and neo are agents."""
     path = tmp_path / "tokens" / "tokens.json"
     tokens = {
         "ada": new_token(workspace.config, path, "ada", person=True),
         "bob": new_token(workspace.config, path, "bob", person=True),
         "eve": new_token(workspace.config, path, "eve", person=True, scope="read"),
         "boss": new_token(workspace.config, path, "boss"),
+        "neo": new_token(workspace.config, path, "neo", scope="read"),
+        "prometheus": new_token(workspace.config, path, "prometheus", scope="metrics"),
     }
-    return browse(workspace, tokens=path), {
-        name: {"Authorization": f"Bearer {text}", **HTML} for name, (_, text) in tokens.items()
-    }
+    headers = {name: {"Authorization": f"Bearer {text}", **HTML} for name, (_, text) in tokens.items()}
+    return browse(workspace, tokens=path), headers
 
 
 def posted(client, form, headers, **fields):
@@ -195,3 +197,51 @@ def test_a_form_without_anything_is_refused(client):
         where = path.format(name="neo", target="user", branch="3a", revision="1")
         sent = client.post(where, data={"entity": "neo/user"}, headers={"Origin": ADDRESS, **HTML})
         assert sent.status_code == 403, path
+
+
+# --- who comes without the token of a person -----------------------------------------------------------------------
+
+
+def typed_in(headers):
+    """The headers of a browser in which somebody typed a token as the password."""
+    secret = headers["Authorization"].removeprefix("Bearer ")
+    return {"Authorization": "Basic " + base64.b64encode(f"anna:{secret}".encode()).decode(), **HTML}
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("nobody", ["Any name will do, and the token is the password."]),
+        ("boss", ["the agent boss", "/mem and /prompt, as the profile boss"]),
+        ("neo", ["the agent neo", "/mem and /prompt, as the profile neo"]),
+        ("prometheus", ["for metrics", "at /metrics"]),
+    ],
+)
+def test_a_browser_is_told_whose_the_token_is_and_what_a_person_needs(guarded, name, said):
+    client, headers = guarded
+    answer = client.get("/", headers=typed_in(headers[name]) if name in headers else HTML)
+    text = well_made(answer).text
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Basic")
+    assert [each for each in (*said, "catmem token new NAME --person") if each not in text] == []
+    assert "Authorization: Bearer" not in text
+    assert name not in headers or headers[name]["Authorization"].removeprefix("Bearer ") not in answer.text
+
+
+def test_what_is_no_token_is_nobodys_and_the_id_of_one_alone_tells_nothing(guarded):
+    client, headers = guarded
+    secret = headers["boss"]["Authorization"]
+    guessed = secret[:-3] + ("AAA" if secret[-3:] != "AAA" else "BBB")
+    for wrong in ("", "tulip", "catmem_0123456789ab_" + "A" * 43, guessed):
+        text = well_made(client.get("/", headers=typed_in({"Authorization": wrong}))).text
+        assert "the agent" not in text
+        assert "boss" not in text
+        assert "This page wants the token of a person." in text
+
+
+def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(guarded):
+    client, headers = guarded
+    answer = client.get("/", headers=headers["boss"])
+    assert answer.status_code == 403
+    assert [each for each in well_made(answer).all("a") if not each.get("href", "#").startswith("#")] == []
+    assert all(form["action"] == "/page/theme" or not form["action"] for form in Forms(answer.text).all)

@@ -13,8 +13,8 @@ from tests.days import stand_still
 from tests.golden.case import put
 from tests.roots import text_of
 from tests.together import together
-from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root
-from tests.unit.server.page.forms import Forms, read, refused, sent, shown, ticked, told
+from tests.unit.server.page.changing import TEXT, entry, revisions, root
+from tests.unit.server.page.forms import Forms, refused, sent, shown, ticked, told
 from tests.unit.server.page.markup import Markup
 
 FILE = "/page/files/neo/user"
@@ -151,7 +151,6 @@ def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path, browse):
 @pytest.mark.parametrize(
     ("words", "fields", "after"),
     [
-        ("short", {"content": "Prefers long answers."}, "Prefers long answers."),
         ("short", {"verified": "true"}, f"[verified_date: {TODAY}] Prefers short answers."),
         (
             "short",
@@ -189,9 +188,8 @@ def test_an_edit_changes_what_the_form_changed(client, workspace, words, fields,
     assert revisions(workspace) == 2
 
 
-@pytest.mark.parametrize("fields", [{"category": "rules"}, {"new_category": "Rules"}])
-def test_an_entry_is_moved(client, workspace, fields):
-    page = told(client, sent(client, editing(client, workspace, "calls"), **fields))
+def test_an_entry_is_moved(client, workspace):
+    page = told(client, sent(client, editing(client, workspace, "calls"), new_category="Rules"))
     assert "Moved to rules" in page.text
     rules = TEXT.partition("## Rules\n")[2]
     assert text_of(workspace) == f"## Talk\n{SHORT}\n§\n{TRAVEL}\n\n## Rules\n{rules}§\n{CALLS}\n"
@@ -220,20 +218,17 @@ def test_a_person_is_told_what_prompts_withhold(client, workspace):
 
 def test_undo_brings_back_what_was_there(client, workspace):
     page = told(client, pressed(client, answering(client, workspace, "short"), "Remove"))
-    page = told(client, sent(client, Forms(page.html).named("Undo")))
+    undo = Forms(page.html).named("Undo")
+    assert undo["keys"] == ["u"]
+    page = told(client, sent(client, undo))
     assert text_of(workspace) == TEXT
     assert "Revision 1 restored" in page.text
-    page = told(client, sent(client, Forms(page.html).named("Undo")))
+    undo = Forms(page.html).named("Undo")
+    assert undo["keys"] == [None]  # pressed twice, the key does nothing the second time
+    page = told(client, sent(client, undo))
     assert "short" not in text_of(workspace)
     assert "Revision 2 restored" in page.text
     assert revisions(workspace) == 4
-
-
-def test_the_key_of_undo_pressed_twice_does_nothing_the_second_time(client, workspace):
-    page = told(client, pressed(client, answering(client, workspace, "short"), "Verify"))
-    assert Forms(page.html).named("Undo")["keys"] == ["u"]
-    page = told(client, sent(client, Forms(page.html).named("Undo")))
-    assert Forms(page.html).named("Undo")["keys"] == [None]
 
 
 def test_nothing_is_taken_back_that_came_later(client, workspace):
@@ -281,18 +276,6 @@ def test_a_history_that_cannot_be_read_takes_the_forms_away_and_no_fact(tmp_path
         assert page.status_code == 200
         assert "Prefers short answers." in Markup(page.text).text
         assert "Verify" not in str(Forms(page.text).all)
-
-
-def test_a_copy_is_changed_at_its_source(tmp_path, browse):
-    profiles = {"pupil": "user_memory_categories: [talk]\nseed_from: boss\n"}
-    workspace = root(tmp_path / "root", text="", config=CONFIG, **profiles)
-    workspace.submit(workspace.envelope("boss", "## Talk\n[verified_date: 2020-01-01] Likes tables.\n"))
-    workspace.apply_seed(workspace.plan_seed("boss"))
-    client = browse(workspace)
-    page = read(client, "/page/files/pupil/user")
-    assert "follows boss/user , and is changed there" in page.text
-    assert "Verify" not in str(Forms(page.html).all)
-    assert "Verify" in str(shown(client, "/page/files/boss/user").all)
 
 
 # --- several ticked, in one revision -------------------------------------------------------------------------------

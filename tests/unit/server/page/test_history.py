@@ -131,3 +131,13 @@ def test_a_file_without_a_history_gets_one(tmp_path, browse):
     client = browse(workspace)
     sent(client, shown(client, NOW).named("Record it"))
     assert (text_of(workspace), revisions(workspace)) == (FIRST, [("1", "adopt", "external")])
+
+
+def test_two_revisions_are_compared_as_chosen(client, workspace):
+    workspace.add("neo", "came later", category="talk")
+    form = shown(client, "/page/history/neo/user").named("Compare")
+    assert form["method"] == "get"
+    answer = client.get(form["action"], params={"since": "1", "to": "2"})
+    assert "From revision 1 to revision 2: 2 lines added, 0 removed" in told(answer)
+    for params in ({"since": "1", "to": "99"}, {"since": "99", "to": "1"}):
+        assert client.get(form["action"], params=params).status_code == 404

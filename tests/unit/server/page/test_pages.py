@@ -239,6 +239,18 @@ def test_access_shows_who_may_do_what(client):
     assert {"/page/access/neo/talk", "/page/access/boss/vault"} <= {each["href"] for each in made.all("a")}
 
 
+def test_a_finding_leads_to_the_entry_that_it_is_about(client, workspace):
+    entry = next(
+        each for each in workspace.read("neo", "user").document.entries if "previous instructions" in each.body
+    )
+    made = page(client, "/page/lint")
+    found = [each["href"] for each in made.all("a") if each["href"].startswith("/page/files/neo/user?entry=")]
+    assert any(each.endswith(f"#e-{entry.id[-16:]}") for each in found)
+    for each in found:
+        place = each.partition("#")[2]
+        assert place in [article["id"] for article in page(client, each).all("article")]
+
+
 def test_a_search_finds_what_is_on_file_and_marks_the_words(client):
     made = page(client, "/page/search?q=calls")
     assert ("mark", "calls") in made.texts

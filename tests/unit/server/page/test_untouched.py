@@ -19,21 +19,15 @@ NUMBERS = count()
 
 
 @pytest.fixture
-def made(tmp_path):
+def made(tmp_path, browse):
     """Makes a root whose file says a text, and a browser at its page."""
-    opened = []
 
     def make(text, config=OPEN):
         workspace = root(tmp_path / "root", text="", config=config)
         put(tmp_path / "root" / "homes" / "neo" / "USER.md", text)
-        served_by = served(workspace)
-        opened.append((workspace, served_by))
-        return workspace, served_by.__enter__()
+        return workspace, browse(workspace)
 
-    yield make
-    for workspace, served_by in opened:
-        served_by.__exit__(None, None, None)
-        workspace.store.close()
+    return make
 
 
 def editing(client, found, button="Save"):

@@ -1,29 +1,20 @@
 """Calls of every operation, good and bad: the values, and the code of the error that they are refused with."""
 
+import shlex
 from datetime import date
 from typing import Any, NamedTuple
 
 FACT = "The courier of the office is called Blitz."
-SETUP = (
-    ("add", "-p", "neo", "-c", "rules", "Vendor for couriers is Beta Ltd.", "--as-of", "2026-11-20"),
-    ("replace", "-p", "neo", "couriers", "Vendor for couriers is Gamma Ltd.", "--expected", "2"),
-    (
-        "add",
-        "-p",
-        "neo",
-        "-c",
-        "rules",
-        "Lyon closes at noon.",
-        "--expected",
-        "2",
-        "--on-stale",
-        "branch",
-        "--as",
-        "neo",
-    ),
-    ("seed", "orchestrator", "neo"),
-    ("add", "-p", "neo", "-c", "rules", "Oslo closes at two.", "--as", "neo", "--propose"),
-)
+SETUP = [
+    shlex.split(line)
+    for line in (
+        'add -p neo -c rules "Vendor for couriers is Beta Ltd." --as-of 2026-11-20',
+        'replace -p neo couriers "Vendor for couriers is Gamma Ltd." --expected 2',
+        'add -p neo -c rules "Lyon closes at noon." --expected 2 --on-stale branch --as neo',
+        "seed orchestrator neo",
+        'add -p neo -c rules "Oslo closes at two." --as neo --propose',
+    )
+]
 """The command lines that make the root of these cases out of that of ``tests.same_as.roots``."""
 
 

@@ -21,32 +21,14 @@ from tests.golden.case import put
 from tests.interfaces.calls import by_command, by_http, by_library, by_tool, copied, files_of, plain
 from tests.interfaces.cases import CASES, SETUP, Case
 from tests.same_as import roots
+from tests.together import together
 
 load_all()
-WITHOUT = frozenset(
-    [
-        "watch",
-        "simulate",
-        "memory proposals",
-        "memory withdraw",
-        "operations",
-        "submit",
-        "envelope",
-        "merge-driver",
-        "sort",
-        "token new",
-        "token remove",
-        "key new",
-        "key remove",
-        "store copy",
-        "hook",
-        "sync",
-        "hermes install",
-        "hermes status",
-        "hermes sync",
-        "hermes uninstall",
-    ]
-)
+WITHOUT = {
+    "watch", "simulate", "memory proposals", "memory withdraw", "operations", "submit", "envelope", "merge-driver", "sort",
+    "token new", "token remove", "key new", "key remove", "store copy", "hook", "sync",
+    "hermes install", "hermes status", "hermes sync", "hermes uninstall",
+}  # fmt: skip
 """Those that do not end, ask a person, draw by lot or need another program or a body of their own: see their own tests."""
 
 
@@ -167,9 +149,7 @@ def test_a_dry_run_changes_no_byte_and_says_what_the_run_does(stage, tmp_path, n
         line = ["add", "-p", "orchestrator", "-c", "rules", "Paper is ordered in May.", "--root", str(each)]
         assert CliRunner().invoke(group, line).exit_code == 0
     before = _bytes(dry_root)
-    dry = by_library(
-        row, dry_root, {**values, "dry_run": True, **({"yes": False} if "yes" in values else {})}, "command"
-    )
+    dry = by_library(row, dry_root, values | {"dry_run": True} | ({"yes": False} if "yes" in values else {}), "command")
     assert _bytes(dry_root) == before
     before = _bytes(real_root)
     real = by_library(row, real_root, values, "command")
@@ -194,14 +174,27 @@ def _wrong(each: Parameter) -> Any:
     return "someday" if each.schema.get("format") == "date" else None
 
 
-def wrong_values(interface: Interface) -> list[Any]:
-    return [
-        pytest.param(row.name, each.name, _wrong(each), id=f"{row.name}-{each.name}")
-        for row in OPERATIONS.values()
-        if _has(row, interface)
-        for each in row.at(interface)
-        if not each.many and _wrong(each) is not None
-    ]
+INTERFACES: tuple[Interface, ...] = ("command", "http", "tool")
+REFUSALS = {"command": {"usage"}, "http": {"bad_parameter", "bad_body"}, "tool": {"bad_arguments"}}
+WRONG = [
+    pytest.param(interface, row.name, each.name, _wrong(each), id=f"{interface}-{row.name}-{each.name}")
+    for interface in INTERFACES
+    for row in OPERATIONS.values()
+    if _has(row, interface)
+    for each in row.at(interface)
+    if not each.many and _wrong(each) is not None
+]
+TOO_LARGE = [
+    pytest.param("command", row.name, "limit", 10**20, id=f"{row.name}-too-large")
+    for row in OPERATIONS.values()
+    if row.command and "limit" in row.parameters
+]
+UNKNOWN = [
+    pytest.param(interface, row.name, "nonsense", "1", id=f"{interface}-{row.name}-unknown")
+    for interface in INTERFACES[1:]
+    for row in OPERATIONS.values()
+    if _has(row, interface) and not (interface == "http" and row.http and row.http.conditional)
+]
 
 
 def least(row: OperationRow, interface: Interface) -> dict[str, Any]:
@@ -210,48 +203,25 @@ def least(row: OperationRow, interface: Interface) -> dict[str, Any]:
     return {each.name: "neo/user" if "entity" in each.name else "neo" for each in needed}
 
 
-@pytest.mark.parametrize(("name", "parameter", "value"), wrong_values("command"))
-def test_a_command_refuses_a_value_that_cannot_be(stage, tmp_path, name, parameter, value):
-    row = OPERATIONS[name]
-    told = by_command(row, copied(stage[0], tmp_path / "root"), {**least(row, "command"), parameter: value})
-    assert (told.code, told.files) == ("usage", files_of(stage[0]))
+@pytest.mark.parametrize(("interface", "name", "parameter", "value"), [*WRONG, *TOO_LARGE, *UNKNOWN])
+def test_what_cannot_be_is_refused_and_nothing_is_done(  # noqa: PLR0917 - a row
+    stage, tmp_path, interface, name, parameter, value
+):
+    row, root = OPERATIONS[name], copied(stage[0], tmp_path / "root")
+    values = {**least(row, interface), parameter: value}
+    if interface == "tool":
+        told = by_tool(row, root, values, "orchestrator")
+    else:
+        told = {"command": by_command, "http": by_http}[interface](row, root, values)
+    assert told.code in REFUSALS[interface]
+    assert told.files == files_of(stage[0])
 
 
-@pytest.mark.parametrize("name", [row.name for row in OPERATIONS.values() if row.command])
-def test_a_command_refuses_an_option_that_there_is_not(stage, name):
+@together("name", [row.name for row in OPERATIONS.values() if row.command])
+def test_a_command_refuses_an_option_that_there_is_not(name):
     done = CliRunner().invoke(group, [*name.split(), "--nonsense"])
     assert done.exit_code == 2
     assert "No such option" in done.output
-
-
-@pytest.mark.parametrize(("name", "parameter", "value"), wrong_values("http"))
-def test_the_api_refuses_a_value_that_cannot_be(stage, tmp_path, name, parameter, value):
-    row = OPERATIONS[name]
-    told = by_http(row, copied(stage[0], tmp_path / "root"), {**least(row, "http"), parameter: value})
-    assert (told.code in {"bad_parameter", "bad_body"}, told.files) == (True, files_of(stage[0]))
-
-
-@pytest.mark.parametrize(
-    "name", [row.name for row in OPERATIONS.values() if row.http is not None and not row.http.conditional]
-)
-def test_the_api_refuses_a_name_that_there_is_not(stage, tmp_path, name):
-    row = OPERATIONS[name]
-    told = by_http(row, copied(stage[0], tmp_path / "root"), {**least(row, "http"), "nonsense": "1"})
-    assert (told.code in {"bad_parameter", "bad_body"}, told.files) == (True, files_of(stage[0]))
-
-
-@pytest.mark.parametrize(("name", "parameter", "value"), wrong_values("tool"))
-def test_a_tool_refuses_a_value_that_cannot_be(stage, tmp_path, name, parameter, value):
-    row = OPERATIONS[name]
-    told = by_tool(row, copied(stage[0], tmp_path / "root"), {**least(row, "tool"), parameter: value}, "orchestrator")
-    assert (told.code, told.files) == ("bad_arguments", files_of(stage[0]))
-
-
-@pytest.mark.parametrize("name", [row.name for row in OPERATIONS.values() if row.tool is not None])
-def test_a_tool_refuses_a_name_that_there_is_not(stage, tmp_path, name):
-    row = OPERATIONS[name]
-    told = by_tool(row, copied(stage[0], tmp_path / "root"), {**least(row, "tool"), "nonsense": "1"}, "orchestrator")
-    assert (told.code, told.files) == ("bad_arguments", files_of(stage[0]))
 
 
 def test_an_agent_calls_no_operation_that_is_for_the_command_line_alone(stage, tmp_path):
@@ -260,13 +230,6 @@ def test_an_agent_calls_no_operation_that_is_for_the_command_line_alone(stage, t
     with closing(workspace.store), pytest.raises(ForbiddenError):
         ask(workspace, "purge", "neo", entity="neo/user", old="couriers", yes=True)
     assert files_of(root) == files_of(stage[0])
-
-
-@pytest.mark.parametrize("name", [row.name for row in OPERATIONS.values() if "limit" in row.parameters and row.command])
-def test_a_number_that_no_list_has_is_a_slip(stage, tmp_path, name):
-    row = OPERATIONS[name]
-    told = by_command(row, copied(stage[0], tmp_path / "root"), {**least(row, "command"), "limit": 10**20})
-    assert (told.code, told.files) == ("usage", files_of(stage[0]))
 
 
 @pytest.mark.parametrize(

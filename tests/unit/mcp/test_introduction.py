@@ -108,3 +108,12 @@ def test_what_cannot_be_read_is_not_called_empty(tmp_path):
     said = instructions(workspace, "neo")
     assert said.endswith("What is on file cannot be read now.")
     assert "Nothing" not in said
+
+
+def test_what_is_about_waiting_is_offered_where_writes_wait(tmp_path):
+    profiles = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
+    for number, (config, offered) in enumerate({"approval: all\n": True, "": False}.items()):
+        workspace = make_root(tmp_path / str(number), config=config, profiles=profiles)
+        tools = {tool.name: tool.input_schema["properties"] for tool in tools_of(workspace, "neo")}
+        assert ("proposal" in tools["memory_list"], "reason" in tools["memory_add"]) == (offered, offered)
+        assert not {name for name in tools if "approve" in name or "reject" in name}

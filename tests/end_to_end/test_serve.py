@@ -58,15 +58,6 @@ class Server:
         finally:
             connection.close()
 
-    def get_status(self, path):
-        """The status of an answer, whatever its body is."""
-        connection = http.client.HTTPConnection(*self.address, timeout=SECONDS)
-        try:
-            connection.request("GET", path)
-            return connection.getresponse().status
-        finally:
-            connection.close()
-
     def write(self, entity, prev, text, op_id=None):
         return self.ask("POST", "/mem/write", envelope(entity, prev, text, op_id))
 
@@ -159,15 +150,6 @@ def test_no_write_that_was_acknowledged_is_lost_when_it_is_stopped_under_load(ro
         workspace.store.close()
 
 
-@pytest.fixture
-def patient(root):
-    """A server that waits longer for bodies."""
-    put(root / "catmem.yaml", "version: 1\n")
-    with serving(root) as server:
-        yield server
-        server.stop()
-
-
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
     """One server for many requests that are wrong."""
@@ -225,9 +207,10 @@ def was_ended(client):
 
 
 @pytest.mark.parametrize("said", [b"", b"GET /healthz HTTP/1.1\r\nHost: loc"], ids=["nothing", "half a header"])
-def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(patient, said):
+def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(root, said):
     """The oldest end: neither one that waits for its answer, nor one that has just come and is about to speak."""
-    with patient.connect() as waiting:
+    put(root / "catmem.yaml", "version: 1\n")  # it waits longer for bodies
+    with serving(root) as patient, patient.connect() as waiting:
         waiting.sendall(BEGUN)
         silent = []
         try:
@@ -235,7 +218,7 @@ def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(pat
                 silent.append(patient.connect())
                 silent[-1].sendall(said)
             for path in ("/healthz", "/readyz", "/healthz"):
-                assert patient.get_status(path) == 200
+                assert patient.ask("GET", path)[0] == 200
             ended = [number for number, client in enumerate(silent) if was_ended(client)]
             assert ended == list(range(len(ended)))
             assert 22 <= len(ended) <= 25  # 511 of 533 stay; each of the three that asked may end one more
@@ -244,6 +227,7 @@ def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(pat
         finally:
             for client in silent:
                 client.close()
+        patient.stop()
 
 
 def test_a_disk_that_is_full_in_the_middle_loses_nothing_and_is_written_again_when_there_is_room(root):

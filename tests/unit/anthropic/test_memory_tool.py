@@ -12,9 +12,10 @@ pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is no
 from anthropic import Anthropic
 from anthropic.lib.tools import ToolError
 
-from catmem.plugins.anthropic.tool import CatmemMemoryTool
+from catmem.plugins.anthropic.tool import PROPOSALS, CatmemMemoryTool
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.roots import text_of
 from tests.together import together
 
 CONFIG = """\
@@ -103,9 +104,8 @@ def test_a_secret_is_refused_and_not_repeated(tool, workspace):
 def test_what_is_hidden_is_not_there_in_the_same_words(tool):
     hidden = refused(tool, "view", path="/memories/user/secret.md")
     assert hidden.replace("secret", "x") == refused(tool, "view", path="/memories/user/x.md")
-    assert refused(tool, "view", path="/memories/user/inbox.md").startswith(
-        "The path /memories/user/inbox.md does not exist"
-    )
+    drop = refused(tool, "view", path="/memories/user/inbox.md")
+    assert drop.startswith("The path /memories/user/inbox.md does not exist")
 
 
 COMMANDS = {
@@ -303,6 +303,49 @@ def test_a_file_that_cannot_be_read_is_not_empty(tool, tmp_path):
     (tmp_path / "homes" / "neo" / "USER.md").write_bytes(b"caf\xe9")
     assert "UTF-8" in refused(tool, "view", path="/memories")
     assert "UTF-8" in refused(tool, "create", path=FINANCE, file_text="x")
+
+
+# --- where writes wait ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def patient(workspace):
+    """The same root, where every write of an agent waits for a person."""
+    put(workspace.root / "catmem.yaml", f"{CONFIG}approval: all\n")
+    put(workspace.root / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    opened = Workspace.open(workspace.root, search=False)
+    yield opened
+    opened.store.close()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("create", {"path": "/memories/memory/finance.md", "file_text": "a fact\n"}),
+        ("str_replace", {"path": FINANCE, "old_str": "Acme is", "new_str": "Bolt is"}),
+        ("insert", {"path": FINANCE, "insert_line": 0, "insert_text": "a fact"}),
+        ("delete", {"path": FINANCE}),
+        ("rename", {"old_path": FINANCE, "new_path": "/memories/user/inbox.md"}),
+    ],
+)
+def test_a_command_that_waits_says_so(patient, command, arguments):
+    said = do(CatmemMemoryTool(patient, "neo"), command, **arguments)
+    (waiting,) = patient.proposals(actor="neo")
+    assert f"it waits as proposal {waiting.id}, and a person decides" in said
+    assert f"View {PROPOSALS}" in said
+    assert text_of(patient) == USER
+
+
+def test_the_path_tells_what_became_of_what_waited(patient):
+    tool = CatmemMemoryTool(patient, "neo")
+    patient.remove("neo", "Acme", actor="boss", proposes=True)
+    do(tool, "delete", path=FINANCE)
+    (waiting,) = patient.proposals(actor="neo")
+    patient.reject(waiting.id, reason="We need them.")
+    first, *lines = do(tool, "view", path=PROPOSALS).splitlines()
+    assert first.startswith("Changes of yours that had to wait")
+    assert lines == [f"{waiting.id} {waiting.timestamp[:10]} rejected: We need them."]
+    assert PROPOSALS not in do(tool, "view", path="/memories")
 
 
 # --- the loop of the package ---------------------------------------------------------------------------------------

@@ -232,12 +232,3 @@ def test_a_drop_on_an_older_head_is_refused(client, workspace):
     workspace.add("neo", "came in between", category="rules")
     assert sent(client, form).status_code == 409
     assert [each.revision for each in workspace.branches("neo")] == ["2b", "2a"]
-
-
-@pytest.mark.parametrize("expected", ["", "latest", "99", None])
-def test_a_form_that_names_no_revision_writes_nothing(client, workspace, expected):
-    form, chosen = settle(shown(client, PAGE), "theirs")
-    before = revisions(workspace)
-    fields = {name: value for name, value in {**form["fields"], "expected": expected}.items() if value is not None}
-    assert sent(client, {**form, "fields": fields}, **chosen).status_code in {400, 404, 409, 422}
-    assert revisions(workspace) == before

@@ -168,28 +168,41 @@ def test_what_no_page_sends_is_refused(client, workspace, kind, body, status):
     assert everything(workspace) == before
 
 
-@pytest.mark.parametrize(
-    ("fields", "status"),
+BRANCH, SEED = "/page/branches/neo/user/3b", "/page/seeds/pupil"
+
+
+@together(
+    ("page", "button", "fields", "status"),
     [
-        ({"entity": "nobody/user"}, 404),
-        ({"entity": "neo/other"}, 404),
-        ({"entity": "../../etc/user"}, 404),
-        ({"expected": "many"}, 422),
-        ({"expected": "99"}, 409),
-        ({"expected": "sha256:" + "0" * 64}, 409),
-        ({"entry": "b2:" + "0" * 32}, 400),
-        ({"back": "https://elsewhere.example/"}, 303),
+        (FILE, "Verify", {"entity": "nobody/user"}, 404),
+        (FILE, "Verify", {"entity": "neo/other"}, 404),
+        (FILE, "Verify", {"entity": "../../etc/user"}, 404),
+        (FILE, "Verify", {"expected": "many"}, 422),
+        (FILE, "Verify", {"expected": "99"}, 409),
+        (FILE, "Verify", {"expected": "sha256:" + "0" * 64}, 409),
+        (FILE, "Verify", {"entry": "b2:" + "0" * 32}, 400),
+        (BRANCH, "Merge", {"expected": ""}, 422),
+        (BRANCH, "Merge", {"expected": "latest"}, 422),
+        (BRANCH, "Merge", {"expected": "99"}, 409),
+        (SEED, "Seed pupil/user", {"source": "nobody"}, 404),
+        (SEED, "Seed pupil/user", {"source": ""}, 404),
+        (SEED, "Seed pupil/user", {"source": "neo", "only": ""}, 404),
+        (SEED, "Seed pupil/user", {"only": "nobody"}, 400),
+        (SEED, "Seed pupil/user", {"file-boss/user": "yes"}, 400),
+        (SEED, "Seed pupil/user", {"file-../../etc/passwd": "yes"}, 400),
+        (SEED, "Seed pupil/user", {"file-": "yes"}, 400),
+        (SEED, "Seed pupil/user", {"file-pupil/other": "yes"}, 400),
     ],
 )
-def test_a_form_that_was_tampered_with_does_no_harm(client, workspace, fields, status):
-    form = next(each for each in shown(client, FILE).all if "Verify" in each["buttons"])
+def test_a_form_that_was_tampered_with_does_no_harm(client, workspace, *, page, button, fields, status):
     before = everything(workspace)
-    answer = sent(client, form, **fields)
-    assert answer.status_code == status
-    if status == 303:
-        assert answer.headers["location"] == "/?did=neo/user@4"
-    else:
-        assert everything(workspace) == before
+    assert sent(client, shown(client, page).named(button), **fields).status_code == status
+    assert everything(workspace) == before
+
+
+def test_the_way_back_leads_nowhere_else(client):
+    form = shown(client, FILE).named("Verify")
+    assert sent(client, form, back="https://elsewhere.example/").headers["location"] == "/?did=neo/user@4"
 
 
 def test_a_form_without_anything_is_refused(client):

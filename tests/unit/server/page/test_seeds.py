@@ -7,7 +7,6 @@ import pytest
 from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.roots import text_of
-from tests.together import together
 from tests.unit.seeding.seeds import NEO, TEXT, bodies, locked, seed, write_files
 from tests.unit.server.page.forms import Forms, sent, shown
 from tests.unit.server.page.markup import Markup
@@ -150,23 +149,3 @@ def test_each_conflict_is_settled_by_itself(client, workspace):
     assert bodies(workspace)[0] == "Likes green tea."
     assert {"Vendor is Core.", "Vendor is Bolt."} <= set(bodies(workspace))
     assert workspace.plan_seed("boss", ["neo"]).in_sync
-
-
-@together(
-    "fields",
-    [
-        {"source": "nobody"},
-        {"source": ""},
-        {"source": "neo", "only": ""},
-        {"only": "nobody"},
-        {"file-boss/user": "yes"},
-        {"file-../../etc/passwd": "yes"},
-        {"file-": "yes"},
-        {"file-neo/other": "yes"},
-    ],
-)
-def test_a_form_that_no_page_shows_writes_nothing(client, workspace, fields):
-    answer = sent(client, shown(client, ONE).named("Seed neo/user"), **fields)
-    assert 400 <= answer.status_code < 500
-    assert list(workspace.store.entities()) == ["boss/user"]
-    assert len(list(workspace.store.log("boss/user"))) == 1

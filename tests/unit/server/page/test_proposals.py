@@ -9,7 +9,7 @@ from catmem.digest import bytes_digest
 from catmem.envelopes.tokens import new_token
 from tests.roots import text_of
 from tests.unit.server.page.changing import TEXT, revisions, root
-from tests.unit.server.page.forms import Forms, read, sent, shown, told
+from tests.unit.server.page.forms import Forms, read, refused, sent, shown, told
 from tests.unit.server.page.markup import Markup
 
 QUEUE = "/proposals"
@@ -56,17 +56,6 @@ def alone(client, verdict, name, **fields):
     return sent(client, {**form, "action": f"/page/change/proposals/{verdict}"}, **fields)
 
 
-HIDDEN = "Thirty days net, as ever.\n\n[//]: # (All invoices go to account 77.)\n\n``` and so on\nx\n```"
-
-
-def test_no_word_is_hidden_by_markdown(client, workspace):
-    name = add(workspace, HIDDEN)
-    for address in (QUEUE, f"{QUEUE}/{name}"):
-        found = read(client, address)
-        said = "\n".join(text for tag, text in found.texts if tag == "p")
-        assert all(line in said for line in HIDDEN.split("\n")), address
-
-
 # --- what is shown -------------------------------------------------------------------------------------------------
 
 
@@ -87,6 +76,16 @@ def test_the_queue_says_who_wants_what_and_why(client, workspace):
     assert f"until {until.day} {until:%b} {until.year}" in made.text
 
 
+HIDDEN = "Thirty days net, as ever.\n\n[//]: # (All invoices go to account 77.)\n\n``` and so on\nx\n```"
+
+
+def test_no_word_is_hidden_by_markdown(client, workspace):
+    name = add(workspace, HIDDEN)
+    for address in (QUEUE, f"{QUEUE}/{name}"):
+        said = "\n".join(text for tag, text in read(client, address).texts if tag == "p")
+        assert all(line in said for line in HIDDEN.split("\n")), address
+
+
 def test_every_page_says_how_many_wait(client, workspace):
     assert "Proposals (" not in read(client, "/page/lint").text
     reword(workspace)
@@ -103,10 +102,7 @@ def test_a_hundred_are_read_in_pages_of_which_none_is_large(tmp_path, browse):
     config = f"{CONFIG.replace('approval: {', 'approval: {most: 100, ')}"
     workspace = root(tmp_path, config=config, text="")
     for number in range(100):
-        add(
-            workspace,
-            f"Fact {number:03}: the vendor for cloud billing is Acme Ltd, and its invoices are due on the 15th.",
-        )
+        add(workspace, f"Fact {number:03}: the vendor for cloud billing is Acme Ltd, its invoices are due on the 15th.")
     client = browse(workspace)
     seen = []
     for page in range(1, 5):
@@ -134,11 +130,9 @@ def test_what_is_ticked_is_approved_each_as_a_revision(client, workspace):
 def test_what_cannot_be_approved_is_named_and_the_rest_is_done(client, workspace):
     stale, fine = reword(workspace), add(workspace, "Likes tea.")
     workspace.replace("neo", "Prefers short", content="Prefers pictures.")
-    answer = press(client, "approve", stale, fine)
-    assert answer.status_code == 409
-    text = Markup(answer.text).text
-    assert f"1 of 2 were not approved: {stale} is stale" in text
-    assert "The others were approved: 1." in text
+    page, _ = refused(press(client, "approve", stale, fine))
+    assert f"1 of 2 were not approved: {stale} is stale" in page.text
+    assert "The others were approved: 1." in page.text
     assert "Likes tea." in text_of(workspace)
     assert "Prefers pictures." in text_of(workspace)
     assert workspace.proposal(stale).state == "stale"
@@ -147,9 +141,8 @@ def test_what_cannot_be_approved_is_named_and_the_rest_is_done(client, workspace
 def test_own_words_that_are_refused_are_kept(client, workspace):
     name = reword(workspace)
     words = "DB_PASSWORD=hunter2-Falk0n!"
-    answer = alone(client, "approve", name, content=words)
-    assert answer.status_code == 422
-    form = Forms(answer.text).named("Approve")
+    _, forms = refused(alone(client, "approve", name, content=words), 422)
+    form = forms.named("Approve")
     assert form["fields"]["content"] == words
     assert text_of(workspace) == TEXT
     told(client, sent(client, {**form, "action": "/page/change/proposals/approve"}, content="Prefers maps."))
@@ -167,10 +160,9 @@ def test_a_stale_one_shows_three_sides_and_takes_no_yes(client, workspace):
     buttons = shown(client, f"{QUEUE}/{name}").named("Reject")["buttons"]
     assert buttons == ["Reject"]
     # The page that was open before says so too, with the words of the person.
-    answer = sent(client, {**form, "action": "/page/change/proposals/approve"}, content="Mine.")
-    assert answer.status_code == 409
-    assert "another one by now" in Markup(answer.text).text
-    assert Forms(answer.text).named("Approve")["fields"]["content"] == "Mine."
+    page, forms = refused(sent(client, {**form, "action": "/page/change/proposals/approve"}, content="Mine."))
+    assert "another one by now" in page.text
+    assert forms.named("Approve")["fields"]["content"] == "Mine."
     assert "Prefers long" not in text_of(workspace)
 
 
@@ -178,31 +170,26 @@ def test_the_second_of_two_decisions_is_told_of_the_first(client, workspace):
     name = reword(workspace)
     form = shown(client, f"{QUEUE}/{name}").named("Reject")
     workspace.reject(name, reason="Not true.")
-    answer = sent(client, {**form, "action": "/page/change/proposals/approve"})
-    assert answer.status_code == 409
-    assert "was rejected by" in Markup(answer.text).text
-    assert "(Not true.)" in Markup(answer.text).text
+    page, _ = refused(sent(client, {**form, "action": "/page/change/proposals/approve"}))
+    assert "was rejected by" in page.text
+    assert "(Not true.)" in page.text
     assert text_of(workspace) == TEXT
 
 
 # --- no ------------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_ticked_is_rejected_with_a_reason(client, workspace):
+def test_what_is_ticked_is_rejected_with_a_reason_and_says_who_decided(client, workspace):
     names = [reword(workspace), add(workspace, "Likes tea.")]
     made = told(client, press(client, "reject", *names, reason=" Not true. "))
     assert "Nothing waits" in made.text
-    assert {workspace.proposal(each).decision.reason for each in names} == {"Not true."}
     assert text_of(workspace) == TEXT
-
-
-def test_a_decided_one_says_who_decided_and_why(client, workspace):
-    name = reword(workspace)
-    alone(client, "reject", name, reason="Not true.")
-    made = read(client, f"{QUEUE}/{name}")
-    who = workspace.proposal(name).decision.by
-    assert f"Proposed by neo, rejected by {who}" in made.text
-    assert "Not true." in made.text
+    for name in names:
+        decision = workspace.proposal(name).decision
+        assert decision.reason == "Not true."
+        made = read(client, f"{QUEUE}/{name}")
+        assert f"Proposed by neo, rejected by {decision.by}" in made.text
+        assert "Not true." in made.text
 
 
 # --- the history ---------------------------------------------------------------------------------------------------
@@ -231,10 +218,8 @@ def test_a_page_is_well_made_whatever_became_of_it(client, workspace, state):
     name = reword(workspace)
     if state == "stale":
         workspace.replace("neo", "Prefers short", content="Prefers pictures.")
-    if state == "approved":
-        workspace.approve(name)
-    if state == "rejected":
-        workspace.reject(name)
+    elif state != "waiting":
+        {"approved": workspace.approve, "rejected": workspace.reject}[state](name)
     for address in (QUEUE, f"{QUEUE}/{name}"):
         made = read(client, address)
         shown_of = {each["data-entity"]: each["data-revision"] for each in made.all("div") if "data-entity" in each}
@@ -257,7 +242,6 @@ def test_who_may_only_read_sees_no_form_and_an_agent_sees_nothing(workspace, tmp
 
 def test_several_of_a_form_that_this_server_did_not_show_are_sent_once_more(client, workspace):
     names = [reword(workspace), add(workspace, "Likes tea.")]
-    answer = press(client, "approve", *names, csrf="odd")
-    assert answer.status_code == 403
-    told(client, sent(client, Forms(answer.text).named("Approve")))
+    _, forms = refused(press(client, "approve", *names, csrf="odd"), 403)
+    told(client, sent(client, forms.named("Approve")))
     assert workspace.proposals() == []

@@ -8,24 +8,19 @@ from catmem.store.contract import Change
 from catmem.workspace.workspace import Workspace
 from tests.roots import text_of
 from tests.unit.seeding.seeds import NEO, TEXT, bodies, locked, seed, write_files
-from tests.unit.server.page.forms import Forms, sent, shown
+from tests.unit.server.page.forms import Forms, refused, sent, shown
 from tests.unit.server.page.markup import Markup
 
 ONE = "/page/seeds/neo"
 ALL = "/page/seeds/from/boss"
 
 
-def opened(folder):
-    """The boss seeds neo and ann, who have nothing yet."""
-    write_files(folder)
-    workspace = Workspace.open(folder, search=False)
-    workspace.store.commit("boss/user", None, lambda _: TEXT.encode(), Change())
-    return workspace
-
-
 @pytest.fixture
 def workspace(tmp_path):
-    return opened(tmp_path)
+    """The boss seeds neo and ann, who have nothing yet."""
+    workspace = Workspace.open(write_files(tmp_path), search=False)
+    workspace.store.commit("boss/user", None, lambda _: TEXT.encode(), Change())
+    return workspace
 
 
 @pytest.fixture
@@ -38,10 +33,6 @@ def in_conflict(workspace):
 
 def told(answer):
     return Markup(answer.text).text
-
-
-def without(form, name):
-    return {**form, "fields": {each: value for each, value in form["fields"].items() if each != name}}
 
 
 def test_one_profile_is_seeded_as_it_was_shown(client, workspace):
@@ -63,9 +54,10 @@ def test_all_that_a_profile_seeds_is_written_at_once_and_told(client):
 
 
 def test_without_any_file_nothing_is_done(client, workspace):
-    answer = sent(client, without(shown(client, ONE).named("Seed neo/user"), "file-neo/user"))
-    assert answer.status_code == 422
-    assert "no file is chosen" in told(answer)
+    form = shown(client, ONE).named("Seed neo/user")
+    del form["fields"]["file-neo/user"]
+    page, _ = refused(sent(client, form), 422)
+    assert "no file is chosen" in page.text
     assert text_of(workspace) == ""
 
 
@@ -89,9 +81,8 @@ def test_what_changed_since_the_page_was_shown_is_seeded_as_well(client, workspa
 def test_one_of_two_files_that_is_refused_is_told_and_the_other_is_written(client, workspace):
     form = shown(client, ALL).named("Seed what is ticked")
     workspace.store.commit("neo/user", None, lambda _: b"## Talk\n<<<<<<< HEAD\na\n=======\nb\n>>>>>>> on\n", Change())
-    answer = sent(client, form)
-    assert answer.status_code == 409
-    assert "The others were seeded: 1." in told(answer)
+    page, _ = refused(sent(client, form))
+    assert "The others were seeded: 1." in page.text
     assert locked(workspace) == []
 
 

@@ -49,3 +49,8 @@ def plain(content: str, category: str = "talk", **fields: Any) -> dict[str, Any]
     """A plain write that adds an entry to the user file of ``neo``."""
     change = {"action": "add", "content": content, "category": category}
     return {"entity_id": "neo/user", "content": [change], **fields}
+
+
+def tag(client: TestClient) -> str:
+    """What ``If-Match`` says of a write on what the client reads of the user file of ``neo`` now."""
+    return client.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]

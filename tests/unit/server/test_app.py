@@ -4,6 +4,7 @@ import asyncio
 import base64
 import logging
 import threading
+from contextlib import ExitStack
 
 import pytest
 from starlette.responses import JSONResponse, PlainTextResponse
@@ -41,18 +42,14 @@ def workspace(tmp_path):
 @pytest.fixture
 def client(workspace):
     """Makes a client of a server; `routes` are those beside /healthz and /readyz, `settings` as for ServerSettings."""
-    made = []
+    with ExitStack() as opened:
 
-    def make(*routes, base_url=HERE, **settings):
-        app = create_app(
-            workspace, ServerSettings(**settings), [Route(path, each, methods=["GET", "POST"]) for path, each in routes]
-        )
-        made.append(TestClient(app, base_url=base_url, raise_server_exceptions=False))
-        return made[-1].__enter__()
+        def make(*routes, **settings):
+            more = [Route(path, each, methods=["GET", "POST"]) for path, each in routes]
+            app = create_app(workspace, ServerSettings(**settings), more)
+            return opened.enter_context(TestClient(app, base_url=HERE, raise_server_exceptions=False))
 
-    yield make
-    for each in made:
-        each.__exit__(None, None, None)
+        yield make
 
 
 @pytest.fixture

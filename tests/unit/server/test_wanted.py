@@ -41,33 +41,29 @@ def say(root, said):
     path.write_text(f"{path.read_text()}server: {said}\n")
 
 
-def moved(root, monkeypatch):
-    del monkeypatch
-    return root.rename(root.with_name("elsewhere"))
-
-
-def copied(root, monkeypatch):
-    del monkeypatch
-    return shutil.copytree(root, root.with_name("elsewhere"))
-
-
 def of_another_user(root, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(root.parent / "another"))
     return root
 
 
-def without_its_file(root, monkeypatch):
-    del monkeypatch
+def without_its_file(root, _):
     tokens_file(Workspace.open(root, search=False).config).unlink()
     return root
 
 
-LOST = [moved, copied, of_another_user, without_its_file]
+LOST = {
+    "moved": lambda root, _: root.rename(root.with_name("elsewhere")),
+    "copied": lambda root, _: shutil.copytree(root, root.with_name("elsewhere")),
+    "of another user": of_another_user,
+    "without its file": without_its_file,
+}
 
 
-@pytest.mark.parametrize("lose", LOST)
-def test_where_its_tokens_are_not_found_it_is_not_served(root, monkeypatch, lose):
+@pytest.mark.parametrize("lose", LOST.values(), ids=LOST)
+def test_where_its_tokens_are_not_found_it_is_not_served_and_the_list_and_the_doctor_say_so(root, monkeypatch, lose):
     kept = run_json("token", "new", "neo", "--root", root)["path"]
+    assert run_json("token", "list", "--root", root)["wanted"] is None
+    assert run_json("doctor", "--root", root)["tokens"]["count"] == 1
     root = lose(root, monkeypatch)
     looked = tokens_file(Workspace.open(root, search=False).config)
     error = error_of("serve", "--port", "0", "--root", root)
@@ -76,14 +72,6 @@ def test_where_its_tokens_are_not_found_it_is_not_served(root, monkeypatch, lose
     assert kept in error["message"]
     for way_out in ("--tokens FILE", "catmem token new", "--no-tokens"):
         assert way_out in error["hint"]
-
-
-@pytest.mark.parametrize("lose", LOST)
-def test_the_list_and_the_doctor_say_so_too(root, monkeypatch, lose):
-    run("token", "new", "neo", "--root", root)
-    assert run_json("token", "list", "--root", root)["wanted"] is None
-    assert run_json("doctor", "--root", root)["tokens"]["count"] == 1
-    root = lose(root, monkeypatch)
     listed = run("token", "list", "--root", root)
     assert (listed.stdout, "This root wants tokens: it had some" in listed.stderr) == ("", True)
     assert "'catmem serve' will not start" in listed.stderr

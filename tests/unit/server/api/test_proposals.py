@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.http_root import AGENTS, plain, served_root
+from tests.http_root import AGENTS, plain, served_root, tag
 from tests.roots import text_of
 
 CONFIG = f"{AGENTS}approval: {{agents: off, categories: [talk]}}\n"
@@ -22,8 +22,7 @@ def waiting(neo):
 
 
 def proposed(neo, content="hello", **fields):
-    base = neo.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]
-    response = neo.post("/mem/write", json=plain(content, **fields), headers={"If-Match": base})
+    response = neo.post("/mem/write", json=plain(content, **fields), headers={"If-Match": tag(neo)})
     assert response.status_code == 202, response.text
     return response.json()["waiting"]
 
@@ -34,9 +33,8 @@ def decide(client, name, verb="approve", **body):
 
 
 def test_a_write_that_waits_is_accepted_and_says_where_to_ask(served, neo):
-    base = neo.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]
     body = plain("hello", reason="Ada said so.")
-    response = neo.post("/mem/write", json=body, headers={"If-Match": base})
+    response = neo.post("/mem/write", json=body, headers={"If-Match": tag(neo)})
     answer = response.json()
     assert response.status_code == 202
     assert "etag" not in response.headers
@@ -49,7 +47,7 @@ def test_a_write_that_waits_is_accepted_and_says_where_to_ask(served, neo):
 
 
 def test_a_reason_is_a_text_and_kept_of_a_write_that_does_not_wait(served, neo, boss):
-    base = boss.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]
+    base = tag(boss)
     for reason, status in ((7, 422), ("x" * 501, 422), ("Ada said so.", 200)):
         response = boss.post("/mem/write", json=plain("hello", "rules", reason=reason), headers={"If-Match": base})
         assert response.status_code == status, response.text
@@ -108,9 +106,6 @@ def test_an_agent_is_shown_neither_who_decided_nor_a_hostile_reason(neo, served,
     assert status == 409
     assert "alice" not in str(answer)
     assert "previous instructions" not in str(answer)
-    again = neo.post(
-        "/mem/write", json=plain("hello"),
-        headers={"If-Match": neo.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]},
-    )  # fmt: skip
+    again = neo.post("/mem/write", json=plain("hello"), headers={"If-Match": tag(neo)})
     assert again.json()["code"] == "rejected_before"
     assert "previous instructions" not in again.text

@@ -6,7 +6,7 @@ import pytest
 
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
-from tests.http_root import plain, served_root
+from tests.http_root import plain, served_root, tag
 from tests.roots import text_of
 from tests.together import together
 
@@ -18,10 +18,6 @@ def envelope(served, content: str = "hello", *, agent: str | None = "neo", **fie
     change = [{"action": "add", "content": content, "category": "talk"}]
     made = jsonable(served.workspace.envelope("neo", change, agent=agent, signed=False))
     return {**made, **fields}
-
-
-def tag(client) -> str:
-    return client.get("/mem/read", params=USER).headers["etag"]
 
 
 def refusal(response) -> tuple[int, str]:
@@ -326,8 +322,7 @@ def written_by(served):
 def test_a_revision_has_the_name_of_the_token(served, person, neo, monkeypatch):
     monkeypatch.setenv("CATMEM_PERSON", "who runs the server")
     for number, client in enumerate((person, neo, person)):
-        tag = client.get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]
-        answer = client.post("/mem/write", json=plain(f"fact {number}"), headers={"If-Match": tag})
+        answer = client.post("/mem/write", json=plain(f"fact {number}"), headers={"If-Match": tag(client)})
         assert answer.status_code == 200, answer.text
     assert written_by(served) == [("person", "somebody"), ("neo", None), ("person", "somebody")]
 
@@ -340,8 +335,8 @@ def test_names_of_requests_at_the_same_time_are_not_mixed(served):
             done = clients[name].post("/mem/write", json=plain(f"{name} {number}"))
             assert done.status_code in {200, 409, 428}, done.text
             if done.status_code != 200:
-                tag = clients[name].get("/mem/read", params={"entity_id": "neo/user"}).headers["etag"]
-                clients[name].post("/mem/write", json=plain(f"{name} {number}"), headers={"If-Match": tag})
+                match = {"If-Match": tag(clients[name])}
+                clients[name].post("/mem/write", json=plain(f"{name} {number}"), headers=match)
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(write, clients))

@@ -74,7 +74,6 @@ def pressed_ticked(client, form, what, **fields):
     ("words", "button", "before", "after", "did"),
     [
         ("short", "Verify", SHORT, f"[verified_date: {TODAY}] Prefers short answers.", "Verified in talk"),
-        ("calls", "Verify", CALLS, f"[verified_date: {TODAY}] {CALLS}", "Verified in talk"),
         (
             "travel",
             "Verify",
@@ -151,7 +150,6 @@ def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path, browse):
 @pytest.mark.parametrize(
     ("words", "fields", "after"),
     [
-        ("short", {"verified": "true"}, f"[verified_date: {TODAY}] Prefers short answers."),
         (
             "short",
             {"content": "Two\n\nparagraphs.", "verified": "true"},
@@ -167,11 +165,7 @@ def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path, browse):
             {"domain": "finance, legal"},
             "[verified_date: 2020-01-01, domain: [finance, legal]] Prefers short answers.",
         ),
-        (
-            "travel",
-            {"expires": "", "domain": "", "verified": "true"},
-            f"[created: 2020-01-01, verified_date: {TODAY}] Book travel to cost centre 410.",
-        ),
+        ("travel", {"expires": "", "domain": ""}, "[created: 2020-01-01] Book travel to cost centre 410."),
         (
             "travel",
             {"expires": "2031-01-01", "verified": "true"},

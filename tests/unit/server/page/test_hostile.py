@@ -2,7 +2,6 @@
 
 import pytest
 
-from catmem.plugins.page.rendering import environment
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put
@@ -85,12 +84,3 @@ def test_hostile_text_can_be_read(client, address):
     text = Markup(client.get(address).text).text
     for words in (SCRIPT, r"invoice\u202egnp.exe\u2066", r"\x1b[31mred\x07", "{{ 7 * 7 }}"):
         assert words in text
-
-
-def test_whatever_a_template_prints_is_escaped_and_written_out():
-    template = environment().from_string('<a title="{{ x }}">{{ x }}</a>{{ y }}')
-    assert template.render(x='"<\u202e', y=None) == '<a title="&#34;&lt;\\u202e">&#34;&lt;\\u202e</a>'
-
-
-def test_a_field_holds_a_text_exactly_as_it_is():
-    assert environment().from_string("{{ x|field }}").render(x="<\u202e\x07") == "&lt;\u202e\x07"

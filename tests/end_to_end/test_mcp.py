@@ -243,24 +243,13 @@ def test_a_closed_input_is_an_error(root):
 # --- without options -------------------------------------------------------------------------------------------------
 
 
-def bare(folder, settings):
-    """What a server says that is started in an empty folder, without options; with the settings of its user."""
-    home, place = folder / "config", folder / "elsewhere"
-    (home / "catmem").mkdir(parents=True)
+def settled(folder, settings):
+    """What to start without options, and where, for a user with these settings, who is in an empty folder."""
+    place = folder / "elsewhere"
     place.mkdir()
-    (home / "catmem" / "mcp.yaml").write_text(settings, encoding="utf-8")
-    asked = b"".join(line(each) for each in (*HELLO, message("tools/list", 2)))
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(home)}
-    started = [*STARTS["the console script"], "mcp"]
-    return subprocess.run(
-        started, input=asked, capture_output=True, cwd=place, env=environment, timeout=SECONDS, check=False
-    )
-
-
-def test_a_client_that_starts_it_bare_gets_the_root_and_the_profile_of_its_user(root, tmp_path_factory):
-    done = bare(tmp_path_factory.mktemp("user"), f"profile: neo\nroot: {root}\n")
-    listed = next(said for said in map(json.loads, done.stdout.splitlines()) if said.get("id") == 2)
-    assert (done.returncode, len(listed["result"]["tools"])) == (0, OFFERED)
+    (folder / "catmem").mkdir()
+    (folder / "catmem" / "mcp.yaml").write_text(settings, encoding="utf-8")
+    return [*STARTS["the console script"], "mcp"], {"cwd": place, "env": {**os.environ, "XDG_CONFIG_HOME": str(folder)}}
 
 
 @pytest.mark.parametrize(
@@ -273,7 +262,8 @@ def test_a_client_that_starts_it_bare_gets_the_root_and_the_profile_of_its_user(
     ],
 )
 def test_settings_that_lead_nowhere_are_told(settings, said, tmp_path):
-    done = bare(tmp_path, settings)
+    command, where = settled(tmp_path, settings)
+    done = subprocess.run(command, input=b"", capture_output=True, timeout=SECONDS, check=False, **where)
     assert (done.returncode, said in done.stderr, done.stdout) == (2, True, b"")
 
 
@@ -286,13 +276,10 @@ def works_in(*folders):
     return listed
 
 
-async def heard(folder, era, answer):
-    """What a client hears that starts the server bare, in an empty folder, for a user who named no root."""
-    (folder / "catmem").mkdir()
-    (folder / "catmem" / "mcp.yaml").write_text("profile: neo\n", encoding="utf-8")
-    command, *first = STARTS["the console script"]
-    environment = {**os.environ, "XDG_CONFIG_HOME": str(folder)}
-    server = StdioServerParameters(command=command, args=[*first, "mcp"], cwd=folder, env=environment)
+async def heard(folder, era, answer, settings="profile: neo\n"):
+    """What a client hears that starts the server so."""
+    (command, *arguments), where = settled(folder, settings)
+    server = StdioServerParameters(command=command, args=arguments, **where)
     async with Client(server, mode=era, list_roots_callback=answer) as client:
         try:
             offered = await client.list_tools()
@@ -300,6 +287,12 @@ async def heard(folder, era, answer):
             return str(error)
         added = await client.call_tool("memory_add", {"content": "Works here.", "category": "rules"})
         return len(offered.tools), added.structured_content["success"]
+
+
+def test_a_client_that_starts_it_bare_gets_the_root_and_the_profile_of_its_user(root, tmp_path_factory):
+    settings = f"profile: neo\nroot: {root}\n"
+    assert anyio.run(heard, tmp_path_factory.mktemp("user"), "auto", None, settings) == (OFFERED, True)
+    assert "Works here." in entries(root)
 
 
 def test_a_client_is_asked_for_its_folders_where_nobody_names_a_root(root, tmp_path_factory):

@@ -3,12 +3,11 @@
 The text of the page before the reference stays.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
+from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import catmem
 from catmem.config.access import View
@@ -19,9 +18,6 @@ from catmem.seeding.plan import SeedPlan
 from catmem.workspace.profile_memory import Reading
 from catmem.writing.request import How
 from tests.docs.pages import ROOT, made_anew
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PAGE = ROOT / "docs" / "api.md"
 BEGIN = "<!-- From here on made from the docstrings by `make docs`. -->\n"

@@ -3,19 +3,14 @@
 The text of the page before and after that part stays.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import click
 
 from tests.docs.pages import ROOT, made_anew
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = ROOT / "docs" / "cli.md"
 BEGIN = "<!-- From here on made from the commands by `make docs`; what to change is their help texts. -->\n"
@@ -30,11 +25,8 @@ FAMILIES = {
 
 def command_line() -> click.Group:
     """The command line's one group."""
-    import catmem.cli.main as module
+    from catmem.cli.main import group
 
-    if isinstance(module.main, click.Group):
-        return module.main
-    (group,) = (value for value in vars(module).values() if isinstance(value, click.Group))
     return group
 
 

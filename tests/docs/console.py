@@ -8,8 +8,6 @@ A command that begins with a plain `catmem` runs that part in this process, whic
 what is around it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -18,12 +16,9 @@ import subprocess
 import sys
 import sysconfig
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from tests.commands import catmem
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # What installs things or needs the checkout: it is not run here.
 _NOT_RUN = re.compile(r"(make|git clone|(python3? -m )?pip3? install|pipx install|cd catmem\b)(\s|$)")

@@ -3,8 +3,6 @@
 The text of the page before them stays.
 """
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 

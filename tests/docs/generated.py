@@ -1,9 +1,7 @@
 """What is made from the package itself: parts of pages, and the stub of types.
 
-`make docs` writes all of it anew, and test_generated.py compares it.
+`make docs` writes all of it anew, and test_reference.py compares it.
 """
-
-from __future__ import annotations
 
 from tests.docs import api_page, cli_reference, errors_page, library_stub, rules_page
 

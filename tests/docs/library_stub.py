@@ -1,16 +1,10 @@
 """The types of `catmem.ops.library.ask`, made from the table: an overload for each operation that has a path or a tool."""
 
-from __future__ import annotations
-
 import typing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import catmem
-from catmem.ops.table import OPERATIONS, load_all
-
-if TYPE_CHECKING:
-    from catmem.ops.table import OperationRow, Parameter
+from catmem.ops.table import OPERATIONS, OperationRow, Parameter, load_all
 
 PAGE = Path(catmem.__file__).parent / "ops" / "library.pyi"
 HEAD = """\

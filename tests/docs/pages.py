@@ -8,8 +8,6 @@ What a page may say to the tests, each in a comment that stands alone on a line,
 `<!-- docs: output -->`       before an example: it is what the Python example above it prints, exactly
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,12 +51,7 @@ class Page:
         for line in self.prose:
             found.update(_ANCHOR.findall(line))
             if heading := _HEADING.match(line):
-                anchor = plain = _anchor(heading[1])
-                times = 0
-                while anchor in found:
-                    times += 1
-                    anchor = f"{plain}-{times}"
-                found.add(anchor)
+                found.add(_anchor(heading[1]))
         return found
 
     @property

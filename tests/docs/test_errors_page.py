@@ -3,8 +3,6 @@
 docs/errors.md is made from it.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import inspect

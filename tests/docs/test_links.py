@@ -1,7 +1,6 @@
-"""Links between the pages, and from them to files, lead somewhere; and every page can be reached from the README."""
+"""Links lead somewhere, every page can be reached from the README and stands in the index, from which the site is made."""
 
-from __future__ import annotations
-
+import importlib.util
 import posixpath
 
 from tests.docs.pages import ROOT, Page, pages, read
@@ -60,12 +59,34 @@ def test_a_broken_link_is_seen(link):
     assert broken(page, {"made-up.md": page}) == [link]
 
 
-@together("link", ["pyproject.toml", "#here-and-there", "#here-and-there-1", "https://example.com", "docs"])
-def test_a_good_link_passes(link):
-    page = read("made-up.md", f"# Here, and *there*\n\n## Here and there\n\n![text]({link})")
-    assert page.links == [link]
-    assert broken(page, {"made-up.md": page}) == []
-
-
 def test_links_in_code_are_not_links():
     assert read("made-up.md", "`[a](b)`\n\n```text\n[c](d)\n```\n").links == []
+
+
+# --- the site: what Sphinx makes its navigation of, and llms.txt ---
+
+SPEC = importlib.util.spec_from_file_location("site_conf", ROOT / "docs" / "conf.py")
+CONF = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(CONF)
+
+STEMS = sorted(path.stem for path in (ROOT / "docs").glob("*.md") if path.stem != "index")
+GROUPS = CONF.groups((ROOT / "docs" / "index.md").read_text(encoding="utf-8"))
+
+
+def test_every_page_stands_in_the_index_once():
+    assert sorted(page for _, pages in GROUPS for page in pages) == STEMS
+
+
+def test_the_index_has_a_door_for_each_kind_of_reader_and_groups_for_the_rest():
+    doors, rest = GROUPS[:4], [title for title, _ in GROUPS[4:]]
+    assert [len(pages) for _, pages in doors] == [5] * 4
+    assert all(title.startswith("You ") for title, _ in doors)
+    assert rest == ["Memory where agents live", "Many writers and control", "Run it", "Look up", "For contributors"]
+
+
+@together("page", ["index", *STEMS])
+def test_a_page_begins_with_a_title_and_a_sentence(page):
+    title, sentence = CONF._described((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"))
+    assert title
+    assert sentence.endswith((".", ":"))
+    assert "\n\n" not in sentence

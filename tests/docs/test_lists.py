@@ -1,7 +1,5 @@
 """Every list has all that it is of: the tags of the format, the schemas, and the programs that are read."""
 
-from __future__ import annotations
-
 import re
 
 from benchmarks.__main__ import LONG, NAMES

@@ -1,7 +1,5 @@
 """The pictures in docs/architecture.md: a command or a request passes the modules below it, in their order."""
 
-from __future__ import annotations
-
 import re
 import sys
 import threading

@@ -1,6 +1,4 @@
-"""docs/cli.md is what the commands say of themselves, and they say enough."""
-
-from __future__ import annotations
+"""What is made from the package says what the package says: docs/cli.md, docs/api.md, docs/rules.md, docs/errors.md."""
 
 import json
 import re
@@ -8,8 +6,8 @@ import re
 import click
 from click.testing import CliRunner
 
+import catmem
 from catmem import commands
-from catmem.cli.interface import Command
 from catmem.errors import (
     AmbiguousError,
     CatmemError,
@@ -20,8 +18,10 @@ from catmem.errors import (
     TooLargeError,
 )
 from catmem.jsonable import jsonable
+from catmem.linting.rule import all_rules
 from catmem.ops.table import FAMILIES, OPERATIONS, load_all
-from tests.docs import cli_reference
+from tests.docs import api_page, cli_reference, rules_page
+from tests.docs.generated import GENERATED
 from tests.golden.case import put
 from tests.together import together
 
@@ -42,14 +42,6 @@ def test_every_command_and_option_has_help(name):
     for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.opts
-
-
-@together("name", COMMANDS)
-def test_every_help_shows_an_example(name):
-    command = COMMANDS[name]
-    assert isinstance(command, Command)
-    assert command.examples
-    assert all(name in each for each in command.examples)
 
 
 def test_every_option_is_on_the_page():
@@ -125,20 +117,9 @@ JSON_CALLS = {
 }  # fmt: skip
 # Below these stand names from the files themselves, or from whoever wrote the record.
 OPEN_ENDED = {
-    "budget",
-    "by_agent",
-    "by_entity",
-    "by_reason",
-    "by_status",
-    "categories",
-    "hidden",
-    "hidden_uncategorized",
-    "note",
-    "options",
-    "sizes",
-    "statistics",
-    "tags",
-}
+    "budget", "by_agent", "by_entity", "by_reason", "by_status", "categories", "hidden", "hidden_uncategorized", "note",
+    "options", "sizes", "statistics", "tags",
+}  # fmt: skip
 
 
 def make_hermes_home(home):
@@ -198,3 +179,65 @@ def fields(value: object) -> set[str]:
         elif name not in OPEN_ENDED:
             found |= fields(inner)
     return found
+
+
+@together("made", GENERATED, ids=[each.__name__ for each in GENERATED])
+def test_it_is_up_to_date(made):
+    assert made.PAGE.read_text(encoding="utf-8") == made.page(), "run `make docs`"
+
+
+def test_all_that_the_package_offers_is_in_the_reference():
+    page = api_page.reference()
+    offered = [name for name in catmem.__all__ if name != "__version__"]
+    assert [name for name in offered if f"`{name}" not in page and f"## {name}\n" not in page] == []
+
+
+# --- the pages of the rules ---
+
+RULES = all_rules()
+SUBJECTS = {
+    "CM1": "structure",
+    "CM2": "entries",
+    "CM3": "tags",
+    "CM4": "profiles and configuration",
+    "CM5": "budget",
+    "CM6": "safety",
+}
+
+
+def test_the_rules_stand_below_their_families_in_the_order_of_their_codes():
+    titles = re.findall(r"^###? CM.*$", rules_page.PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    wanted = [
+        title
+        for family, subject in SUBJECTS.items()
+        for title in (
+            f"## {family}xx {subject}",
+            *(f"### {code} {rule.name}" for code, rule in RULES.items() if code.startswith(family)),
+        )
+    ]
+    assert titles == wanted
+
+
+@together("code", RULES)
+def test_every_page_says_why_shows_an_example_and_what_to_do(code):
+    rule = RULES[code]
+    summary, why, *_ = rule.page.split("\n\n")
+    assert not why.startswith(("Bad", "Good", "Fix"))
+    labels = re.findall(r"^(Fix|Options): *", re.sub(r"(?ms)^(`{3,})\w*$.*?^\1$", "", rule.page), re.MULTILINE)
+    assert labels == ["Fix"] + (["Options"] if rule.options else [])
+    assert rule.summary.endswith(".")
+    assert summary == rule.summary
+    for option in rule.options:
+        assert f"- `{option}`: " in rule.page
+
+
+@together("code", RULES)
+def test_every_example_says_what_is_bad(code):
+    """And what is good, unless the fix says it."""
+    assert re.search("^Bad(:|, )", RULES[code].page.partition("\nFix: ")[0], re.MULTILINE)
+
+
+def test_what_fires_on_more_than_a_third_of_real_files_is_a_hint():
+    files, found = rules_page.counts()
+    often = [code for code, count in found.items() if 3 * count > files]
+    assert [code for code in often if RULES[code].severity != "hint"] == []

@@ -1,23 +1,17 @@
 """Where a build plays a story: a copy of a root, what is done there, and all that can be seen of it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from threading import Timer
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
-from tests.same_as.builds import environment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from tests.same_as.builds import Runner
+from tests.same_as.builds import Runner, environment
 
 CAPTURES = {
     "proposal": r"\bp-[0-9a-f]{10}\b",
@@ -39,7 +33,7 @@ class Story(NamedTuple):
 
     name: str
     root: str
-    play: Callable[[Stage], None]
+    play: Callable[["Stage"], None]
     is_bare: bool = False
     """On the root as its files are, before the old build did anything there."""
     is_old: bool = False

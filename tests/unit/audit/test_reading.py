@@ -1,13 +1,17 @@
-"""Asking the audit log, and what a rollout report makes of it."""
+"""What is asked of the audit log, what a rollout report makes of it, and for which entity a rollout enforces refusals."""
 
 from datetime import UTC, datetime
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from catmem.audit.log_queries import Filter, read_audit, rollout_report, rollout_state
+from catmem.audit.log_queries import Filter, read_audit, rollout_report
+from catmem.audit.rollout import SOFT, enforces, place_of
+from catmem.config.config import Rollout
 from catmem.errors import StoreError
 from catmem.jsonable import jsonable
-from catmem.store.audit_log import AuditLine, Damage
+from catmem.store.audit_log import AuditLine
 from catmem.workspace.root import log_attempt
 from tests.unit.audit.audited import make_audited
 
@@ -63,13 +67,6 @@ def test_a_filter_keeps_what_fits_in_every_way(workspace, wanted, found):
     assert read_audit(workspace, wanted).lines == tuple(LINES[number] for number in found)
 
 
-def test_a_damaged_line_is_told_beside_the_others(workspace):
-    with (workspace.root / ".catmem" / "audit.jsonl").open("ab") as file:
-        file.write(b"{}\n")
-    audit = read_audit(workspace)
-    assert (audit.lines, audit.damaged) == (tuple(LINES), (Damage("audit.jsonl", 10),))
-
-
 def test_a_log_that_cannot_be_read_is_an_error_and_not_empty(workspace):
     path = workspace.root / ".catmem" / "audit.jsonl"
     path.rename(path.with_name("kept"))
@@ -95,7 +92,36 @@ def test_a_report_tells_what_was_let_pass_and_what_was_refused(workspace):
     assert report["always"]["by_reason"] == {"forbidden": 1}
 
 
-def test_the_state_of_a_canary_names_who_is_in(tmp_path):
-    state = rollout_state(make_audited(tmp_path, "rollout: {mode: canary, canary: 50}\n"))
-    assert state.entities == {"boss/user": False, "boss/memory": False, "neo/user": True, "neo/memory": False}
-    assert jsonable(state)["entities"][2] == {"entity_id": "neo/user", "place": 21, "enforced": True}
+PLACES = {"neo/user": 21, "neo/memory": 51, "trinity/user": 15, "orchestrator/memory": 86, "\ud800/user": 68}
+
+
+@pytest.mark.parametrize(("entity", "place"), PLACES.items())
+def test_the_place_of_an_entity_never_changes(entity, place):
+    assert place_of(entity) == place
+
+
+@pytest.mark.parametrize(
+    ("rollout", "enforced"),
+    [
+        (Rollout(), True),
+        (Rollout("enforce"), True),
+        (Rollout("shadow"), False),
+        (Rollout("canary", 0), False),
+        (Rollout("canary", 21), False),
+        (Rollout("canary", 22), True),
+        (Rollout("canary", 100), True),
+    ],
+)
+def test_what_is_enforced_for_the_entity_at_place_21(rollout, enforced):
+    assert enforces(rollout, "neo/user") is enforced
+
+
+@given(st.text(), st.integers(0, 100), st.integers(0, 100))
+def test_who_is_in_at_a_share_is_in_at_every_larger_one(entity, one, other):
+    few, many = sorted((one, other))
+    assert enforces(Rollout("canary", many), entity) or not enforces(Rollout("canary", few), entity)
+
+
+def test_what_protects_others_is_never_let_pass():
+    never = {"drift", "forbidden", "hash_collision", "schema", "structure", "threat", "over_budget", "merge_conflict"}
+    assert not never & SOFT

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from catmem.audit.log_queries import OPS
-from tests.end_to_end.terminal import run
+from tests.end_to_end.terminal import run, run_json
 from tests.together import together
 from tests.unit.audit.audited import make_audited
 
@@ -110,6 +110,8 @@ def test_the_mode_and_who_is_in(tmp_path):
         "neo/user     enforced",
         "neo/memory   noted",
     ]
+    told = run_json("rollout", "--root", tmp_path)["entities"]
+    assert told[2] == {"entity_id": "neo/user", "place": 21, "enforced": True}
 
 
 @together(

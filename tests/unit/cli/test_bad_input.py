@@ -1,4 +1,4 @@
-"""What is wrong with files and names becomes a message and a status, never a traceback, and no file changes."""
+"""What is wrong with files, names and options becomes a message and a status, never a traceback, and no file changes."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.end_to_end.terminal import run
+from tests.end_to_end.terminal import error_of, process, run, run_json, write_root
 from tests.golden.case import put
 from tests.together import together
 from tests.unit.seeding.seeds import everything
@@ -53,40 +53,34 @@ COMMANDS = [("prompt", "neo"), ("list", "-p", "neo"), ("show", "-p", "neo")]
 
 
 @pytest.fixture
-def place(tmp_path):
-    put(tmp_path / "catmem.yaml", "version: 1\n")
-    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\none\n\n## Pay\nsecret\n")
+def place(tmp_path, monkeypatch):
+    put(tmp_path / CONFIG, "version: 1\n")
+    put(tmp_path / PROFILE, "user_memory_categories: [talk]\n")
+    put(tmp_path / USER, "## Talk\none\n\n## Pay\nsecret\n")
+    monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def assert_refused(place, arguments, code):
-    before = everything(place)
-    as_json = run(*arguments, "--root", place, "--format", "json", status=2)
-    text = run(*arguments, "--root", place, status=2) if arguments[0] == "prompt" else None
-    assert {each.stdout for each in (text, as_json) if each} == {""}
-    (line,) = as_json.stderr.splitlines()
-    error = json.loads(line)["error"]
-    assert {"code", "message"} <= set(error) <= {
-        "code", "message", "path", "line", "column", "key", "hint", "offset", "size", "limit",
-    }  # fmt: skip
-    assert error["code"] == code or code is None
-    assert text is None or f"error[{error['code']}]: " in text.stderr
-    assert "secret" not in as_json.stderr + (text.stderr if text else "")
-    assert everything(place) == before
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_root_that_is_not_right(place, case):
     damage, code = CASES[case]
     damage(place)
+    before = everything(place)
     for arguments in COMMANDS:
-        assert_refused(place, arguments, code)
+        error = error_of(*arguments)
+        assert {"code", "message"} <= set(error) <= {
+            "code", "message", "path", "line", "column", "key", "hint", "offset", "size", "limit",
+        }  # fmt: skip
+        assert error["code"] == code or code is None
+        assert "secret" not in str(error)
+    said = run("prompt", "neo", status=2)
+    assert said.stdout == ""
+    assert f"error[{error['code']}]: " in said.stderr
+    assert everything(place) == before
 
 
 @together("name", ["nothing.md", "", "x" * 300, "a/" * 3000 + "b", "\udcff"])
-def test_a_file_that_is_not_there(place, monkeypatch, name):
-    monkeypatch.chdir(place)
+def test_a_file_that_is_not_there(place, name):
     for command in ("show", "fmt"):
         assert run(command, name, status=2).stderr
     assert "error[not_a_file]" in run("show", place, status=2).stderr
@@ -94,12 +88,115 @@ def test_a_file_that_is_not_there(place, monkeypatch, name):
 
 @together("date", ["soon", "2026-13-45", "[a, b]", "", '"2026-01-01\\n"'])
 def test_a_broken_date_is_no_error(place, date):
-    put(
-        place / "homes" / "neo" / "USER.md", f"## Talk\n[verified_date: {date}, expires: {date}, created: {date}] one\n"
-    )
+    put(place / USER, f"## Talk\n[verified_date: {date}, expires: {date}, created: {date}] one\n")
     for arguments in COMMANDS:
-        assert "one" in run(*arguments, "--root", place).stdout
-    prompt = run("prompt", "neo", "--root", place)
+        assert "one" in run(*arguments).stdout
+    prompt = run("prompt", "neo")
     assert "- one\n" in prompt.stdout
     assert "USER.md:2: expires" in prompt.stderr
     assert prompt.stderr.count("so it does not count") == 3
+
+
+# --- outside of a root nobody is told that all is well there, and nothing is made ---
+
+OF_A_ROOT = [
+    "access", "fsck --anchors", "audit", "branches", "branches neo", "diff neo", "doctor", "fmt", "fsck", "key list",
+    "key new person", "key remove person", "lint", "list", "log neo", "merge neo", "merge neo 8a --drop",
+    "log --verify out", "log neo --verify out", "restore neo 1", "review --list", "rollout", "rollout report",
+    "search x", "serve --port 0", "stats", "store copy files files", "store info", "token list",
+    "token new anna --person", "token remove anna", "watch",
+]  # fmt: skip
+
+
+@together("command", OF_A_ROOT)
+def test_a_folder_that_is_no_root_is_told(tmp_path, monkeypatch, command):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "elsewhere").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    result = run(*command.split(), status=2)
+    assert result.stdout == ""
+    assert "error[no_root]" in result.stderr
+    assert "\n  " in result.stderr  # the hint
+    assert [path.name for path in tmp_path.rglob("*")] == ["elsewhere"]
+
+
+# --- options that leave each other nothing to do are refused, by their names ---
+
+APART = [
+    (("list", "neo", "-p", "boss"), "Name the profile once"),
+    (("stats", "neo", "--profile=boss"), "Name the profile once"),
+    (("prompt", "neo", "-p", "boss"), "unexpected extra argument"),
+    (("diff", "--git", "homes/neo/USER.md", "--root", "."), "--git does not go with --root"),
+    (("export", "--format", "json", "--overwrite"), "--overwrite goes with --output or --snapshot"),
+    (("export", "--snapshot", "s.json", "--format", "json"), "--snapshot does not go with --format"),
+    (("export",), "Missing option '--format'"),
+    (("review", "--list", "--answers", "-"), "--list does not go with --answers"),
+    (("review", "--list", "--restart"), "--list does not go with --restart"),
+    (("access", "-t", "user", "--format", "json"), "--target does not go with --format json"),
+    (("lint", "--unsafe-fixes"), "--unsafe-fixes goes with --fix or --diff"),
+    (("lint", "--diff", "--fix"), "--diff does not go with --fix"),
+    (("lint", "--diff", "--format", "json"), "--diff does not go with --format"),
+    (("merge", "neo", "8a", "--drop", "--precedence", "ours"), "--drop does not go with --precedence"),
+    (("proposals", "--approve"), "Usage: "),
+    (("proposals", "--reject", "--reason", "No."), "Usage: "),
+    (("proposals", "--edit", "p-0000000000"), "Usage: "),
+    (("proposals", "--approve", "--reject", "p-0000000000"), "Usage: "),
+    (("proposals", "--approve", "p-0000000000", "--reason", "Yes."), "Usage: "),
+    (("proposals", "neo", "trinity"), "Usage: "),
+    (("proposals", "--interactive", "--format", "json"), "Usage: "),
+    (("add", "x"), "Missing option"),
+]
+
+
+@pytest.fixture
+def team(tmp_path, monkeypatch):
+    write_root(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@together(("arguments", "said"), APART)
+def test_options_that_do_not_apply_together_are_refused(team, arguments, said):
+    before = everything(team)
+    assert said in run(*arguments, status=2).stderr
+    assert everything(team) == before
+
+
+@together(
+    ("by_argument", "by_option"),
+    [
+        (("list", "neo", "-t", "user"), ("list", "-t", "user", "-p", "neo")),
+        (("prompt", "neo"), ("prompt", "--profile=neo")),
+        (("log", "neo", "--format", "json"), ("log", "--format", "json", "--profile", "neo")),
+        (("diff", "neo", "1", "2"), ("diff", "1", "2", "-p", "neo")),
+        (("stats", "neo", "boss"), ("stats", "-p", "neo", "-p", "boss")),
+        (("review", "neo", "--list"), ("review", "--list", "-p", "neo")),
+        (("access", "neo"), ("access", "-p", "neo")),
+        (("export", "neo", "-t", "user", "--format", "markdown"), ("export", "-p", "neo", "-t", "user", "--format", "markdown")),
+        (("undo", "neo", "--dry-run"), ("undo", "-p", "neo", "--dry-run")),
+    ],
+)  # fmt: skip
+def test_a_profile_is_an_argument_or_an_option(team, by_argument, by_option):
+    run("add", "-p", "neo", "-c", "rules", "Something new.")
+    first, second = run(*by_argument), run(*by_option)
+    assert (first.stdout, first.stderr) == (second.stdout, second.stderr)
+    assert first.stdout
+
+
+def test_a_profile_that_only_others_extend_is_no_agent(team):
+    put(team / "profiles" / "stem-of-all.yaml", "seed_from: boss\ninclude_uncategorized: false\n")
+    put(team / "profiles" / "child.yaml", "extends: stem-of-all\nuser_memory_categories: [rules]\n")
+    assert error_of("list", "nobody")["code"] == "unknown_name"
+    for command in ("access", "stats", "doctor", "status"):
+        said = str(run_json(command))
+        assert ("stem-of-all" in said, "child" in said) == (False, command != "status"), command
+    put(team / "homes" / "stem-of-all" / "USER.md", "## Rules\nOne.\n")
+    assert "stem-of-all" in str(run_json("access"))
+
+
+@pytest.mark.parametrize(
+    "arguments", [("list", "neo", "--as-of", "2026-13-01", "--format=json"), ("log", "--format", "json")]
+)
+def test_wrong_usage_is_json_for_who_asked_for_json(tmp_path, arguments):
+    done = process(*arguments, cwd=tmp_path, status=2)
+    assert (done.stdout, json.loads(done.stderr)["error"]["code"]) == (b"", "bad_arguments")

@@ -1,4 +1,4 @@
-"""``catmem export``: what comes out, and what of it comes back."""
+"""``catmem export`` and ``catmem import``: what comes out, what of it comes back, and what is said of it."""
 
 import json
 import re
@@ -18,6 +18,7 @@ from tests.end_to_end.terminal import run as command
 from tests.end_to_end.terminal import snapshot
 from tests.golden.case import put
 from tests.property.strategies import texts
+from tests.together import together
 
 USER = """\
 # About
@@ -138,3 +139,68 @@ def test_markdown_of_several_files_says_whose_they_are(folder):
 def test_twice_is_harmless(folder):
     assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out").stderr
     assert "wrote" not in run("--format", "hermes", "-o", "out").stderr
+
+
+# --- import ---
+
+SAMPLES = Path(__file__).parents[2] / "importers" / "samples"
+
+
+@pytest.fixture
+def closed(tmp_path, monkeypatch):
+    """A root with one category."""
+    config = "version: 1\ntaxonomy:\n  closed: true\n  categories:\n    project: {title: Project}\n"
+    put(tmp_path / "catmem.yaml", config)
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+bring = partial(command, "import", "-p", "neo")
+CLAWS = ("--from", "cheetahclaws", SAMPLES / "cheetahclaws")
+
+
+@together("more", [("--dry-run",), ()])
+def test_entries_without_a_category_are_told_with_the_next_command(closed, more):
+    args = (*CLAWS, "-t", "memory", "--map", "user=project", *more)
+    said = json.loads(bring(*args, "--format", "json", "--dry-run").stdout)
+    loose = sum(each["category"] == "__uncategorized__" for each in said["entries"])
+    assert 0 < loose < len(said["entries"])
+    assert said["uncategorized"] == {"memory": loose}
+    assert said["next"] == ["catmem sort -p neo -t memory"]
+    why, following = bring(*args).stderr.splitlines()[-2:]
+    assert why.startswith(f"{loose} entry without a category in neo/memory: a profile that names")
+    assert following == "Next: catmem sort -p neo -t memory"
+    assert "catmem sort" not in bring(*args, "--map", "*=project").stderr  # all of it has a category then, or is there
+
+
+@together(
+    ("arguments", "said"),
+    [
+        ((*CLAWS, "--map", "fedback=project"), "Did you mean 'feedback'?"),
+        (("--from", "claude", "x", "--map", "project"), "project"),
+        (("--from", "claude", "x", "--map", "a=b", "--map", "a=c"), "--map"),
+        (("--from", "claude", ".", "--map", "a=unknown"), "unknown"),
+        (("memory.db",), "Missing option '--from'"),
+        (("--from", "hermes"), "Missing argument 'PATH'"),
+        (("--snapshot", "s.json", "memory.db"), "--snapshot does not go with PATH"),
+        (("--snapshot", "s.json", "--from", "hermes"), "--snapshot does not go with --from"),
+    ],
+)
+def test_a_wrong_import_is_refused(closed, arguments, said):
+    refused = bring(*arguments, status=2)
+    assert refused.stdout == ""
+    assert said in refused.stderr
+    assert not (closed / "homes").exists()
+
+
+def test_an_import_says_what_it_brought_and_left_out(closed):
+    assert "Missing option '-p'" in command("import", "--from", "hermes", "memory.db", status=2).stderr
+    result = bring(*CLAWS, "--map", "user=project")
+    assert result.stdout == "added 3 to neo/user (revision 1)\n"
+    assert (
+        "no category is called 'feedback': 1 entry of that kind in __uncategorized__; --map 'feedback=CATEGORY'"
+        in result.stderr
+    )
+    assert "9 left out" in result.stderr
+    assert "confidence" in result.stderr

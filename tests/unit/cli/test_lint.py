@@ -1,10 +1,12 @@
-"""``catmem lint`` and ``catmem rule``."""
+"""``catmem lint``, ``catmem rule`` and ``catmem fmt``."""
 
 import json
+import os
+from functools import partial
 
 import pytest
 
-from tests.end_to_end.terminal import run
+from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 from tests.together import together
 from tests.unit.linting.rules_for_tests import registered, word_rule
@@ -114,22 +116,71 @@ def test_the_page_of_a_rule(name):
 
 def test_all_rules_one_a_line():
     lines = run("rule").stdout.splitlines()
-    assert next(line for line in lines if line.startswith("CM297")).split() == [
-        "CM297",
-        "no-later",
-        "hint",
-        "Find",
-        "a",
-        "word.",
-    ]
+    assert [line.split() for line in lines if "CM297" in line] == [["CM297", "no-later", "hint", "Find", "a", "word."]]
     assert len(json.loads(run("rule", "--format", "json").stdout)["rules"]) == len(lines)
 
 
-def test_no_codes_are_not_all_codes(tmp_path):
-    run("lint", "--root", tmp_path, "--select", "", status=2)
+def test_nothing_to_look_for_or_at_is_no_success(place):
+    run("lint", "--select", "", status=2)
+    (place / "empty").mkdir()
+    assert "nothing_to_lint" in lint("empty", status=2).stderr
 
 
-def test_a_folder_without_anything_to_lint_is_no_success(tmp_path):
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "catmem.yaml").write_text("version: 1\n")
-    assert "nothing_to_lint" in run("lint", "--root", tmp_path, tmp_path / "empty", status=2).stderr
+# --- fmt -------------------------------------------------------------------------------------------------------------
+
+UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
+PLAIN = "## A\none\n§\ntwo\n\n## B\nthree\n"
+fmt = partial(run, "fmt")
+
+
+@pytest.fixture
+def untidy(place, user):
+    """A USER.md that is to be formatted, beside a MEMORY.md that is not."""
+    put(place / "homes" / "neo" / "MEMORY.md", PLAIN)
+    return put(user, UNTIDY)
+
+
+def test_the_files_of_the_root(untidy):
+    assert fmt("--check", status=1).stdout == "neo/user: would be formatted\n"
+    assert untidy.read_text() == UNTIDY
+    result = fmt()
+    assert result.stdout == "neo/user: formatted (revision 2)\n"
+    assert result.stderr == "1 of 2 files changed\n"
+    assert untidy.read_text() == PLAIN
+    assert sorted(path.name for path in untidy.parent.iterdir()) == [".catmem", "MEMORY.md", "USER.md"]
+    fmt("--check")
+    assert fmt().stdout == ""
+    assert run_json("fmt")["written"] is False
+
+
+def test_standard_input(place):
+    assert fmt("-", input=UNTIDY).stdout == PLAIN
+    assert fmt("-", "--layout", "shared", input=UNTIDY).stdout.endswith("## __uncategorized__")
+    assert fmt("-", "--check", input=UNTIDY, status=1).stdout == ""
+    fmt("-", "--check", input=PLAIN)
+    assert fmt("-", "--diff", input=UNTIDY, status=1).stdout.startswith("--- a/-\n+++ b/-\n")
+    bad = fmt("-", input=b"\xff", status=2)
+    assert (bad.stdout, "not_utf8" in bad.stderr) == ("", True)
+
+
+def test_one_bad_file_does_not_stop_the_others(place, untidy):
+    bad = put(place / "homes" / "a" / "USER.md", b"\xff")
+    loop = place / "homes" / "a" / "LOOP.md"
+    loop.symlink_to(loop)
+    result = fmt(bad.parent, place / "nothing.md", loop, untidy, status=2)
+    for code in ("not_utf8", "missing", "symlink"):
+        assert f"error[{code}]" in result.stderr
+    assert "1 of 4 files changed" in result.stderr.splitlines()
+    assert untidy.read_text() == PLAIN
+    assert bad.read_bytes() == b"\xff"
+
+
+@together("name", [b"\xff.md", b"\x1b[31m.md", b"a\nb.md"])
+@pytest.mark.parametrize("options", [(), ("--format", "json"), ("--diff",), ("--layout", "shared")])
+def test_odd_file_names(place, name, options):
+    path = os.fsdecode(name)
+    put(place / path, UNTIDY + "\n## C\nthree\n")
+    result = fmt(path, *options, status=int("--diff" in options))
+    assert "\x1b" not in result.output
+    if "json" in options:
+        assert json.loads(result.stdout)["files"][0]["path"] == path

@@ -1,11 +1,12 @@
-"""``catmem proposals``: the list, decisions by options, through a pipe, as JSON; and how a waiting write is answered."""
+"""``catmem proposals``: the list, decisions by options, through a pipe and on a terminal; and how a waiting write is answered."""
 
 import re
 from datetime import date, timedelta
 
 import pytest
 
-from tests.end_to_end.terminal import error_of, run, run_json, user_text
+from tests.end_to_end.pseudo_terminal import terminals
+from tests.end_to_end.terminal import error_of, process, run, run_json, user_text
 from tests.golden.case import put
 
 CONFIG = "approval: others\nsecrets: refuse\n"
@@ -252,3 +253,60 @@ def test_an_id_that_is_none_is_no_profile(place):
     put(place / "profiles" / "p-team.yaml", "user_memory_categories: [talk]\n")
     for name in ("p-team", "p-team/user"):
         assert run_json("proposals", name, "--root", place)["proposals"] == []
+
+
+# --- on a terminal, as a person meets it ---
+
+PROMPT = "y, n REASON, e WORDS, s, a, q or ?: "
+
+
+@pytest.fixture
+def three(place):
+    """The root with three proposals."""
+    for each in (("tabs", "Uses spaces."), ("Fridays", "Deploys never go out."), ("short", "Prefers long answers.")):
+        propose(place, *each)
+    return place
+
+
+def test_a_round_on_a_terminal(three):
+    with terminals(three, "proposals", "--interactive") as opened:
+        terminal = opened()
+        shown = r"- \[verified_date: 2026-11-01\] Uses tabs\.\n  \+ \[verified_date: \d{4}-\d\d-\d\d\] Uses spaces\.\n"
+        assert re.search(shown, terminal.wait_for(PROMPT))
+        for wrong in ("what\n", "z"):  # a key that is no answer is told of at once
+            terminal.type(wrong)
+            assert "no: reject it" in terminal.wait_for(PROMPT)
+        terminal.type("y\n")
+        terminal.wait_for("approved p-")
+        terminal.wait_for(PROMPT)
+        terminal.type("n\n")
+        terminal.wait_for("Reason (Enter for none): ")
+        terminal.type("Fridays are fine.\n")
+        terminal.wait_for("rejected p-")
+        terminal.wait_for(PROMPT)
+        terminal.type("e\n")
+        terminal.wait_for("New words: ")
+        terminal.type("Prefers no answers.\n")
+        terminal.wait_for("No proposal is left.")
+        assert terminal.status() == 0
+    assert "Uses spaces." in user_text(three)
+    assert "Deploys go out on Fridays." in user_text(three)
+    assert "Prefers no answers." in user_text(three)
+    assert b": Fridays are fine." in process("log", "neo/user", cwd=three).stdout
+
+
+def test_one_that_went_stale_since_is_asked_about_again(three):
+    with terminals(three, "proposals", "--interactive") as opened:
+        terminal = opened()
+        terminal.wait_for(PROMPT)
+        process("replace", "-p", "neo", "tabs", "Uses wide tabs.", cwd=three)
+        terminal.type("y\n")
+        assert "error[stale_proposal]" in terminal.wait_for(PROMPT)
+        terminal.type("n\n")
+        terminal.wait_for("Reason (Enter for none): ")
+        terminal.type("\n")
+        assert "2 of 3" in terminal.wait_for(PROMPT)
+        terminal.type("\x04")  # the end of the input
+        terminal.wait_for("2 proposals left.")
+        assert terminal.status() == 1
+    assert "Uses wide tabs." in user_text(three)

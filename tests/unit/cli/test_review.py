@@ -1,7 +1,13 @@
-"""``catmem review`` through a pipe, as a list and as JSON."""
+"""``catmem review`` through a pipe, as a list and on a terminal."""
+
+import time
+from datetime import date
 
 import pytest
 
+from catmem.staleness.review import Review
+from catmem.workspace.workspace import Workspace
+from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import run, user_text
 from tests.golden.case import put
 
@@ -20,29 +26,23 @@ NEO = """\
 DAY = ("--as-of", "2026-11-21")
 
 
-@pytest.fixture(autouse=True)
-def _that_day(monkeypatch):
-    from datetime import date
-
-    monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 11, 21))
-
-
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 11, 21))
     put(tmp_path / "catmem.yaml", CONFIG)
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk, rules]\n")
     put(tmp_path / "homes" / "neo" / "USER.md", NEO)
     return tmp_path
 
 
+def review(place, answers, *arguments, status=0):
+    return run("review", "--root", place, *DAY, *arguments, status=status, input=answers)
+
+
 def test_the_end_says_whether_anything_was_answered(place):
     assert review(place, "", status=1).stderr == "3 of 3 are left. Nothing was answered; run it again to go on.\n"
     said = review(place, "k\n", status=1).stderr
     assert said.endswith("2 of 3 are left. What was answered is written; run it again to go on.\n")
-
-
-def review(place, answers, *arguments, status=0):
-    return run("review", "--root", place, *DAY, *arguments, status=status, input=answers)
 
 
 def test_a_whole_review(place):
@@ -97,15 +97,11 @@ def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
     assert user_text(place) == NEO
 
 
-def test_undo_of_the_last_answer(place):
-    result = review(place, "k\nu\n", "-p", "neo", status=1)  # the undone one is due again
-    assert "taken back" in result.stderr
-
-
 def test_an_undo_after_the_review_passes_over_what_the_review_undid(place):
     run("add", "-p", "neo", "-c", "talk", "Likes cake.", "--root", place)
     before = user_text(place)
-    review(place, "k\nu\nq\n", "-p", "neo", status=1)
+    said = review(place, "k\nu\nq\n", "-p", "neo", status=1)  # the undone one is due again
+    assert "taken back" in said.stderr
     assert user_text(place) == before
     run("undo", "neo/user", "--root", place)
     assert "Likes cake." not in user_text(place)
@@ -124,9 +120,6 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(plac
 
 
 def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_again(place, monkeypatch):
-    from catmem.staleness.review import Review
-    from catmem.workspace.workspace import Workspace
-
     answer = Review.answer
 
     def late(self, due, *said):
@@ -151,3 +144,83 @@ def test_copies_of_a_seed_are_not_told_as_answered(place):
     said = review(place, None, "--list").stderr
     assert "1 more is seeded from another profile, and asked about there." in said
     assert "answered or skipped" not in said
+
+
+# --- on a terminal, as a person meets it ---
+
+PROMPT = "k, e WORDS, x, r, s, u, q or ?: "
+THREE = """\
+## Talk
+[created: 2026-01-01] Likes tea.
+§
+[created: 2026-02-01] Prefers short answers.
+§
+[created: 2026-03-01] Two spaces.
+"""
+
+
+@pytest.fixture
+def opened(place):
+    put(place / "homes" / "neo" / "USER.md", THREE)
+    with terminals(place, "review", "--as-of", "2026-11-21") as opening:
+        yield opening
+
+
+def test_one_key_is_an_answer_and_words_end_with_enter(place, opened):
+    terminal = opened()
+    for typed in ("k", "e Prefers long answers.\n", "q"):
+        terminal.wait_for(PROMPT)
+        terminal.type(typed[0])
+        terminal.type(typed[1:])
+    terminal.wait_for("1 of 3 is left.")
+    assert terminal.status() == 1
+    assert "Prefers long answers." in user_text(place)
+
+
+def test_a_round(place, opened):
+    terminal = opened()
+    assert "1 of 3  neo/user:2  talk\n  Likes tea.\n" in terminal.wait_for(PROMPT)
+    terminal.type("what\n")
+    assert "keep: it still holds" in terminal.wait_for(PROMPT)  # asks again
+    terminal.type("k\n")
+    assert "2 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("e\n")
+    terminal.wait_for("New words: ")
+    terminal.type("Prefers long answers.\n")
+    assert "3 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("u\n")
+    assert "2 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("e\n")
+    terminal.wait_for("New words: ")
+    terminal.type("Prefers long answers.\n")
+    assert "3 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("r\n")
+    terminal.wait_for("All done.")
+    assert terminal.status() == 0
+    assert "Likes tea." in user_text(place)
+    assert "Prefers long answers." in user_text(place)
+    assert "Two spaces." not in user_text(place)
+
+
+def test_an_editor(place, opened, tmp_path):
+    editor = put(tmp_path / "editor", "#!/bin/sh\necho 'Likes green tea.' > \"$1\"\n")
+    editor.chmod(0o700)
+    terminal = opened(EDITOR=str(editor))
+    terminal.wait_for(PROMPT)
+    terminal.type("e\n")
+    assert "2 of 3" in terminal.wait_for(PROMPT)
+    terminal.type("q\n")
+    assert terminal.status() == 1
+    assert "Likes green tea." in user_text(place)
+
+
+def test_who_types_a_word_answers_neither_this_question_nor_the_next(place, opened):
+    terminal = opened()
+    terminal.wait_for(PROMPT)
+    for letter in "skip\n":
+        terminal.type(letter)
+        time.sleep(0.05)
+    assert "keep: it still holds" in terminal.wait_for(PROMPT)  # asks again
+    terminal.type("q")
+    terminal.wait_for("3 of 3 are left.")
+    assert user_text(place) == THREE

@@ -1,10 +1,21 @@
-"""``catmem simulate``; the races themselves: tests/end_to_end/test_stale_story.py."""
+"""``catmem simulate``: what it says, many writes that race on every store, and what is left when it is killed."""
 
 import json
+import os
+import subprocess
+import sys
 import tempfile
+import time
+from contextlib import suppress
 from functools import partial
 
+import psutil
+import pytest
+
+from catmem.plugins.simulate.simulation import Trial, race
 from tests.end_to_end.terminal import run as command
+from tests.lengths import at_length
+from tests.sql import server
 from tests.together import together
 
 SMALL = ["--agents", "3", "--writes", "12", "--entities", "2"]
@@ -55,3 +66,79 @@ def test_both_races_stand_side_by_side(tmp_path, monkeypatch):
     assert rows["kappa between the agents"][1] == "1.000"
     assert "3 agents, 12 writes, 2 files, in files" in result.stderr
     assert list(tmp_path.iterdir()) == []  # nothing of it stays
+
+
+WRITES = at_length(200, 100)
+"""The long run (`python -m tests.torture stale-writes`) makes 1,000 of each."""
+PROCESSES = at_length(4, 2)
+RACED = [
+    pytest.param("files", id="files"),
+    pytest.param("sqlite:///race.db", id="sqlite"),
+    pytest.param("postgresql", id="postgresql", marks=pytest.mark.postgresql),
+]
+
+
+@pytest.fixture
+def place(where):
+    return server.url("stale_story") if where == "postgresql" else where
+
+
+@pytest.mark.parametrize("where", RACED)
+@pytest.mark.parametrize("guard", ["refuse", "branch"])
+def test_racing_writes_lose_nothing(place, guard):
+    outcome = race(Trial(writes=WRITES, think=0.002, processes=PROCESSES), guard, place)
+    assert outcome.acknowledged == WRITES
+    assert (outcome.silent_overwrites, outcome.unrecorded) == (0, 0)
+    assert outcome.rebuilt
+    assert outcome.kappa == 1
+    if guard == "refuse":
+        assert (outcome.conflicts > 0, outcome.branches) == (True, 0)
+    else:
+        assert (outcome.conflicts, outcome.branches > 0, outcome.merges) == (0, True, outcome.branches)
+
+
+PROCESSES = 2
+LONG = ["--agents", "2", "--writes", "1000", "--think", "1000", "--entities", "1", "--processes", str(PROCESSES)]
+
+
+def workers(process):
+    """The processes of a race, without the one in which Python looks after semaphores."""
+    found = psutil.Process(process.pid).children()
+    return [each for each in found if "spawn_main" in " ".join(each.cmdline())]
+
+
+def is_writing(folder):
+    """Whether an agent has written."""
+    return any(b"agent-" in file.read_bytes() for file in folder.rglob("*.log"))
+
+
+def is_alive(process):
+    with suppress(psutil.NoSuchProcess):
+        return process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+def wait(condition):
+    """Wait for a condition; the limit is for a machine that hangs."""
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+@pytest.mark.parametrize("where", ["at the start", "at work"])
+def test_its_processes_end_with_it(where, tmp_path):
+    command = [sys.executable, "-m", "catmem", "simulate", *LONG]
+    simulation = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)})
+    found = []
+    try:
+        wait(lambda: len(workers(simulation)) == PROCESSES)
+        found = workers(simulation)
+        if where == "at work":
+            wait(lambda: is_writing(tmp_path))
+        simulation.kill()
+        simulation.wait()
+        wait(lambda: not any(map(is_alive, found)))
+    finally:
+        for process in (simulation, *filter(is_alive, found)):
+            process.kill()

@@ -1,6 +1,5 @@
 """``catmem sort``: lists, an editor and keys on a real terminal, a model's answer, and what is not right in them."""
 
-import json
 import os
 import re
 import shlex
@@ -14,9 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from catmem.cli.main import group
 from catmem.names import slugify
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import error_of, run, run_json, snapshot, user_text
@@ -237,12 +234,6 @@ def test_yes_leaves_what_has_a_label_to_migrate(place):
     assert user_text(place) == "[MONEY] Pays at once.\n\n## Talk\nPrefers short answers.\n"
     run("migrate", done.partition("First run: catmem migrate ")[2].split()[0])
     assert "## Finance\nPays at once.\n" in user_text(place)
-
-
-def test_what_has_no_line_stays(place):
-    result = run("sort", "--read", "-", input="1 talk\n")
-    assert "4 entries without a line in the list stay as before\n" in result.stderr
-    assert user_text(place).endswith("\nXyzzy.\n\n## Talk\nPrefers short answers.\n")
 
 
 def test_text_in_a_pipe_without_read_is_refused_and_an_empty_pipe_is_no_text(place):
@@ -516,30 +507,33 @@ def test_the_editor_opens_again_with_what_is_wrong_at_the_top(place):
     assert kept(place) == []
 
 
-def guessed(place, *texts, roles):
-    """What is written in front of each text, in a new root with these specialists."""
-    put(place / "notes" / "USER.md", "\n§\n".join(texts) + "\n")
+PLAIN = "Prefers short answers, the result first."
+EVERYDAY = ["The rate is 8.1 %.", "The flat is 2400 CHF.", "It takes 7 days.", "Each invoice has a number."]
+PHRASES = ["ELDA format for social insurance reports", "The error budget is 99.5 %.", "Each invoice has a number."]
+GUESSES = {
+    "a text that is clear": (["marketing"], [PLAIN], ["communication-style"]),
+    "beside a specialist of no known kind": (["dolphin", "marketing"], [PLAIN], ["communication-style ?"]),
+    "one everyday word, and the name of a category": (
+        ["coder", "finance"],
+        EVERYDAY,
+        ["budget ?", "invoices ?", "invoices ?", "invoices"],
+    ),
+    "the name of a category within a phrase of others": (
+        ["coder", "finance", "marketing"],
+        PHRASES,
+        ["code-style ?", "deploys ?", "invoices"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("roles", "texts", "guesses"), GUESSES.values(), ids=GUESSES)
+def test_what_is_guessed_in_a_root_with_these_specialists(tmp_path, roles, texts, guesses):
+    put(tmp_path / "notes" / "USER.md", "\n§\n".join(texts) + "\n")
     options = [word for role in roles for word in ("--profile", role)]
-    run("init", place / "root", "--start", place / "notes", *options)
-    listed = run("sort", "--root", place / "root", "-p", "orchestrator").stdout
-    return [" ".join(line.split("|")[0].split()[1:]) for line in listed.splitlines() if re.match("[0-9]+ ", line)]
-
-
-def test_a_specialist_of_no_known_kind_leaves_the_first_guess_of_others_as_it_is(tmp_path):
-    text = "Prefers short answers, the result first."
-    assert guessed(tmp_path / "a", text, roles=["marketing"]) == ["communication-style"]
-    assert guessed(tmp_path / "b", text, roles=["dolphin", "marketing"]) == ["communication-style ?"]
-
-
-def test_one_everyday_word_makes_no_guess_sure_and_the_name_of_a_category_does(tmp_path):
-    texts = ["The rate is 8.1 %.", "The flat is 2400 CHF.", "It takes 7 days.", "Each invoice has a number."]
-    assert guessed(tmp_path, *texts, roles=["coder", "finance"]) == ["budget ?", "invoices ?", "invoices ?", "invoices"]
-
-
-def test_the_name_of_a_category_within_a_phrase_of_others_says_nothing(tmp_path):
-    texts = ["ELDA format for social insurance reports", "The error budget is 99.5 %.", "Each invoice has a number."]
-    found = guessed(tmp_path, *texts, roles=["coder", "finance", "marketing"])
-    assert found == ["code-style ?", "deploys ?", "invoices"]
+    run("init", tmp_path / "root", "--start", tmp_path / "notes", *options)
+    listed = run("sort", "--root", tmp_path / "root", "-p", "orchestrator").stdout.splitlines()
+    rows = [line.split("|")[0].split()[1:] for line in listed if re.match("[0-9]+ ", line)]
+    assert [" ".join(row) for row in rows] == guesses
 
 
 @pytest.mark.parametrize(("changed", "taught"), [("3  drop", False), ("1  finance", True)])
@@ -554,7 +548,7 @@ def test_only_lines_that_a_person_changed_teach(place, changed, taught):
 
 
 def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path, monkeypatch):
-    assert CliRunner().invoke(group, ["init", "--example", str(tmp_path / "root")]).exit_code == 0
+    run("init", "--example", tmp_path / "root")
     monkeypatch.chdir(tmp_path / "root")
     put(tmp_path / "root" / "homes" / "orchestrator" / "USER.md", "Likes whitespace; no stock photos.\n")
     shown = run("sort", "-p", "orchestrator").stdout
@@ -563,16 +557,18 @@ def test_yes_leaves_what_is_not_sure_out_of_the_prompts_of_specialists(tmp_path,
     assert "##" not in (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text()
 
 
-def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_path, monkeypatch):
+def test_unsure_takes_the_best_guess_of_both_files_but_no_weak_one_and_of_nothing_hostile(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    weak = "Likes the server quiet and the invoice short.\n"
     flat = {
-        "USER.md": "Likes short answers.\n§\nEach invoice has a number, and VAT.\n§\nzzz\n",
+        "USER.md": f"Likes short answers.\n§\nEach invoice has a number, and VAT.\n§\nzzz\n§\n{weak}",
         "MEMORY.md": f"The deploys of the web shop run by night.\n§\nThe token is {TOKEN}\n",
     }
     for name, text in flat.items():
         put(tmp_path / name, text)
-    assert run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance").exit_code == 0
+    run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance")
     monkeypatch.chdir(tmp_path / "root")
+    assert "4  invoices ? " in run("sort", "-p", "orchestrator", "-t", "user").stdout
     dry = run("sort", "--unsure", "--dry-run").output
     assert "secret would be left in orchestrator/memory: 1 entry\n" in dry
     assert TOKEN not in dry
@@ -580,33 +576,19 @@ def test_unsure_takes_the_best_guess_of_both_files_but_of_nothing_hostile(tmp_pa
     said = run("sort", "--unsure").output
     assert "what looks like a secret was left in orchestrator/memory: 1 entry\n" in said
     assert run("sort", "--yes").output.count("what looks like a secret") == 1
-    (step,) = (
-        each for each in json.loads(run("status", "--format", "json").output)["next"] if "secret" in each["what"]
-    )
+    (step,) = (each for each in run_json("status")["next"] if "secret" in each["what"])
     assert (step["count"], "(secret)" in run(*step["command"].split()[1:], status=1).output) == (1, True)
     user, memory = ((tmp_path / "root" / "homes" / "orchestrator" / name).read_text() for name in flat)
-    assert user.startswith("zzz\n")
+    assert user.startswith(f"zzz\n§\n{weak}\n## ")
     assert "## Communication Style\nLikes short answers." in user
     assert "## Invoices\nEach invoice has" in user
     assert memory.startswith(f"The token is {TOKEN}")
     assert "## Deploys\nThe deploys of" in memory
     (erases,) = re.findall("^  catmem (purge .*)$", said, re.MULTILINE)
-    assert run(*erases.split()).exit_code == 0
-    assert run(*erases.split()[:-1], "--yes").exit_code == 0
+    run(*erases.split())
+    run(*erases.split()[:-1], "--yes")
     assert "catmem purge" not in run("sort", "--yes").output
-    assert run("sort", "--unsure", "--read", "x", status=2).exit_code == 2
-
-
-def test_unsure_leaves_a_weak_guess_where_it_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    weak = "Likes the server quiet and the invoice short.\n"
-    put(tmp_path / "USER.md", f"Each invoice has a number, and VAT.\n§\n{weak}")
-    assert run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance").exit_code == 0
-    monkeypatch.chdir(tmp_path / "root")
-    assert "2  invoices ? | Likes the server" in run("sort", "-p", "orchestrator", "-t", "user").stdout
-    run("sort", "--unsure")
-    user = (tmp_path / "root" / "homes" / "orchestrator" / "USER.md").read_text()
-    assert user.startswith(f"{weak}\n## ")
+    run("sort", "--unsure", "--read", "x", status=2)
 
 
 def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):

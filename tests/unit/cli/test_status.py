@@ -383,15 +383,6 @@ def test_a_branch_takes_nothing_for_lost_that_came_after_its_base(alone):
     assert "out of neo/user" not in said
 
 
-def test_what_comes_back_is_not_lost(alone):
-    run("add", "-p", "neo", "-c", "talk", "Be brief.")
-    alone.unlink()
-    run("add", "-p", "neo", "-c", "talk", "Another.")
-    assert LOST in run("status").stdout
-    run("add", "-p", "neo", "-c", "talk", "Be brief.")
-    assert run_json("status")["next"] == []
-
-
 def test_a_profile_hears_nothing_of_a_lost_text_of_which_it_saw_nothing(alone):
     put(Path("profiles", "neo.yaml"), "user_memory_categories: [talk]\nwritable_categories: [talk, pay]\n")
     run("add", "-p", "neo", "-c", "pay", "95,000.")

@@ -7,15 +7,12 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
 from catmem.server import monitoring
-from catmem.server.metrics import Meter
-from tests.unit.audit.audited import make_audited
 
 pytestmark = pytest.mark.torture
 
@@ -69,31 +66,10 @@ def test_no_test_is_left_of_a_rule_that_is_gone():
     assert sorted(path.stem for path in TESTS) == sorted(NAMES)
 
 
-def test_rules_ask_for_metrics_and_labels_that_there_are(tmp_path):
-    meter = Meter(make_audited(tmp_path))
-    meter.catch_up()
-    meter.workspace.add("neo", "one", category="work")
-    meter.catch_up()
-    samples = [sample for family in meter.collect() for sample in family.samples]
-    meter.close()
-    text = "\n".join(rule["expr"] for rule in ALERTS)
-    asked = set(re.findall(r"\bmem_[a-z_]+", text))
-    assert asked - {sample.name for sample in samples} == set()
-    by = {label for group in re.findall(r"by \(([^)]*)\)", text) for label in re.split(r", *", group)}
-    assert by - {"job", "instance"} <= {label for sample in samples for label in sample.labels}
-
-
 @pytest.mark.parametrize("rule", ALERTS, ids=NAMES)
 def test_every_rule_says_what_is_wrong_and_what_to_do(rule):
     assert rule["labels"]["severity"] in {"warning", "critical"}
     assert set(rule["annotations"]) == {"summary", "description"}
-
-
-def test_the_module_prints_the_rules():
-    done = subprocess.run(
-        [sys.executable, "-m", "catmem.server.monitoring", "alerts"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == monitoring.ALERTS.read_text()
 
 
 def test_the_documentation_lists_every_rule_and_no_other(root):

@@ -1,4 +1,4 @@
-"""The dashboard: every query asks for metrics and labels that there are, and every metric of an entity is asked for."""
+"""The dashboard and the alert rules: every query asks for metrics and labels that there are, and every metric of an entity is asked for."""
 
 import json
 import re
@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from catmem.errors import CatmemError
+from catmem.server import monitoring
 from catmem.server.metrics import Meter
-from catmem.server.monitoring import DASHBOARD
-from tests.alerts.test_alert_rules import PROMTOOL, promtool
+from tests.alerts.test_alert_rules import ALERTS, PROMTOOL, promtool
 from tests.unit.audit.audited import make_audited
 
-SAID = json.loads(DASHBOARD.read_text(encoding="utf-8"))
+SAID = json.loads(monitoring.DASHBOARD.read_text(encoding="utf-8"))
 QUERIES = [target["expr"] for panel in SAID["panels"] for target in panel["targets"]]
 OF_THE_SCRAPE = {"job", "instance"}
 
@@ -45,7 +45,7 @@ def unknown(query, labels):
     return [*found, *grouped - set.union(*(labels.get(name, set()) for name in names))]
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("query", [*QUERIES, *(rule["expr"] for rule in ALERTS)])
 def test_a_query_asks_for_metrics_and_labels_that_there_are(query, labels):
     assert unknown(query, labels) == []
 
@@ -101,8 +101,8 @@ def test_prometheus_can_read_every_query(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_the_module_prints_the_dashboard():
-    done = subprocess.run(
-        [sys.executable, "-m", "catmem.server.monitoring", "dashboard"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout == DASHBOARD.read_text(encoding="utf-8")
+@pytest.mark.parametrize(("name", "file"), [("alerts", monitoring.ALERTS), ("dashboard", monitoring.DASHBOARD)])
+def test_the_module_prints_what_is_shipped(name, file):
+    command = [sys.executable, "-m", "catmem.server.monitoring", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == file.read_text(encoding="utf-8")

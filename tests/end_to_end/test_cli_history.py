@@ -115,14 +115,6 @@ def test_restore_of_what_is_there_writes_nothing(user):
     assert len(rows("neo")) == 3
 
 
-def test_a_dry_run_of_restore_writes_nothing(user):
-    before = snapshot(user.parents[2])
-    result = run("restore", "neo", "1", "--dry-run")
-    assert snapshot(user.parents[2]) == before
-    assert patched(user.read_text(), result.stdout) == USER
-    assert result.stderr.startswith("Nothing was written.")
-
-
 # --- names, usage, and the real command ----------------------------------------------------------------------------
 
 

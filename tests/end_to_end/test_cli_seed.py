@@ -306,24 +306,7 @@ def test_words_of_your_own_may_be_any_and_stay_one_entry(twice, neo):
     assert "a prompt will withhold" in run("seed", "boss", "neo", "-i", *AS_OF, input=f"e {hostile}\n").stderr
 
 
-def test_an_ephemeral_slice_is_printed_and_nothing_is_written(place):
-    before = everything(place)
-    result = run("seed", "boss", "scout", "--ephemeral", *AS_OF)
-    assert result.stdout == "## Talk\nLikes tea.\n§\n[verified_date: 2026-03-02] No calls before ten.\n"
-    assert result.stderr == ""
-    assert everything(place) == before
-
-
 # --- what is refused ---
-
-
-def test_over_the_limit_is_status_1_with_the_numbers_and_the_entries(place, neo):
-    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [talk]\nlimits: {user: 30}\n")
-    result = run("seed", "boss", "--all", *AS_OF, status=1)
-    assert "over its limit of 30" in result.stderr
-    assert "These could go:" in result.stderr
-    assert "No calls before ten." in result.stderr
-    assert not neo.exists()
 
 
 SIDES = "is none of target, source, both, ID=target, ID=source and ID=both"

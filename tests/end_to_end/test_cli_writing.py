@@ -9,7 +9,7 @@ import pytest
 from catmem.clock import today
 from catmem.text import DEFAULT_LIMITS
 from tests.days import stand_still
-from tests.end_to_end.terminal import USER, error_of, process, run, run_json, snapshot, write_root
+from tests.end_to_end.terminal import USER, error_of, process, run, run_json, write_root
 from tests.patches import patched
 from tests.together import together
 
@@ -126,15 +126,6 @@ def test_a_person_is_told_of_a_heading_that_has_no_entry_any_more_and_how_it_goe
 
 
 # --- dry runs ------------------------------------------------------------------------------------------------------
-
-
-def test_a_dry_run_writes_nothing(user):
-    run(*VERBS["add"])
-    before = snapshot(user.parents[2])
-    for arguments in VERBS.values():
-        for actor in ((), ("--as", "boss")):
-            run(*arguments, "--dry-run", *actor)
-            assert snapshot(user.parents[2]) == before
 
 
 @pytest.mark.parametrize("verb", ["replace", "move"])

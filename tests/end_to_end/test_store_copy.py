@@ -10,13 +10,16 @@ from itertools import pairwise
 
 import pytest
 
+from catmem.errors import UnknownNameError
 from catmem.store.contract import Change
 from catmem.workspace.copying import copy_root, store_at
+from catmem.workspace.stores import shown_store
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import contents, put
 from tests.lengths import at_length
 from tests.sql import server
+from tests.together import together
 
 BYTES = b"## Notes\r\nCRLF, and no newline at the end; \xc3\xa9"
 
@@ -121,8 +124,6 @@ def test_a_copy_that_was_killed_goes_on_where_it_was(workspace, tmp_path, after)
 
 
 def test_a_profile_that_is_gone_keeps_the_copy_to_files_from_losing_its_memory(workspace, tmp_path):
-    from catmem.errors import UnknownNameError
-
     copy_root(workspace, "files", f"sqlite:///{tmp_path}/a.db")
     second = make_root(tmp_path / "second")
     (second.root / "profiles" / "neo.yaml").unlink()
@@ -148,3 +149,30 @@ def test_a_purge_names_what_the_other_store_still_holds(tmp_path, store):
     }
     assert (done.exit_code, left) == (1, holding)
     assert holding
+
+
+@together(
+    ("where", "shown"),
+    [
+        ("files", "files"),
+        ("sqlite:///a@b.db", "sqlite:///a@b.db"),
+        ("postgresql://host/db", "postgresql://host/db"),
+        ("postgresql://me@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:secret@host/db", "postgresql://me@host/db"),
+        ("postgresql://me:sec@ret@host/db", "postgresql://me@host/db"),
+        ("postgresql://host/db?user=me&password=secret", "postgresql://host/db?user=me&password=***"),
+        ("postgresql://host/db?sslpassword=secret&x=1", "postgresql://host/db?sslpassword=***&x=1"),
+    ],
+)
+def test_no_password_is_shown(where, shown):
+    assert shown_store(where) == shown
+
+
+def test_a_copy_says_what_to_do_next(workspace):
+    before = contents(workspace.root)
+    result = catmem(workspace.root, ["store", "copy", "files", "sqlite:///new.db"])
+    copied = [line.split()[:2] for line in result.stdout.splitlines()]
+    assert copied == [["copied", name] for name in ("neo/memory", "neo/user", "trinity/user")]
+    assert "let catmem.yaml say `store: sqlite:///new.db`" in result.stderr
+    assert "catmem.seed.lock" in result.stderr
+    assert {name: data for name, data in contents(workspace.root).items() if name in before} == before

@@ -13,7 +13,7 @@ from catmem.model.document import Version, parse
 from catmem.model.splice import composed
 from catmem.plugins.importers import read
 from catmem.syntax import tags as tag_blocks
-from catmem.workspace.exporting import flat, markdown
+from catmem.workspace.exporting import flat
 from tests.end_to_end.terminal import run as command
 from tests.end_to_end.terminal import snapshot
 from tests.golden.case import put
@@ -87,11 +87,12 @@ def test_an_import_of_the_flat_file_has_every_entry(folder):
     ]
 
 
-def test_markdown():
-    assert markdown(parse(USER)) == (
+def test_markdown(folder):
+    assert run("-p", "neo", "-t", "user", "--format", "markdown").stdout == (
         "# About\n\n- Loose.\n\n## Finance\n\n- Acme is the vendor.\n  §\n  Second line.\n\n"
         "  *(verified_date: 2026-05-01, domain: a, b)*\n- ```sh\n  # code\n  ```\n"
     )
+    assert "# neo: memory\n\n- Flat.\n- File.\n" in run("--format", "markdown").stdout  # whose they are
 
 
 def test_other_files_stay(folder):
@@ -99,8 +100,9 @@ def test_other_files_stay(folder):
     assert "would_overwrite" in run("--format", "hermes", "-o", "out", status=2).stderr
     assert (folder / "out" / "neo" / "USER.md").read_text() == "mine"
     assert not (folder / "out" / "neo" / "MEMORY.md").exists()
-    run("--format", "hermes", "-o", "out", "--overwrite")
+    assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out", "--overwrite").stderr
     assert (folder / "out" / "neo" / "USER.md").read_text() == flat(parse(USER))
+    assert "wrote" not in run("--format", "hermes", "-o", "out").stderr  # it says the same
 
 
 def test_memory_files_of_the_root_are_never_overwritten(folder):
@@ -130,15 +132,6 @@ def test_no_snapshot_replaces_a_file_of_the_root(folder, name):
     refused = run("--snapshot", name, "--overwrite", status=2).stderr
     assert re.search(rf"error\[would_overwrite\]: .*: the root keeps these files itself: {Path(name).name}\n", refused)
     assert {each: data for each, data in snapshot(folder).items() if each in before} == before
-
-
-def test_markdown_of_several_files_says_whose_they_are(folder):
-    assert "# neo: memory\n\n- Flat.\n- File.\n" in run("--format", "markdown").stdout
-
-
-def test_twice_is_harmless(folder):
-    assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out").stderr
-    assert "wrote" not in run("--format", "hermes", "-o", "out").stderr
 
 
 # --- import ---

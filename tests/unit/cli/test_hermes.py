@@ -35,13 +35,6 @@ def rooted(hermes):
     return hermes
 
 
-@pytest.mark.parametrize("other", ["--example", "--git"])
-def test_a_root_over_hermes_is_nothing_else(hermes, other):
-    before = snapshot(hermes)
-    assert f"--from-hermes does not go with {other}" in run("init", "--from-hermes", other, status=2).stderr
-    assert snapshot(hermes) == before
-
-
 def test_a_dry_run_names_the_files_and_writes_none(hermes):
     before = snapshot(hermes)
     said = run("init", "--from-hermes", "--dry-run").stdout
@@ -121,21 +114,13 @@ def test_what_would_change_is_shown_first_and_nothing_is_written_unasked(rooted)
     assert snapshot(rooted) == before
 
 
-def put_program(tmp_path, first_line):
-    put(tmp_path / "bin" / "hermes", f"{first_line}\n")
-    (tmp_path / "bin" / "hermes").chmod(0o755)
-
-
-def test_it_is_on_where_the_python_of_hermes_can_load_it(rooted, tmp_path):
+def test_it_is_on_where_the_python_of_hermes_can_load_it_and_else_a_problem(rooted, tmp_path):
     run("hermes", "install", "--yes")
-    put_program(tmp_path, f"#!{sys.executable}")
+    program = put(tmp_path / "bin" / "hermes", f"#!{sys.executable}\n")
+    program.chmod(0o755)
     assert run("hermes", "status").stdout.splitlines()[1].split()[:2] == ["default", "on"]
-
-
-def test_it_is_a_problem_where_the_python_of_hermes_cannot_load_it(rooted, tmp_path):
-    run("hermes", "install", "--yes")
     venv.create(tmp_path / "env", symlinks=True)
-    put_program(tmp_path, f"#!{tmp_path}/env/bin/python")
+    put(program, f"#!{tmp_path}/env/bin/python\n")
     done = run("hermes", "status", status=1)
     assert "cannot be loaded" in done.stdout
     assert f"{tmp_path}/env/bin/python -m pip install " in done.stderr
@@ -180,6 +165,11 @@ def test_a_copied_home_does_not_go_on_with_the_memory_of_another(rooted):
 
 
 WRONG = {
+    "a root over it and the example": (
+        ["init", "--from-hermes", "--example"],
+        "--from-hermes does not go with --example",
+    ),
+    "a root over it and git": (["init", "--from-hermes", "--git"], "--from-hermes does not go with --git"),
     "no home at all": (["hermes", "status", "--home", "elsewhere"], "error[not_hermes]"),
     "one and all": (["hermes", "install", "-p", "coder", "--all"], "--all does not go with --profile"),
     "all under one name": (["hermes", "install", "--all", "--as", "neo"], "--all does not go with --as"),

@@ -177,19 +177,6 @@ def test_after_the_example_it_proposes_a_command_that_works(tmp_path, monkeypatc
 # --- shipped profiles by name ---
 
 
-def test_shipped_profiles_by_name(tmp_path):
-    run(tmp_path, "--profile", "trinity")
-    assert sorted(contents(tmp_path)) == [
-        ".gitignore", "catmem.yaml", "homes/orchestrator/USER.md",
-        "profiles/orchestrator.yaml", "profiles/specialist.yaml", "profiles/trinity.yaml",
-    ]  # fmt: skip
-    shipped = resources.profile_texts()
-    assert (tmp_path / "profiles" / "trinity.yaml").read_text() == shipped["trinity"]
-    assert (
-        command("lint", "--root", tmp_path).stderr == "5 files: 1 hint (see --min-severity hint)\n"
-    )  # that a section is empty
-
-
 @pytest.mark.parametrize(
     "names", [["specialist"], ["orchestrator"], ["neo", "morpheus"], ["scout", "trinity"]], ids="-".join
 )
@@ -197,11 +184,13 @@ def test_every_root_of_shipped_profiles_works(tmp_path, names):
     run(tmp_path, *[word for name in names for word in ("--profile", name)])
     again = run(tmp_path, *[word for name in names for word in ("--profile", name)])
     assert again.stdout.startswith("nothing to do: profiles/")
+    assert "warning" not in command("lint", "--root", tmp_path).stderr
     assert f"profiles/{names[0]}.yaml" in again.stdout
     put(tmp_path / "homes" / "orchestrator" / "USER.md", "# About\n\n## Communication Style\nShort.\n")
     found = {path.stem for path in (tmp_path / "profiles").iterdir()}
     assert found == {"orchestrator", *names} | ({"specialist"} if names != ["orchestrator"] else set())
     for name in names:
+        assert (tmp_path / "profiles" / f"{name}.yaml").read_text() == resources.profile_texts()[name]
         prompt = command("prompt", name, "--from", "orchestrator", "--root", tmp_path)
         assert ("Short." in prompt.stdout) == (name != "specialist")
         assert "warning" not in prompt.stderr

@@ -29,35 +29,27 @@ def test_without_a_selected_category_it_proposes_in_all_that_both_sides_may_have
 
 
 def test_without_an_entry_it_lists_what_the_source_lacks_and_what_each_would_replace(place):
-    run("add", "-p", "boss", "-c", "vendors", "Invoices are due on the 15th.")
+    long = "Invoices of the looms go by post to the office in the harbour, with a copy for the replica, " * 2
+    run("add", "-p", "boss", "-c", "vendors", f"{long}on the 15th.")
     run("seed", "boss", "neo")
-    run("replace", "-p", "neo", "Invoices", "Loom's invoices are due on the 15th of May.")
+    run("replace", "-p", "neo", "Invoices", f"{long}on the 16th.")
     put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
     put(place / "homes" / "tri" / "USER.md", "## Rooms\nThe red room is booked.\n")
     before = snapshot(place)
     result = run("promote")
     assert result.stdout == (
-        "neo -> boss/user  vendors: Loom's invoices are due on the 15th of May.\n"
-        "  in place of: Invoices are due on the 15th.\n"
+        f"neo -> boss/user  vendors: {long}on the 16th.\n"
+        f"  in place of: {long}on the 15th.\n"
         "neo -> boss/user  vendors: Kern repairs the van.\n"
         "tri -> boss/user  rooms: The red room is booked.\n"
     )
     assert result.stderr == "3 to promote; nothing was written. Propose all: catmem promote --all.\n"
     assert snapshot(place) == before
     listed = run_json("promote", "-p", "neo", "-c", "v*")
-    assert [each["replaces"] for each in listed["promoted"]] == ["Invoices are due on the 15th.", None]
+    assert [each["replaces"] for each in listed["promoted"]] == [f"{long}on the 15th.", None]
     assert (listed["dry_run"], run_json("proposals")["proposals"]) == (True, [])
     assert "--to goes with ENTRY" in run("promote", "--to", "boss", status=2).stderr
     assert "-p NAME ENTRY" in run("promote", "Kern", status=2).stderr
-
-
-def test_the_list_shows_both_wordings_whole(place):
-    long = "Invoices of the looms go by post to the office in the harbour, with a copy for the replica, " * 2
-    run("add", "-p", "boss", "-c", "vendors", f"{long}on the 15th.")
-    run("seed", "boss", "neo")
-    run("replace", "-p", "neo", "Invoices", f"{long}on the 16th.")
-    said = run("promote").stdout
-    assert f"vendors: {long}on the 16th.\n  in place of: {long}on the 15th.\n" in said
 
 
 def test_the_list_shows_what_another_program_changed_and_leaves_it(place):
@@ -117,24 +109,16 @@ def test_what_another_program_changed_is_shown_and_the_promotion_waits(place):
     assert run("log", "boss/user").stdout.count("Taken over") == 2
 
 
-def test_where_nothing_can_be_proposed_the_status_says_so(place):
-    put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\nlimits: {user: 40}\n")
-    result = run("promote", "--all", "-c", "vendors", status=1)
-    assert "error[over_budget]" in result.stderr
-    assert "Shorten or remove other entries first" in result.stderr
-    assert "0 proposals made, 1 refused." in result.stderr
-    assert run("promote", "-c", "vendors").stderr.endswith("0 to promote, 1 refused; nothing was written.\n")
-
-
-def test_what_could_go_is_listed_once_for_all_that_a_limit_refuses(place):
+def test_what_a_limit_refuses_is_status_1_and_what_could_go_is_listed_once_for_all(place):
     put(place / "catmem.yaml", "version: 1\napproval: others\nlimits: {user: 45}\n")
-    put(
-        place / "homes" / "neo" / "USER.md",
-        "## Vendors\nKern repairs the van.\n§\nLoom sells the looms.\n§\nRad makes wheels.\n",
-    )
+    more = "Kern repairs the van.\n§\nLoom sells the looms.\n§\nRad makes wheels.\n"
+    put(place / "homes" / "neo" / "USER.md", f"## Vendors\n{more}")
+    listed = run("promote", "-c", "vendors").stderr
+    assert listed.endswith("0 to promote, 3 refused; nothing was written.\n")
     said = run("promote", "--all", status=1).stderr
     counts = [said.count(each) for each in ("error[over_budget]", "These could go:", "Nothing was written.")]
     assert counts == [3, 1, 1]
+    assert "Shorten or remove other entries first" in said
     assert said.splitlines()[-2:] == [
         "error[over_budget]: boss/user would have 51 characters, 6 over its limit of 45; it has 31 now",
         "0 proposals made, 3 refused. catmem proposals lists what waits.",

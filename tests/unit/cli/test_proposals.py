@@ -23,14 +23,10 @@ USER = """\
 TODAY = date(2026, 11, 21)
 
 
-@pytest.fixture(autouse=True)
-def _that_day(monkeypatch):
+@pytest.fixture
+def place(tmp_path, monkeypatch):
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY)
     monkeypatch.setenv("CATMEM_PERSON", "Anna")
-
-
-@pytest.fixture
-def place(tmp_path):
     put(tmp_path / "catmem.yaml", CONFIG)
     put(tmp_path / "profiles" / "neo.yaml", NEO)
     put(tmp_path / "homes" / "neo" / "USER.md", USER)
@@ -219,17 +215,14 @@ def test_a_review_says_how_many_wait(place):
     assert "1 proposal of agents: 'catmem proposals --interactive' goes through what waits.\n" in said
 
 
-def test_a_write_that_waits_names_its_proposal_and_what_to_type(place):
-    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.")
-    name = re.search(r"p-[0-9a-f]{10}", result.stdout)[0]
-    assert result.stdout.startswith(f"waiting in neo/user as {name}: ")
-    assert f"catmem proposals {name} --root {place}" in result.stderr
-    assert "undo" not in result.stderr
+def test_a_write_that_waits_names_its_proposal_and_what_to_type_and_is_listed(place):
+    reason = ("--reason", "The formatter says so.")
+    waits = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.", *reason)
+    name = re.search(r"p-[0-9a-f]{10}", waits.stdout)[0]
+    assert waits.stdout.startswith(f"waiting in neo/user as {name}: ")
+    assert f"catmem proposals {name} --root {place}" in waits.stderr
+    assert "undo" not in waits.stderr
     assert user_text(place) == USER
-
-
-def test_a_list(place):
-    name = propose(place, "tabs", "Uses spaces.", "--reason", "The formatter says so.")
     result = proposals(place)
     moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
     assert re.fullmatch(

@@ -1,4 +1,4 @@
-"""The dashboard and the alert rules: every query asks for metrics and labels that there are, and every metric of an entity is asked for."""
+"""The dashboard: its queries and the rules ask for metrics and labels that there are, and for every one of an entity."""
 
 import json
 import re

@@ -9,8 +9,9 @@ from tests.golden.case import put
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, monkeypatch):
     """A small root, in which a slip opened a category that nobody reads."""
+    monkeypatch.chdir(tmp_path)
     put(tmp_path / "catmem.yaml", "taxonomy: {closed: true, categories: {talk: {aliases: [speech]}, pay: {}}}\n")
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nwritable_categories: [pay]\n")
     put(tmp_path / "profiles" / "trin.yaml", "user_memory_categories: ['!pay', '*']\ninclude_uncategorized: false\n")
@@ -19,7 +20,7 @@ def place(tmp_path):
 
 
 def test_names_that_fit_stand_over_their_columns(place):
-    assert run("access", "--root", place).stdout == (
+    assert run("access").stdout == (
         "category           entries  neo  trin\n"
         "talk                     1  r    r\n"
         "pay                      0  d    r\n"
@@ -44,7 +45,7 @@ def test_names_that_fit_stand_over_their_columns(place):
     ],
 )
 def test_a_part(place, choices, lines):
-    table = run("access", "--root", place, *choices).stdout.split("\n\n")
+    table = run("access", *choices).stdout.split("\n\n")
     assert [" ".join(line.split()) for line in table[0].splitlines()[1:]] == lines
     assert len(table) == 2, "what is read by the most and by nobody is told of the whole root only"
 
@@ -90,9 +91,9 @@ def test_declared_entities_stand_below_with_who_writes_and_reads_them(place):
         "  project:alpha  neo, trin  mouse\n"
         "  notes:alpha    .          .\n"
     )
-    assert run("access", "--root", place).stdout.endswith(table)
-    assert "Declared entities" not in run("access", "--root", place, "-p", "neo").stdout
-    assert json.loads(run("access", "--root", place, "--format", "json").stdout)["entities"] == [
+    assert run("access").stdout.endswith(table)
+    assert "Declared entities" not in run("access", "-p", "neo").stdout
+    assert json.loads(run("access", "--format", "json").stdout)["entities"] == [
         {"name": "project:alpha", "content": "json", "writers": ["neo", "trin"], "readers": ["mouse"]},
         {"name": "notes:alpha", "content": "text", "writers": [], "readers": []},
     ]

@@ -7,15 +7,14 @@ import pytest
 
 from catmem.ops.library import ask as told_of
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import run as command
+from tests.end_to_end.terminal import run
 from tests.golden.case import put
 from tests.together import together
 
-run = partial(command, "prompt")
-
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(
         tmp_path / "profiles" / "neo.yaml",
@@ -32,23 +31,22 @@ def place(tmp_path):
     return tmp_path
 
 
-def ask(place, *arguments, **choices):
-    return run(*arguments, "--root", place, "--as-of", "2026-11-21", **choices)
+ask = partial(run, "prompt", "--as-of", "2026-11-21")
 
 
 def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_said(place):
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
-    result = ask(place, "neo")
+    result = ask("neo")
     assert "note" not in result.stdout
     said = "the memory file has no sections, so neo sees none of it: catmem sort -p NAME puts entries into categories"
-    assert result.stderr.startswith(f"warning: {place / 'homes' / 'neo' / 'MEMORY.md'}:1: {said}")
-    manifest = json.loads(ask(place, "neo", "--format", "json").stdout)["manifest"]
+    assert result.stderr.startswith(f"warning: homes/neo/MEMORY.md:1: {said}")
+    manifest = json.loads(ask("neo", "--format", "json").stdout)["manifest"]
     assert (manifest["warnings"], manifest["hidden_uncategorized"]) == ([said], {"user": 0, "memory": 1})
 
 
 def test_a_category_that_the_profile_does_not_read_is_told_to_a_person_alone(place):
-    assert "neo does not read pay: catmem access --why neo pay\n" in ask(place, "neo", "-c", "pay").stderr
-    assert "does not read" not in ask(place, "neo", "-c", "talk").stderr
+    assert "neo does not read pay: catmem access --why neo pay\n" in ask("neo", "-c", "pay").stderr
+    assert "does not read" not in ask("neo", "-c", "talk").stderr
     assert "does not read" not in str(Workspace.open(place).prompt("neo", categories=["pay"]).warnings)
 
 
@@ -58,31 +56,31 @@ def test_the_budget_names_the_categories_of_which_it_leaves_nothing(place):
     sections = "".join(f"\n## {name}\n{name} {'long ' * 40}\n" for name in names)
     put(place / "homes" / "neo" / "USER.md", f"## Talk\none\n{sections}\n## Pay\n{'secret ' * 40}\n")
     (place / "homes" / "neo" / "MEMORY.md").unlink()
-    said = ask(place, "neo", "--budget", "100").stderr
+    said = ask("neo", "--budget", "100").stderr
     assert said == (
         "7 entries left out: no room in the budget (total 100); nothing is left of kind-a, kind-b, kind-c, "
         "kind-d, kind-e and 2 more. 'catmem prompt neo --budget 100 --explain' shows them\n"
     )
-    assert "one" in ask(place, "neo", "--budget", "100").stdout
+    assert "one" in ask("neo", "--budget", "100").stdout
 
 
 def test_an_empty_prompt_is_fine_and_says_why(place):
     put(place / "profiles" / "none.yaml", "{}")
     put(place / "homes" / "none" / "USER.md", "## Pay\nsecret\n")
-    assert json.loads(ask(place, "none", "--format", "json").stdout)["text"] == ""
-    hidden = ask(place, "none")
+    assert json.loads(ask("none", "--format", "json").stdout)["text"] == ""
+    hidden = ask("none")
     assert hidden.stdout == ""
     assert "The prompt is empty. 'catmem prompt none --explain' shows why." in hidden.stderr
-    explained = ask(place, "none", "--explain")
+    explained = ask("none", "--explain")
     assert "1 entry of other categories left out: pay 1" in explained.stdout
     assert "--explain" not in explained.stderr
 
 
 def test_the_manifest_names_the_files_that_are_not_there(place):
     put(place / "profiles" / "none.yaml", "{}")
-    told = json.loads(ask(place, "none", "--format", "json").stdout)
+    told = json.loads(ask("none", "--format", "json").stdout)
     assert told["manifest"]["missing"] == ["user", "memory"]
-    assert ask(place, "none", "--explain").stdout.count("no such file yet") == 2
+    assert ask("none", "--explain").stdout.count("no such file yet") == 2
     put(place / "homes" / "none" / "MEMORY.md", "")
     root = Workspace.open(place)
     assert root.prompt("none").manifest.missing == ("user",)
@@ -91,19 +89,19 @@ def test_the_manifest_names_the_files_that_are_not_there(place):
 
 @together("day", ["today", "2026-13-01", "21.11.2026", "", "2026-11-21T00:00", "20261121", "2026-02-30"])
 def test_a_day_that_is_none(place, day):
-    result = run("neo", "--root", place, "--as-of", day, status=2)
+    result = run("prompt", "neo", "--as-of", day, status=2)
     assert result.stdout == ""
     assert "is not a day" in result.stderr
 
 
 def test_categories_stand_in_the_order_that_the_caller_gives(place):
     put(place / "homes" / "boss" / "USER.md", "## Talk\none\n\n## Pay\nsalary\n\n## Plan\nlater\n")
-    text = ask(place, "--from", "boss", "-c", "plan", "-c", "p*", "-c", "talk").stdout
+    text = ask("--from", "boss", "-c", "plan", "-c", "p*", "-c", "talk").stdout
     assert text.index("later") < text.index("salary") < text.index("one")
 
 
 def test_an_explanation(place):
-    result = ask(place, "neo", "--explain")
+    result = ask("neo", "--explain")
     lines = result.stdout.splitlines()
     assert lines[0] == "neo, as of 2026-11-21, style markdown"
     assert [line.split() for line in lines if line.startswith("  + ")] == [
@@ -117,5 +115,5 @@ def test_an_explanation(place):
         ["!", "line", "6", "talk", "blocked:", "instruction-override"]
     ]
     assert "  1 entry of other categories left out: pay 1" in lines
-    assert f"total: {len(ask(place, 'neo').stdout)} of 900 characters" in lines
+    assert f"total: {len(ask('neo').stdout)} of 900 characters" in lines
     assert "secret" not in result.output

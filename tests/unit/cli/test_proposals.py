@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, timedelta
+from functools import partial
 
 import pytest
 
@@ -25,6 +26,7 @@ TODAY = date(2026, 11, 21)
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY)
     monkeypatch.setenv("CATMEM_PERSON", "Anna")
     put(tmp_path / "catmem.yaml", CONFIG)
@@ -33,14 +35,13 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def propose(place, old, new, *arguments):
+proposals = partial(run, "proposals")
+
+
+def propose(old, new, *arguments):
     """The id of what neo proposes."""
-    result = run("replace", "-p", "neo", "--as", "neo", "--root", place, old, new, *arguments)
+    result = run("replace", "-p", "neo", "--as", "neo", old, new, *arguments)
     return re.search(r"p-[0-9a-f]{10}", result.stdout)[0]
-
-
-def proposals(place, *arguments, **choices):
-    return run("proposals", "--root", place, *arguments, **choices)
 
 
 # --- a write that waits --------------------------------------------------------------------------------------------
@@ -60,9 +61,9 @@ def proposals(place, *arguments, **choices):
     ],
 )
 def test_every_verb_can_propose_with_a_reason(place, arguments, lines):
-    said = run_json(*arguments, "-p", "neo", "--propose", "--reason", "It is\nso.", "--root", place)
+    said = run_json(*arguments, "-p", "neo", "--propose", "--reason", "It is\nso.")
     assert said["waiting"].startswith("p-")
-    shown = proposals(place, said["waiting"]).stdout
+    shown = proposals(said["waiting"]).stdout
     assert "  why: It is so.\n" in shown
     for line in lines:
         assert f"  {line}\n" in shown
@@ -74,20 +75,20 @@ def test_every_verb_can_propose_with_a_reason(place, arguments, lines):
 
 @pytest.mark.parametrize("by", ["a person", "an editor"])
 def test_what_was_made_by_hand_meanwhile_is_done_and_waits_no_more(place, by):
-    name = propose(place, "short", "Prefers short answers in the evening.")
+    name = propose("short", "Prefers short answers in the evening.")
     if by == "a person":
-        run("replace", "-p", "neo", "--root", place, "short", "Prefers short answers in the evening.")
+        run("replace", "-p", "neo", "short", "Prefers short answers in the evening.")
     else:
         put(place / "homes" / "neo" / "USER.md", user_text(place).replace("answers.", "answers in the evening."))
-    assert "  done: the file says it already\n" in proposals(place, name).stdout
-    assert "No proposal waits." in proposals(place).stderr
-    assert "proposal" not in run("status", "--root", place).stdout
-    assert error_of("proposals", "--approve", name, "--root", place, status=3)["code"] == "decided"
+    assert "  done: the file says it already\n" in proposals(name).stdout
+    assert "No proposal waits." in proposals().stderr
+    assert "proposal" not in run("status").stdout
+    assert error_of("proposals", "--approve", name, status=3)["code"] == "decided"
 
 
 def test_a_stale_one_shows_three_texts(place):
-    name = propose(place, "tabs", "Uses spaces.")
-    run("replace", "-p", "neo", "--root", place, "tabs", "Uses tabs\nof four.")
+    name = propose("tabs", "Uses spaces.")
+    run("replace", "-p", "neo", "tabs", "Uses tabs\nof four.")
     assert (
         "  stale: another entry by now, so reject it\n"
         "  rules\n"
@@ -95,28 +96,28 @@ def test_a_stale_one_shows_three_texts(place):
         "  proposed: Uses spaces.\n"
         "  now:      Uses tabs\n"
         "            of four.\n"
-    ) in proposals(place, name).stdout
+    ) in proposals(name).stdout
 
 
 def test_one_that_was_decided_is_shown_by_its_id_and_by_all(place):
-    name = propose(place, "tabs", "Uses spaces.")
-    proposals(place, "--reject", name, "--reason", "Tabs stay.")
-    assert proposals(place).stdout == ""
+    name = propose("tabs", "Uses spaces.")
+    proposals("--reject", name, "--reason", "Tabs stay.")
+    assert proposals().stdout == ""
     for arguments in ([name], ["--all"]):
-        shown = proposals(place, *arguments).stdout
+        shown = proposals(*arguments).stdout
         assert re.search(r"  rejected by Anna \(person\) in revision \d+, .*Z: Tabs stay\.\n", shown)
 
 
 def test_an_agent_is_shown_its_own_as_every_interface_shows_it(place):
-    name = propose(place, "tabs", "Uses spaces.")
-    (said,) = run_json("proposals", "--as", "neo", "--root", place)["proposals"]
+    name = propose("tabs", "Uses spaces.")
+    (said,) = run_json("proposals", "--as", "neo")["proposals"]
     assert said["id"] == name
     assert not {"revision", "base", "person"} & said.keys()
-    assert proposals(place, "neo/memory", "--as", "neo").stdout == ""
-    assert proposals(place, "neo", "--as", "neo").stdout.endswith("  + Uses spaces.\n\n")
-    proposals(place, "--reject", name, "--reason", "No.")
-    assert proposals(place, "--as", "neo").stdout == ""
-    assert re.search(r"  rejected, .*Z: No\.\n", proposals(place, "--as", "neo", "--all").stdout)
+    assert proposals("neo/memory", "--as", "neo").stdout == ""
+    assert proposals("neo", "--as", "neo").stdout.endswith("  + Uses spaces.\n\n")
+    proposals("--reject", name, "--reason", "No.")
+    assert proposals("--as", "neo").stdout == ""
+    assert re.search(r"  rejected, .*Z: No\.\n", proposals("--as", "neo", "--all").stdout)
 
 
 # --- deciding ------------------------------------------------------------------------------------------------------
@@ -124,11 +125,11 @@ def test_an_agent_is_shown_its_own_as_every_interface_shows_it(place):
 
 def test_several_go_on_after_one_that_is_refused(place):
     first, second, third = (
-        propose(place, old, new)
+        propose(old, new)
         for old, new in (("tabs", "Uses spaces."), ("Fridays", "Never on Fridays."), ("short", "Long answers."))
     )
-    run("replace", "-p", "neo", "--root", place, "tabs", "Uses four blanks.")
-    result = proposals(place, "--approve", first, second, "p-0000000000", third, status=3)
+    run("replace", "-p", "neo", "tabs", "Uses four blanks.")
+    result = proposals("--approve", first, second, "p-0000000000", third, status=3)
     assert f"{first}: refused\nerror[stale_proposal]" in result.stderr
     assert "p-0000000000: refused\nerror[unknown_proposal]" in result.stderr
     assert result.stdout.count("approved ") == 2
@@ -139,34 +140,34 @@ def test_several_go_on_after_one_that_is_refused(place):
 def test_other_words_are_written_and_the_files_named_that_could_not_be_given_them(place):
     put(place / "profiles" / "tri.yaml", "seed_from: neo\n")
     put(place / "homes" / "tri" / "USER.md", b"\xff\xfe")
-    name = propose(place, "tabs", "Uses spaces.")
-    result = proposals(place, "--edit", name, "Uses", "four spaces.")
+    name = propose("tabs", "Uses spaces.")
+    result = proposals("--edit", name, "Uses", "four spaces.")
     assert "Uses four spaces." in user_text(place)
     assert re.search("not looked at, so it may have other words: .*tri/USER.md", result.stderr)
 
 
 def test_what_expired_waits_no_more(place, monkeypatch):
-    name = propose(place, "tabs", "Uses spaces.")
+    name = propose("tabs", "Uses spaces.")
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
-    assert proposals(place).stderr == "No proposal waits.\n"
-    assert "  expired: its day is over\n" in proposals(place, "--all").stdout
-    assert error_of("proposals", "--approve", name, "--root", place, status=3)["code"] == "expired_proposal"
-    again = propose(place, "tabs", "Uses spaces.")
+    assert proposals().stderr == "No proposal waits.\n"
+    assert "  expired: its day is over\n" in proposals("--all").stdout
+    assert error_of("proposals", "--approve", name, status=3)["code"] == "expired_proposal"
+    again = propose("tabs", "Uses spaces.")
     assert again != name
-    assert name not in proposals(place).stdout
+    assert name not in proposals().stdout
 
 
 # --- one by one ----------------------------------------------------------------------------------------------------
 
 
 def test_a_round_through_a_pipe(place):
-    names = [propose(place, *each) for each in (("tabs", "Uses spaces."), ("Fridays", "Never."), ("short", "Long."))]
-    result = proposals(place, "-i", input="n Tabs stay.\ne Never on Mondays.\ny\n")
+    names = [propose(*each) for each in (("tabs", "Uses spaces."), ("Fridays", "Never."), ("short", "Long."))]
+    result = proposals("-i", input="n Tabs stay.\ne Never on Mondays.\ny\n")
     assert "1 of 3\n" in result.stdout
     assert "3 of 3\n" in result.stdout
     done = re.findall(r"^(approved|rejected) (p-\w+)", result.stdout, re.MULTILINE)
     assert done == list(zip(("rejected", "approved", "approved"), names, strict=True))
-    assert "Tabs stay." in proposals(place, names[0]).stdout
+    assert "Tabs stay." in proposals(names[0]).stdout
     assert "No proposal is left." in result.stderr
     # Whoever approves new words of a verified fact says that they hold.
     assert [line.rpartition("] ")[2] for line in user_text(place).splitlines() if line and line[0] not in "#§"] == [
@@ -178,13 +179,13 @@ def test_a_round_through_a_pipe(place):
 
 
 def test_all_that_are_left_of_a_profile_and_category(place):
-    propose(place, "tabs", "Uses spaces.")
-    propose(place, "Fridays", "Never.")
-    other = propose(place, "short", "Long.")
-    result = proposals(place, "neo", "-i", input="a\n", status=1)
+    propose("tabs", "Uses spaces.")
+    propose("Fridays", "Never.")
+    other = propose("short", "Long.")
+    result = proposals("neo", "-i", input="a\n", status=1)
     assert "a approves 2 of neo in rules\n" in result.stderr
     assert "1 proposal left." in result.stderr
-    assert other in proposals(place).stdout
+    assert other in proposals().stdout
     assert "Uses spaces." in user_text(place)
     assert "Never." in user_text(place)
     assert "short answers" in user_text(place)
@@ -194,13 +195,13 @@ def test_all_that_are_left_of_a_profile_and_category(place):
 
 
 def test_the_log_in_plain_words(place):
-    first = propose(place, "tabs", "Uses spaces.")
-    second = propose(place, "Fridays", "Never.")
-    third = propose(place, "short", "Long.")
-    proposals(place, "--approve", first)
-    proposals(place, "--reject", second, "--reason", "Fridays stay.")
-    proposals(place, "--edit", third, "Long answers.")
-    log = run("log", "neo/user", "--root", place).stdout
+    first = propose("tabs", "Uses spaces.")
+    second = propose("Fridays", "Never.")
+    third = propose("short", "Long.")
+    proposals("--approve", first)
+    proposals("--reject", second, "--reason", "Fridays stay.")
+    proposals("--edit", third, "Long answers.")
+    log = run("log", "neo/user").stdout
     assert f"Proposed: Changed in rules ({first}, branch from 1): Uses spaces.\n" in log
     assert f"Proposed by neo, approved ({first}): Uses spaces.\n" in log
     assert f"Nothing changed: proposed by neo, rejected ({second}): Fridays stay.\n" in log
@@ -208,22 +209,22 @@ def test_the_log_in_plain_words(place):
 
 
 def test_a_review_says_how_many_wait(place):
-    run("review", "--list", "--root", place)
-    assert "proposal" not in run("review", "--list", "--root", place).stderr
-    propose(place, "tabs", "Uses spaces.")
-    said = run("review", "--list", "--root", place).stderr
+    run("review", "--list")
+    assert "proposal" not in run("review", "--list").stderr
+    propose("tabs", "Uses spaces.")
+    said = run("review", "--list").stderr
     assert "1 proposal of agents: 'catmem proposals --interactive' goes through what waits.\n" in said
 
 
 def test_a_write_that_waits_names_its_proposal_and_what_to_type_and_is_listed(place):
     reason = ("--reason", "The formatter says so.")
-    waits = run("replace", "-p", "neo", "--as", "neo", "--root", place, "tabs", "Uses spaces.", *reason)
+    waits = run("replace", "-p", "neo", "--as", "neo", "tabs", "Uses spaces.", *reason)
     name = re.search(r"p-[0-9a-f]{10}", waits.stdout)[0]
     assert waits.stdout.startswith(f"waiting in neo/user as {name}: ")
-    assert f"catmem proposals {name} --root {place}" in waits.stderr
+    assert f"catmem proposals {name}" in waits.stderr
     assert "undo" not in waits.stderr
     assert user_text(place) == USER
-    result = proposals(place)
+    result = proposals()
     moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
     assert re.fullmatch(
         rf"{name}  neo/user  neo  {moment}, until 2026-12-21\n"
@@ -234,18 +235,18 @@ def test_a_write_that_waits_names_its_proposal_and_what_to_type_and_is_listed(pl
         result.stdout,
     )
     assert "catmem proposals --interactive" in result.stderr
-    assert proposals(place, "neo").stdout == proposals(place, "neo/user").stdout == result.stdout
-    assert proposals(place, "neo/memory").stdout == ""
+    assert proposals("neo").stdout == proposals("neo/user").stdout == result.stdout
+    assert proposals("neo/memory").stdout == ""
 
 
 def test_an_id_that_is_none_is_no_profile(place):
     for name in ("p-zzz", "p-1f0c2a4b6d"):
-        error = error_of("proposals", name, "--root", place)
+        error = error_of("proposals", name)
         assert (error["code"], error["message"]) == ("unknown_proposal", f"there is no proposal {name!r}")
-    assert error_of("proposals", "zzz", "--root", place)["message"] == "there is no profile 'zzz'"
+    assert error_of("proposals", "zzz")["message"] == "there is no profile 'zzz'"
     put(place / "profiles" / "p-team.yaml", "user_memory_categories: [talk]\n")
     for name in ("p-team", "p-team/user"):
-        assert run_json("proposals", name, "--root", place)["proposals"] == []
+        assert run_json("proposals", name)["proposals"] == []
 
 
 # --- on a terminal, as a person meets it ---
@@ -257,7 +258,7 @@ PROMPT = "y, n REASON, e WORDS, s, a, q or ?: "
 def three(place):
     """The root with three proposals."""
     for each in (("tabs", "Uses spaces."), ("Fridays", "Deploys never go out."), ("short", "Prefers long answers.")):
-        propose(place, *each)
+        propose(*each)
     return place
 
 

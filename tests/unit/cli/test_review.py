@@ -28,6 +28,7 @@ DAY = ("--as-of", "2026-11-21")
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("catmem.clock.today", lambda: date(2026, 11, 21))
     put(tmp_path / "catmem.yaml", CONFIG)
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk, rules]\n")
@@ -35,18 +36,18 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-def review(place, answers, *arguments, status=0):
-    return run("review", "--root", place, *DAY, *arguments, status=status, input=answers)
+def review(answers, *arguments, status=0):
+    return run("review", *DAY, *arguments, status=status, input=answers)
 
 
 def test_the_end_says_whether_anything_was_answered(place):
-    assert review(place, "", status=1).stderr == "3 of 3 are left. Nothing was answered; run it again to go on.\n"
-    said = review(place, "k\n", status=1).stderr
+    assert review("", status=1).stderr == "3 of 3 are left. Nothing was answered; run it again to go on.\n"
+    said = review("k\n", status=1).stderr
     assert said.endswith("2 of 3 are left. What was answered is written; run it again to go on.\n")
 
 
 def test_a_whole_review(place):
-    result = review(place, "r\nk\ne Prefers long answers.\n")
+    result = review("r\nk\ne Prefers long answers.\n")
     assert result.stdout == (
         "1 of 3  neo/user:7  rules\n"
         "  Two spaces.\n"
@@ -73,48 +74,48 @@ def test_a_whole_review(place):
 
 @pytest.mark.parametrize("answer", ["k now", "e  ", "\x1b[2J", "x" * 5000])
 def test_an_unknown_answer_stops_and_names_its_line(place, answer):
-    result = review(place, f"s\n\n{answer}\nr\n", status=2)
+    result = review(f"s\n\n{answer}\nr\n", status=2)
     assert "error[bad_answer]: standard input:3: " in result.stderr
     assert "is no answer" in result.stderr
     assert "running it again goes on" in result.stderr
     assert "\x1b" not in result.stderr
     assert len(result.stderr) < 1000
     assert user_text(place) == NEO
-    assert "Likes tea" in review(place, "", status=1).stdout
+    assert "Likes tea" in review("", status=1).stdout
 
 
 def test_answers_that_are_no_text(place):
-    result = review(place, b"k\n\xff\n", status=2)
+    result = review(b"k\n\xff\n", status=2)
     assert "error[not_utf8]: standard input:2" in result.stderr
     assert "[created: 2026-01-01, verified_date: 2026-11-21] Two spaces." in user_text(place)
 
 
 def test_an_answer_that_cannot_be_done_stops_and_names_its_line(place):
     (place / "catmem.yaml").write_text(CONFIG + "limits: {user: 300}\n", encoding="utf-8")
-    result = review(place, f"s\ne {'long ' * 100}\n", status=1)
+    result = review(f"s\ne {'long ' * 100}\n", status=1)
     assert "error[over_budget]" in result.stderr
     assert "This was line 2 of standard input" in result.stderr
     assert user_text(place) == NEO
 
 
 def test_an_undo_after_the_review_passes_over_what_the_review_undid(place):
-    run("add", "-p", "neo", "-c", "talk", "Likes cake.", "--root", place)
+    run("add", "-p", "neo", "-c", "talk", "Likes cake.")
     before = user_text(place)
-    said = review(place, "k\nu\nq\n", "-p", "neo", status=1)  # the undone one is due again
+    said = review("k\nu\nq\n", "-p", "neo", status=1)  # the undone one is due again
     assert "taken back" in said.stderr
     assert user_text(place) == before
-    run("undo", "neo/user", "--root", place)
+    run("undo", "neo/user")
     assert "Likes cake." not in user_text(place)
-    review(place, "k\nk\nu\nq\n", "-p", "neo", status=1)
+    review("k\nk\nu\nq\n", "-p", "neo", status=1)
     assert "verified_date: 2026-11-21" in user_text(place)
-    run("undo", "neo/user", "--root", place)
+    run("undo", "neo/user")
     assert "verified_date: 2026-11-21" not in user_text(place)
 
 
 def test_a_file_that_cannot_be_read_is_named_and_the_others_are_asked_about(place):
     put(place / "profiles" / "boss.yaml", "tier: 1\n")
     put(place / "homes" / "boss" / "USER.md", "x").write_bytes(b"\xff\n")
-    result = review(place, "s\ns\ns\n", status=2)
+    result = review("s\ns\ns\n", status=2)
     assert "All done." in result.stderr
     assert "error[not_utf8]" in result.stderr
 
@@ -130,7 +131,7 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
         return answer(self, due, *said)
 
     monkeypatch.setattr(Review, "answer", late)
-    result = review(place, "k\nk\nk\nk\n")
+    result = review("k\nk\nk\nk\n")
     assert "error[changed_meanwhile]: " in result.stderr
     assert "Likes tea, others say." in result.stdout
     assert "[verified_date: 2026-11-21, created: 2026-07-01] Likes tea, others say." in user_text(place)
@@ -140,8 +141,8 @@ def test_a_fact_that_somebody_changes_between_being_shown_and_answered_is_shown_
 def test_copies_of_a_seed_are_not_told_as_answered(place):
     put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(place / "homes" / "boss" / "USER.md", "## Talk\n[created: 2026-01-01] From above.\n")
-    run("seed", "boss", "neo", "--root", place)
-    said = review(place, None, "--list").stderr
+    run("seed", "boss", "neo")
+    said = review(None, "--list").stderr
     assert "1 more is seeded from another profile, and asked about there." in said
     assert "answered or skipped" not in said
 

@@ -3,6 +3,7 @@
 import json
 import shlex
 from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,74 +29,71 @@ def _that_day(monkeypatch):
 
 
 @pytest.fixture
-def place(tmp_path):
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     put(tmp_path / "catmem.yaml", CONFIG)
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     rights = "user_memory_categories: [rules]\nwritable_categories: [rules]\n"
     put(tmp_path / "profiles" / "neo.yaml", rights)
     put(tmp_path / "homes" / "neo" / "USER.md", USER)
-    run("verify", "-p", "neo", "tabs", "--root", tmp_path)
+    run("verify", "-p", "neo", "tabs")
     return tmp_path
 
 
-def status(place, *arguments, **choices):
-    return run("status", "--root", place, *arguments, **choices)
+status = partial(run, "status")
+replace = partial(run, "replace", "-p", "neo")
 
 
-def counts(place, *arguments):
-    return {each["kind"]: each["count"] for each in run_json("status", "--root", place, *arguments)["next"]}
-
-
-def replace(place, old, new, *arguments, **choices):
-    return run("replace", "-p", "neo", "--root", place, old, new, *arguments, **choices)
+def counts(*arguments):
+    return {each["kind"]: each["count"] for each in run_json("status", *arguments)["next"]}
 
 
 def test_nothing_waits(place):
     before = snapshot(place)
-    result = status(place)
+    result = status()
     assert (result.stdout, result.stderr) == ("", "Nothing waits for you.\n")
     assert snapshot(place) == before
-    status(place, "--check")
+    status("--check")
 
 
 def test_proposals(place, monkeypatch):
-    replace(place, "tabs", "Uses spaces.", "--as", "neo")
-    replace(place, "Fridays", "Never.", "--as", "neo")
-    assert status(place).stdout == "2 proposals for you to decide  catmem proposals --interactive\n"
-    replace(place, "tabs", "Uses wide tabs.")
-    assert counts(place) == {"proposals": 2, "due": 1}
-    assert "2 proposals for you to decide (1 stale)  " in status(place, "--check", status=1).stdout
+    replace("tabs", "Uses spaces.", "--as", "neo")
+    replace("Fridays", "Never.", "--as", "neo")
+    assert status().stdout == "2 proposals for you to decide  catmem proposals --interactive\n"
+    replace("tabs", "Uses wide tabs.")
+    assert counts() == {"proposals": 2, "due": 1}
+    assert "2 proposals for you to decide (1 stale)  " in status("--check", status=1).stdout
     monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
-    assert "proposals" not in counts(place)
+    assert "proposals" not in counts()
 
 
 def test_facts_that_are_due_are_those_of_a_review(place):
     put(place / "catmem.yaml", f"{CONFIG}stale_after: 10d\n")
-    replace(place, "tabs", "Uses wide tabs.")
-    run("add", "-p", "neo", "-c", "rules", "Likes tea.", "--root", place)
+    replace("tabs", "Uses wide tabs.")
+    run("add", "-p", "neo", "-c", "rules", "Likes tea.")
     day = ("--as-of", "2026-12-10")
-    assert status(place, *day).stdout == "3 facts due for review (2 stale, 1 unverified)  catmem review\n"
-    assert len(run_json("review", "--list", *day, "--root", place)["due"]) == 3
-    run("review", *day, "--root", place, input="s\nq\n", status=1)
-    assert counts(place, *day) == {"due": 2}
-    assert len(run_json("review", "--list", *day, "--root", place)["due"]) == 2
-    assert run_json("status", *day, "--root", place)["as_of"] == "2026-12-10"
+    assert status(*day).stdout == "3 facts due for review (2 stale, 1 unverified)  catmem review\n"
+    assert len(run_json("review", "--list", *day)["due"]) == 3
+    run("review", *day, input="s\nq\n", status=1)
+    assert counts(*day) == {"due": 2}
+    assert len(run_json("review", "--list", *day)["due"]) == 2
+    assert run_json("status", *day)["as_of"] == "2026-12-10"
 
 
 def test_seeds_and_files_of_other_programs(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
-    run("seed", "--all", "--root", place)
-    assert counts(place) == {}
+    run("seed", "--all")
+    assert counts() == {}
     (place / "homes" / "neo" / "USER.md").write_text(USER.replace("tabs", "spaces"), encoding="utf-8")
-    assert counts(place) == {"seeds": 1, "outside": 1}
-    assert status(place).stdout == (
+    assert counts() == {"seeds": 1, "outside": 1}
+    assert status().stdout == (
         "1 file changed by another program  catmem status --adopt\n"
         "1 profile behind its source        catmem seed --all\n"
     )
-    assert "spaces" in status(place, "--adopt").stdout
-    assert counts(place) == {"seeds": 1}
-    run("seed", "--all", "--root", place)
-    assert counts(place) == {}
+    assert "spaces" in status("--adopt").stdout
+    assert counts() == {"seeds": 1}
+    run("seed", "--all")
+    assert counts() == {}
 
 
 def test_entries_without_a_category(place):
@@ -103,31 +101,31 @@ def test_entries_without_a_category(place):
         place / "homes" / "boss" / "MEMORY.md",
         "[verified_date: 2026-11-20] One.\n§\n[verified_date: 2026-11-20] Two.\n",
     )
-    assert counts(place) == {"unsorted": 2}
-    assert status(place).stdout == "2 entries without a category  catmem sort -p boss -t memory\n"
+    assert counts() == {"unsorted": 2}
+    assert status().stdout == "2 entries without a category  catmem sort -p boss -t memory\n"
     put(place / "homes" / "boss" / "USER.md", "[verified_date: 2026-11-20] Three.\n")
-    assert status(place).stdout == "3 entries without a category (boss/user, boss/memory)  catmem sort -p boss\n"
+    assert status().stdout == "3 entries without a category (boss/user, boss/memory)  catmem sort -p boss\n"
 
 
 def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
-    run("seed", "--all", "--root", place)
-    run("add", "-p", "neo", "-c", "rules", "Tests come first.", "--root", place)
-    assert counts(place) == {"seeds": 1}
+    run("seed", "--all")
+    run("add", "-p", "neo", "-c", "rules", "Tests come first.")
+    assert counts() == {"seeds": 1}
     copy = place / "homes" / "trinity" / "USER.md"
     copy.write_text(copy.read_text() + "<<<<<<< ours\na\n=======\nb\n>>>>>>> theirs\n", encoding="utf-8")
-    status(place, "--adopt")
-    found = counts(place)
+    status("--adopt")
+    found = counts()
     assert (found.get("seeds"), found["refused"], found["marked"]) == (None, 1, 1)
-    assert "catmem seed --all --dry-run\n" in status(place).stdout
-    run("seed", "--all", "--root", place, status=3)
+    assert "catmem seed --all --dry-run\n" in status().stdout
+    run("seed", "--all", status=3)
 
 
 def test_a_file_that_is_not_utf_8_is_mended_by_fsck(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
-    run("seed", "--all", "--root", place)
+    run("seed", "--all")
     (place / "homes" / "trinity" / "USER.md").write_bytes(b"## Rules\nUses \xff tabs.\n")
-    (step,) = [each for each in run_json("status", "--root", place, status=2)["next"] if each["kind"] == "refused"]
+    (step,) = [each for each in run_json("status", status=2)["next"] if each["kind"] == "refused"]
     assert step["command"] == "catmem fsck"
     assert "is no text" in step["what"] or "UTF-8" in step["what"]
 
@@ -135,12 +133,12 @@ def test_a_file_that_is_not_utf_8_is_mended_by_fsck(place):
 def test_a_misspelt_category_of_a_profile_brings_its_copies_back_when_it_is_mended(place):
     put(place / "homes" / "boss" / "USER.md", "## Code Style\nUses tabs.\n\n## Talk\nBe brief.\n")
     put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-style]\n")
-    run("seed", "boss", "--all", "--root", place)
+    run("seed", "boss", "--all")
     put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-stile]\n")
-    run("seed", "--all", "--root", place)
+    run("seed", "--all")
     assert "tabs" not in (place / "homes" / "tri" / "USER.md").read_text()
     put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk, code-style]\n")
-    run("seed", "--all", "--root", place)
+    run("seed", "--all")
     assert "tabs" in (place / "homes" / "tri" / "USER.md").read_text()
 
 
@@ -148,11 +146,11 @@ def test_a_change_by_another_program_stays_until_it_was_adopted_or_overwritten(p
     path = place / "homes" / "neo" / "USER.md"
     for answer in ("adopted", "overwritten"):
         path.write_text(path.read_text(encoding="utf-8").replace("tabs", f"tabs, {answer}"), encoding="utf-8")
-        replace(place, "Uses tabs", "Uses spaces.", "--on-drift", "refuse", status=3)
-        assert run_json("log", "neo/user", "--root", place)["revisions"][0]["agent"] == "external"
-        assert counts(place)["outside"] == 1
-        status(place, "--adopt") if answer == "adopted" else replace(place, "Fridays", "Never on Fridays.")
-        assert "outside" not in counts(place)
+        replace("Uses tabs", "Uses spaces.", "--on-drift", "refuse", status=3)
+        assert run_json("log", "neo/user")["revisions"][0]["agent"] == "external"
+        assert counts()["outside"] == 1
+        status("--adopt") if answer == "adopted" else replace("Fridays", "Never on Fridays.")
+        assert "outside" not in counts()
 
 
 def test_a_write_that_is_not_in_its_file_yet_is_no_change_by_another_program(place, monkeypatch):
@@ -161,55 +159,55 @@ def test_a_write_that_is_not_in_its_file_yet_is_no_change_by_another_program(pla
 
     with monkeypatch.context() as patched:
         patched.setattr(Publication, "swap", refused)
-        error = json.loads(replace(place, "Uses tabs", "Uses spaces.", "--format", "json", status=None).stderr)["error"]
+        error = json.loads(replace("Uses tabs", "Uses spaces.", "--format", "json", status=None).stderr)["error"]
     assert error["code"] == "not_writable"
-    assert (counts(place)["unfinished"], "outside" in counts(place)) == (1, False)
-    assert "1 write that is not in its file yet  catmem fsck --repair" in status(place).stdout
+    assert (counts()["unfinished"], "outside" in counts()) == (1, False)
+    assert "1 write that is not in its file yet  catmem fsck --repair" in status().stdout
     assert "Uses spaces." not in (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
-    run("fsck", "--repair", "--root", place)
+    run("fsck", "--repair")
     assert "Uses spaces." in (place / "homes" / "neo" / "USER.md").read_text(encoding="utf-8")
-    assert "unfinished" not in counts(place)
+    assert "unfinished" not in counts()
 
 
 def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):
-    run("add", "-p", "neo", "-c", "safe", "The code is 7.", "--tag", "verified_date=2026-11-21", "--root", place)
-    assert counts(place) == {"unread": 1}
-    assert status(place).stdout == "1 category that no specialist reads (safe)  catmem access\n"
-    assert "safe" in run("access", "--root", place).stdout
+    run("add", "-p", "neo", "-c", "safe", "The code is 7.", "--tag", "verified_date=2026-11-21")
+    assert counts() == {"unread": 1}
+    assert status().stdout == "1 category that no specialist reads (safe)  catmem access\n"
+    assert "safe" in run("access").stdout
     boss = place / "profiles" / "boss.yaml"
     boss.write_text(boss.read_text().replace("['*']", "['*', safe]"))
-    assert counts(place) == {"hidden": 1}
+    assert counts() == {"hidden": 1}
     (place / "profiles" / "neo.yaml").unlink()
     boss.write_text("tier: 1\nuser_memory_categories: ['*']\n")
-    assert counts(place) == {"unowned": 1}  # where there is no specialist, none has to read it
+    assert counts() == {"unowned": 1}  # where there is no specialist, none has to read it
 
 
 def test_an_entry_that_the_profile_of_its_file_does_not_read_is_named_with_the_way_to_see_why(place):
-    day = ("--tag", "verified_date=2026-11-21", "--root", place)
+    day = ("--tag", "verified_date=2026-11-21")
     put(place / "profiles" / "tri.yaml", "user_memory_categories: [safe]\nwritable_categories: [inbox]\n")
     run("add", "-p", "neo", "-c", "safe", "The code is 7.", *day)
     run("add", "-p", "tri", "-c", "safe", "The code is 8.", *day)
-    assert status(place).stdout == (
+    assert status().stdout == (
         "1 entry that the file's own profile does not read (neo safe)  catmem access --why neo safe\n"
     )
-    assert "reads it in USER.md: no" in run("access", "--why", "neo", "safe", "--root", place).stdout
+    assert "reads it in USER.md: no" in run("access", "--why", "neo", "safe").stdout
     put(place / "profiles" / "neo.yaml", "user_memory_categories: [rules, safe]\n")
-    assert counts(place) == {}
+    assert counts() == {}
     run("add", "-p", "tri", "-c", "inbox", "For boss.", *day)  # tri may write there, and not read: a drop
-    assert "hidden" not in counts(place)
+    assert "hidden" not in counts()
 
 
 def test_facts_of_a_folder_that_two_profiles_share_are_due_once_as_in_a_review(place):
     put(place / "homes" / "neo" / "USER.md", "## Rules\nUndated.\n")
     put(place / "profiles" / "twin.yaml", "memory_dir: homes/neo\nuser_memory_categories: [rules]\n")
-    assert counts(place)["due"] == len(run_json("review", "--list", "--root", place)["due"]) == 1
+    assert counts()["due"] == len(run_json("review", "--list")["due"]) == 1
 
 
 def test_facts_of_a_file_are_due_where_the_other_file_of_the_profile_cannot_be_read(place):
     put(place / "homes" / "neo" / "USER.md", "## Rules\nUndated.\n")
     put(place / "homes" / "neo" / "MEMORY.md", b"\xff")
-    assert "1 fact due for review" in status(place, status=2).stdout
-    assert len(run_json("review", "--list", "--root", place, status=2)["due"]) == 1
+    assert "1 fact due for review" in status(status=2).stdout
+    assert len(run_json("review", "--list", status=2)["due"]) == 1
 
 
 # --- no dead end ---------------------------------------------------------------------------------------------------
@@ -225,7 +223,7 @@ ANSWERS = {
 
 
 @pytest.fixture
-def busy(place, monkeypatch):
+def busy(place):
     """A root in which there is some of everything to do."""
     put(
         place / "profiles" / "trinity.yaml",
@@ -236,7 +234,6 @@ def busy(place, monkeypatch):
         "seed_from: neo\nuser_memory_categories: [rules]\nwritable_categories: [rules]\n",
     )
     put(place / "homes" / "smith" / "MEMORY.md", "## Rules\nUndated.\n\n## Safe\nThe code is 7.\n")
-    monkeypatch.chdir(place)
     run("seed", "--all")
     run("add", "-p", "smith", "-c", "rules", "Tests come first.")
     run("replace", "-p", "neo", "Uses tabs", "Uses spaces.")

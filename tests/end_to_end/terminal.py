@@ -74,6 +74,11 @@ def run(*arguments, status=0, **choices):
     return result
 
 
+def said(*arguments, **choices):
+    """All that the command prints."""
+    return run(*arguments, **choices).output
+
+
 def run_json(*arguments, status=0, **choices):
     """The one JSON object that the command prints."""
     return json.loads(run(*arguments, "--format", "json", status=status, **choices).stdout)

@@ -7,12 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.end_to_end.terminal import run, run_json
-
-
-def said(*words, status=0):
-    """All that a command prints."""
-    return run(*words, status=status).output
+from tests.end_to_end.terminal import run, run_json, said
 
 
 def sql(statement, *values):

@@ -1,5 +1,7 @@
 """A store on one plain file. A module that has a system of its own says so in a fixture ``system``."""
 
+from contextlib import ExitStack, closing
+
 import pytest
 
 from catmem.store.files.system import System
@@ -17,7 +19,16 @@ def system():
 
 
 @pytest.fixture
-def store(file, system):
-    opened = store_on(file, system=system)
-    yield opened
-    opened.close()
+def opened(file, system):
+    """Opens a store on the file, as a new process does; each is closed in the end."""
+    with ExitStack() as stores:
+
+        def open_it(**choices):
+            return stores.enter_context(closing(store_on(file, **{"system": system, **choices})))
+
+        yield open_it
+
+
+@pytest.fixture
+def store(opened):
+    return opened()

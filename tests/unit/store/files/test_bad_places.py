@@ -2,6 +2,7 @@
 
 import os
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,51 +11,27 @@ import sys
 import pytest
 
 from catmem.errors import BusyError, CatmemError, StoreError, UnknownRevisionError
-from catmem.store.contract import Change
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Place
-from tests.merges import merge_appended
+from tests.unit.store.one_file import ENTITY, add
 
-TEXT = b"One.\n"
+TEXT, LINE = b"One.\n", b"Added.\n"
 
 
 @pytest.fixture
-def folder(tmp_path):
-    made = tmp_path / "home"
-    made.mkdir()
-    return made
-
-
-@pytest.fixture
-def file(folder):
-    path = folder / "USER.md"
+def file(tmp_path):
+    path = tmp_path / "home" / "USER.md"
+    path.parent.mkdir()
     path.write_bytes(TEXT)
     return path
 
 
 @pytest.fixture
-def opened(folder):
-    """Opens a store on the folder; each is closed in the end."""
-    stores = []
-
-    def open_it(**choices):
-        stores.append(
-            FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], **choices, merge=merge_appended)
-        )
-        return stores[-1]
-
-    yield open_it
-    for store in stores:
-        store.close()
-
-
-def add(store, line=b"Added.\n", expected=None):
-    return store.commit("USER", expected, lambda current: current.data + line, Change())
+def folder(file):
+    return file.parent
 
 
 def refusal(store):
     with pytest.raises(CatmemError) as caught:
-        add(store)
+        add(store, LINE)
     error = caught.value
     assert error.exit_status in {3, 4}
     assert error.path
@@ -64,7 +41,7 @@ def refusal(store):
 
 def test_no_space(file, opened):
     """The kernel refuses to let files grow, as a full disk does."""
-    add(opened())
+    add(opened(), LINE)
     before = file.read_bytes()
 
     def with_no_room():
@@ -86,11 +63,11 @@ def test_no_space(file, opened):
         assert pipe.read() == b"no_space"
     os.waitpid(child, 0)
     assert file.read_bytes() == before
-    assert add(opened()).data == before + b"Added.\n"
+    assert add(opened(), LINE).data == before + LINE
 
 
 def test_a_lock_that_another_process_holds(folder, file, opened):
-    add(opened())
+    add(opened(), LINE)
     holder = subprocess.Popen(
         [sys.executable, "-c", "import fcntl, sys; f = open(sys.argv[1]); fcntl.flock(f, 2); print(1, flush=True); input()",
          folder / ".catmem" / "lock"],
@@ -105,7 +82,7 @@ def test_a_lock_that_another_process_holds(folder, file, opened):
         assert str(holder.pid) in error.message
         assert file.read_bytes() == before
         holder.communicate(b"\n")
-    add(opened())
+    add(opened(), LINE)
 
 
 @pytest.mark.parametrize(
@@ -119,9 +96,10 @@ def test_a_lock_that_another_process_holds(folder, file, opened):
     ids=["link", "folder", "pipe", "socket"],
 )
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_something_else_in_place_of_the_file(folder, opened, monkeypatch, put, code):
-    monkeypatch.chdir(folder)
-    put(folder / "USER.md")
+def test_something_else_in_place_of_the_file(file, opened, monkeypatch, put, code):
+    monkeypatch.chdir(file.parent)
+    file.unlink()
+    put(file)
     assert refusal(opened()).code == code
 
 
@@ -146,7 +124,6 @@ from catmem.errors import StoreError
 from catmem.store.contract import Change
 from catmem.store.files.folder import Place
 from catmem.store.files.file_store import FileStore
-from catmem.store.files.system import System
 
 folder, where = Path(sys.argv[1]), Path(sys.argv[2])
 subprocess.run(["mount", "--bind", where, where], check=True)
@@ -187,14 +164,12 @@ def test_a_file_or_a_sidecar_that_is_mounted_by_itself(folder, file, part, missi
 
 
 def test_the_sidecar_removed_while_the_store_is_open(folder, file, opened):
-    import shutil
-
     store = opened()
-    add(store)
+    add(store, LINE)
     before = file.read_bytes()
     shutil.rmtree(folder / ".catmem")
-    assert add(store).data == before + b"Added.\n"
-    assert [revision.op for revision in store.log("USER")] == ["put", "adopt"]
+    assert add(store, LINE).data == before + LINE
+    assert [revision.op for revision in store.log(ENTITY)] == ["put", "adopt"]
     assert store.verify() == []
 
 
@@ -216,8 +191,8 @@ def flipped(data):
 def two_writes_and_then(folder, opened, hurt):
     """Make two writes, and hurt the end of the journal; what the journal is then."""
     store = opened()
-    add(store)
-    add(store)
+    add(store, LINE)
+    add(store, LINE)
     store.close()
     (segment,) = (folder / ".catmem" / "journal").iterdir()
     segment.write_bytes(hurt(segment.read_bytes()))
@@ -235,9 +210,9 @@ def test_a_journal_that_lost_an_acknowledged_record_at_its_end_is_left_as_it_is(
         assert "catmem fsck" in error.hint
     assert file.read_bytes() == before
     assert [each.read_bytes() for each in (folder / ".catmem" / "journal").iterdir()] == [left]
-    assert opened().read("USER").data == before
+    assert opened().read(ENTITY).data == before
     with pytest.raises(UnknownRevisionError):
-        opened().read("USER", "3")
+        opened().read(ENTITY, "3")
 
 
 @pytest.mark.parametrize("hurt", [cut_short, cut_clean, flipped])
@@ -246,9 +221,9 @@ def test_a_repair_goes_on_behind_what_was_lost_and_what_was_lost_stays_told(fold
     before = file.read_bytes()
     assert any("1 acknowledged record" in line for line in opened().mend())
     assert file.read_bytes() == before
-    written = add(opened())
-    assert written.data == before + b"Added.\n"
-    assert [revision.revision for revision in opened().log("USER")] == ["5", "4", "2", "1"]
+    written = add(opened(), LINE)
+    assert written.data == before + LINE
+    assert [revision.revision for revision in opened().log(ENTITY)] == ["5", "4", "2", "1"]
     found = opened().verify()
     assert [fault for fault in found if fault.damage] == []
     (told,) = [fault for fault in found if fault.code == "records_lost"]

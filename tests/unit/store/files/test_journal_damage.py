@@ -156,15 +156,6 @@ def test_a_forged_record_at_the_end_of_an_older_segment_breaks_the_chain_to_the_
                 list(journal.records(newest_first=newest_first))
 
 
-def test_a_missing_segment_is_a_gap(tmp_path):
-    with journal_in(tmp_path, **SMALL) as journal:
-        fill(journal, 14)
-    segments(tmp_path)[1].unlink()
-    assert codes(tmp_path) == ["journal_damaged"]
-    with journal_in(tmp_path) as journal, pytest.raises(DamagedError):
-        list(journal.records())
-
-
 @pytest.mark.parametrize("number", [0, 1, -2])
 def test_a_journal_without_a_segment_has_a_gap_and_is_not_rewritten(tmp_path, number):
     with journal_in(tmp_path, **SMALL) as journal:
@@ -175,9 +166,10 @@ def test_a_journal_without_a_segment_has_a_gap_and_is_not_rewritten(tmp_path, nu
     assert codes(tmp_path) == ["journal_damaged"]
     kept = [each.read_bytes() for each in segments(tmp_path)]
     with journal_in(tmp_path) as journal:
-        for refused in (lambda: journal.data(lost), lambda: journal.erase(lambda _, data: data.upper())):
+        uses = (lambda: journal.data(lost), lambda: journal.erase(lambda _, data: data.upper()))
+        for use in uses:
             with pytest.raises(DamagedError):
-                refused()
+                use()
     assert [each.read_bytes() for each in segments(tmp_path)] == kept
 
 

@@ -3,17 +3,17 @@
 import os
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
 from catmem.digest import bytes_digest
 from catmem.store.contract import Change
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Place
 from catmem.store.files.observed_file import WATCHED
 from catmem.store.files.system import System
 from tests.crash.disk import LONG_AGO
 from tests.crash.scene import merge_lines
+from tests.unit.store.one_file import ENTITY, add
 
 OLD = b"theirs\nfirst\n"
 
@@ -33,33 +33,13 @@ class Machine(System):
 
 
 @pytest.fixture
-def machine():
+def system():
     return Machine()
 
 
 @pytest.fixture
-def file(tmp_path):
-    return tmp_path / "USER.md"
-
-
-@pytest.fixture
-def opened(file, machine):
-    """Opens the store, as a new process does."""
-    stores = []
-
-    def open_store():
-        stores.append(
-            FileStore(lambda _: Place(file.parent, (), file.name), ["user"], merge=merge_lines, system=machine)
-        )
-        return stores[-1]
-
-    yield open_store
-    for store in stores:
-        store.close()
-
-
-def add(store, text):
-    return store.commit("user", None, lambda current: current.data + text, Change())
+def opened(opened):
+    return partial(opened, merge=merge_lines)
 
 
 def copied_late(file, store, text=OLD, *, more=b"second\n"):
@@ -76,7 +56,7 @@ def copied_late(file, store, text=OLD, *, more=b"second\n"):
 
 def late(store):
     """The revisions of what was written late, with what the store says of them."""
-    return [(data, revision.note.get("after_stop")) for revision, data in store.replay("user") if revision.op == "late"]
+    return [(data, revision.note.get("after_stop")) for revision, data in store.replay(ENTITY) if revision.op == "late"]
 
 
 def told(store):
@@ -96,10 +76,10 @@ def test_a_copy_with_an_old_time_is_taken_in_by_the_next_write(file, opened, tex
     assert told(store) == []
 
 
-def test_after_a_restart_it_is_a_revision_and_changes_no_file(file, opened, machine):
+def test_after_a_restart_it_is_a_revision_and_changes_no_file(file, opened, system):
     """The disk may have lost a part of it, and nobody can tell."""
     copied_late(file, opened())
-    machine.started = 2
+    system.started = 2
     store = opened()
     add(store, b"third\n")
     assert late(store) == [(OLD, 1)]
@@ -108,9 +88,9 @@ def test_after_a_restart_it_is_a_revision_and_changes_no_file(file, opened, mach
 
 
 @pytest.mark.parametrize("left", [b"", b"fir", b"fir\0\0\0", b"first\n\0\0\0\0"])
-def test_what_a_restart_left_of_a_text_is_nobodys(file, opened, machine, left):
+def test_what_a_restart_left_of_a_text_is_nobodys(file, opened, system, left):
     copied_late(file, opened(), left)
-    machine.started = 2
+    system.started = 2
     store = opened()
     assert len(told(store)) == 1
     add(store, b"third\n")
@@ -121,22 +101,22 @@ def test_what_a_restart_left_of_a_text_is_nobodys(file, opened, machine, left):
     assert left in kept
 
 
-def test_what_a_recovery_took_out_after_a_restart_is_no_late_write(file, opened, machine):
+def test_what_a_recovery_took_out_after_a_restart_is_no_late_write(file, opened, system):
     """The front of the replaced text, though it goes on behind the new one, and nothing in the journal tells of it."""
     store = opened()
     add(store, b"first\n")
     add(store, b"second\n")
-    store.commit("user", None, lambda _: b"first\n", Change(op="restore"))
+    store.commit(ENTITY, None, lambda _: b"first\n", Change(op="restore"))
     gen = file.parent / ".catmem" / "gen"
     (retired,) = gen.glob("000000000003-*")
     retired.write_bytes(b"fi")
     found = b"first\nsec"
     (gen / f"000000000003-{bytes_digest(found).removeprefix('sha256:')}").write_bytes(found)
-    machine.started = 2
+    system.started = 2
     for _ in range(2):
         add(opened(), b"new\n")
     assert file.read_bytes() == b"first\nnew\nnew\n"
-    assert [each.agent for each in store.log("user")] == ["person"] * 5
+    assert [each.agent for each in store.log(ENTITY)] == ["person"] * 5
 
 
 def test_a_file_that_no_write_looks_at_any_more_is_left_to_a_repair(file, opened):
@@ -189,7 +169,7 @@ def test_each_file_is_looked_at_before_it_is_forgotten(file, opened, younger):
 
 
 @pytest.mark.parametrize("looked_before", [True, False])
-def test_a_rewrite_that_sets_size_and_time_back_is_found(file, opened, machine, looked_before):
+def test_a_rewrite_that_sets_size_and_time_back_is_found(file, opened, system, looked_before):
     store = opened()
     add(store, b"first\n")
     with file.open("r+b", buffering=0) as held:
@@ -197,15 +177,15 @@ def test_a_rewrite_that_sets_size_and_time_back_is_found(file, opened, machine, 
         add(store, b"third\n")
         if looked_before:
             time.sleep(0.05)  # a tick of the file system's clock
-            machine.passed += 2
+            system.passed += 2
             add(store, b"fourth\n")
         before = os.fstat(held.fileno())
         time.sleep(0.02)
         held.write(b"FIRST")
         os.utime(held.fileno(), ns=(before.st_atime_ns, before.st_mtime_ns))
     if looked_before:
-        machine.passed += 2
+        system.passed += 2
         add(store, b"fifth\n")
     else:
         store.mend()
-    assert any(b"FIRST" in data for _, data in store.replay("user"))
+    assert any(b"FIRST" in data for _, data in store.replay(ENTITY))

@@ -1,36 +1,18 @@
 """Reading changes no byte and no time, makes nothing, and waits for no writer; nor does a writer wait for it."""
 
 import fcntl
-import os
 
 import pytest
 
 from catmem.store.contract import Change
-from catmem.store.files.file_store import FileStore
-from catmem.store.files.folder import Place
 from catmem.store.files.system import System
-from tests.merges import merge_appended
+from tests.unit.store.one_file import ENTITY, add
 
 
 @pytest.fixture
-def folder(tmp_path):
-    made = tmp_path / "home"
-    made.mkdir()
-    (made / "USER.md").write_bytes(b"One.\n")
-    return made
-
-
-@pytest.fixture
-def opened(folder):
-    stores = []
-
-    def open_it():
-        stores.append(FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], merge=merge_appended))
-        return stores[-1]
-
-    yield open_it
-    for store in stores:
-        store.close()
+def file(file):
+    file.write_bytes(b"One.\n")
+    return file
 
 
 def state(folder):
@@ -49,49 +31,42 @@ def state(folder):
 
 
 READS = {
-    "peek": lambda store: store.peek("USER"),
-    "read": lambda store: store.read("USER"),
-    "read a revision": lambda store: store.read("USER", "1"),
-    "head": lambda store: store.head("USER"),
-    "log": lambda store: list(store.log("USER")),
-    "branches": lambda store: store.branches("USER"),
-    "replay": lambda store: list(store.replay("USER")),
+    "peek": lambda store: store.peek(ENTITY),
+    "read": lambda store: store.read(ENTITY),
+    "read a revision": lambda store: store.read(ENTITY, "1"),
+    "head": lambda store: store.head(ENTITY),
+    "log": lambda store: list(store.log(ENTITY)),
+    "branches": lambda store: store.branches(ENTITY),
+    "replay": lambda store: list(store.replay(ENTITY)),
     "anchors": lambda store: list(store.anchors()),
 }
 
 
 @pytest.mark.parametrize("name", READS)
-def test_reading_changes_nothing(folder, opened, name):
+@pytest.mark.parametrize("beside", ["nobody", "a writer that has the lock"])
+def test_reading_changes_nothing_and_waits_for_nobody(file, opened, name, beside):
     writer = opened()
     for line in (b"Two.\n", b"Three.\n"):
-        writer.commit("USER", None, lambda current, line=line: current.data + line, Change())
-    before = state(folder)
-    assert READS[name](opened())
-    assert state(folder) == before
+        add(writer, line)
+    before = state(file.parent)
+    with (file.parent / ".catmem" / "lock").open("r+b") as lock:
+        if beside != "nobody":
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        assert READS[name](opened())
+    assert state(file.parent) == before
 
 
 @pytest.mark.parametrize("name", ["peek", "read"])
-def test_reading_a_folder_without_a_history_makes_none(folder, opened, name):
-    before = state(folder)
+def test_reading_a_folder_without_a_history_makes_none(file, opened, name):
+    before = state(file.parent)
     READS[name](opened())
-    assert opened().head("USER") is None
-    assert state(folder) == before
-
-
-@pytest.mark.parametrize("name", READS)
-def test_reading_waits_for_no_writer(folder, opened, name):
-    opened().commit("USER", None, lambda current: current.data + b"Two.\n", Change())
-    lock = os.open(folder / ".catmem" / "lock", os.O_RDWR)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert READS[name](opened())
-    finally:
-        os.close(lock)
+    assert opened().head(ENTITY) is None
+    assert state(file.parent) == before
 
 
 @pytest.mark.parametrize("moment", ["before the file is read", "after the file is read"])
-def test_a_first_write_in_the_middle_of_a_read_is_named_with_its_revision(folder, opened, monkeypatch, moment):
-    (folder / "USER.md").unlink()
+def test_a_first_write_in_the_middle_of_a_read_is_named_with_its_revision(file, opened, monkeypatch, moment):
+    file.unlink()
     reader, writer = opened(), opened()
     peek, is_done = reader.peek, []
 
@@ -99,11 +74,11 @@ def test_a_first_write_in_the_middle_of_a_read_is_named_with_its_revision(folder
         data = b"" if moment.startswith("before") else peek(entity)
         if not is_done:
             is_done.append(True)
-            writer.commit("USER", "0", lambda _: b"First.\n", Change())
+            add(writer, b"First.\n", "0")
         return peek(entity) if moment.startswith("before") else data
 
     monkeypatch.setattr(reader, "peek", peek_beside_a_write)
-    snapshot = reader.read("USER")
+    snapshot = reader.read(ENTITY)
     assert (snapshot.data, snapshot.revision) == (b"First.\n", "1")
 
 
@@ -120,14 +95,13 @@ class Watcher(System):
         super().link(old, new, old_folder=old_folder, new_folder=new_folder)
 
 
-def test_a_file_that_is_made_this_moment_is_not_there_yet_and_nobody_changed_it(folder, opened):
-    (folder / "USER.md").unlink()
+def test_a_file_that_is_made_this_moment_is_not_there_yet_and_nobody_changed_it(file, opened):
+    file.unlink()
     reader = opened()
-    watcher = Watcher(lambda: reader.read("USER"))
-    writer = FileStore(lambda entity: Place(folder, (), f"{entity}.md"), ["USER"], merge=merge_appended, system=watcher)
-    writer.commit("USER", "0", lambda _: b"One.\n", Change())
-    writer.commit("USER", "1", lambda _: b"", Change())
-    (folder / "USER.md").unlink()
-    writer.commit("USER", None, lambda _: b"Two.\n", Change())
-    writer.close()
+    watcher = Watcher(lambda: reader.read(ENTITY))
+    writer = opened(system=watcher)
+    add(writer, b"One.\n", "0")
+    writer.commit(ENTITY, "1", lambda _: b"", Change())
+    file.unlink()
+    add(writer, b"Two.\n")
     assert [(each.data, each.revision) for each in watcher.seen] == [(b"", "0"), (b"", "2")]

@@ -1,11 +1,7 @@
-"""Programs that know nothing of catmem and write to its tables: the driver of each database, and the real sqlite3 shell."""
+"""A program that knows nothing of catmem and writes to its tables, by the driver of each database."""
 
-import shutil
 import sqlite3
-import subprocess
 from typing import Any
-
-import pytest
 
 
 class Client:
@@ -34,10 +30,3 @@ class Client:
     def close(self) -> None:
         if self._connection is not None:
             self._connection.close()
-
-
-def shell(path: str, *lines: str) -> None:
-    """Run lines in the sqlite3 shell."""
-    if shutil.which("sqlite3") is None:
-        pytest.skip("there is no sqlite3 shell here")
-    subprocess.run(["sqlite3", "-bail", path], input="\n".join(lines), text=True, check=True)

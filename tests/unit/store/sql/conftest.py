@@ -1,5 +1,7 @@
 """A store in each database, with what a direct client does to it."""
 
+from contextlib import ExitStack, closing
+
 import pytest
 
 from catmem.model.document import parse
@@ -23,6 +25,17 @@ def url(request, tmp_path):
 
 
 @pytest.fixture
+def opened():
+    """Opens a store on a database, as a new process does; each is closed in the end."""
+    with ExitStack() as stores:
+
+        def open_it(url, **choices):
+            return stores.enter_context(closing(SqlStore(url, RowCodec(parse), **choices)))
+
+        yield open_it
+
+
+@pytest.fixture
 def folder(tmp_path):
     place = tmp_path / "root"
     place.mkdir()
@@ -30,10 +43,8 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def store(url, folder):
-    opened = SqlStore(url, RowCodec(parse), folder=folder)
-    yield opened
-    opened.close()
+def store(opened, url, folder):
+    return opened(url, folder=folder)
 
 
 @pytest.fixture
@@ -41,3 +52,15 @@ def client(url):
     opened = Client(url)
     yield opened
     opened.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    """Where a SQLite database is that its root keeps a mark of."""
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def marked(opened, path):
+    """Opens the database at ``path``."""
+    return lambda: opened(f"sqlite:///{path}", folder=path.parent, root=path.parent, timeout=0.3)

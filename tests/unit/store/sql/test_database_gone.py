@@ -11,32 +11,14 @@ from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import Change
 from catmem.workspace.rows import RowCodec
-
-USER = "trinity/user"
-
-
-@pytest.fixture
-def root(tmp_path):
-    place = tmp_path / "root"
-    place.mkdir()
-    return place
+from tests.unit.store.sql.writes import USER
 
 
 @pytest.fixture
-def path(root):
-    return root / ".catmem" / "memory.db"
-
-
-@pytest.fixture
-def store(root, path):
-    opened = opened_at(root, path)
+def store(marked):
+    opened = marked()
     add(opened, b"one")
-    yield opened
-    opened.close()
-
-
-def opened_at(root, path):
-    return SqlStore(f"sqlite:///{path}", RowCodec(parse), folder=root, root=root, timeout=0.3)
+    return opened
 
 
 def add(store, text, op_id=None):
@@ -47,8 +29,9 @@ def files(path):
     return sorted(path.parent.glob(f"{path.name}*"))
 
 
-def mark_of(root):
-    (mark,) = (root / ".catmem").glob("database-*.json")
+def mark_of(path):
+    """What the root says of the database that it had."""
+    (mark,) = (path.parent / ".catmem").glob("database-*.json")
     return mark
 
 
@@ -87,13 +70,12 @@ USES = {
 
 @pytest.mark.parametrize("who", ["the store that had it open", "one that was closed", "a new one"])
 @pytest.mark.parametrize("alone", [True, False])
-def test_nobody_takes_a_database_that_is_away_for_an_empty_one(store, root, tmp_path, alone, who):
-    path = root / ".catmem" / "memory.db"
+def test_nobody_takes_a_database_that_is_away_for_an_empty_one(store, marked, path, alone, who):
     for number, (name, use) in enumerate(USES.items(), 2):
-        back = move(path, tmp_path / name, alone=alone)
+        back = move(path, path.with_name(name), alone=alone)
         if who == "one that was closed":
             store.close()
-        asked = opened_at(root, path) if who == "a new one" else store
+        asked = marked() if who == "a new one" else store
         with pytest.raises(StoreError) as caught:
             use(asked)
         assert (caught.value.code, caught.value.path) == ("database_gone", str(path)), name
@@ -106,16 +88,14 @@ def test_nobody_takes_a_database_that_is_away_for_an_empty_one(store, root, tmp_
             asked.close()
 
 
-def test_a_database_that_is_deleted_is_not_made_anew_before_somebody_says_so(store, root, path):
+def test_a_database_that_is_deleted_is_not_made_anew_before_somebody_says_so(store, marked, path):
     for each in files(path):
         each.unlink()
     with pytest.raises(StoreError, match="not there any more"):
         add(store, b"never")
     store.close()
-    mark_of(root).unlink()
-    new = opened_at(root, path)
-    assert add(new, b"anew").revision == "1"
-    new.close()
+    mark_of(path).unlink()
+    assert add(marked(), b"anew").revision == "1"
 
 
 def copied(path, new):
@@ -133,9 +113,8 @@ def a_database_of_something_else(new):
 
 
 def another_store(new):
-    other = opened_at(None, new)
-    add(other, b"theirs")
-    other.close()
+    with closing(SqlStore(f"sqlite:///{new}", RowCodec(parse))) as other:
+        add(other, b"theirs")
 
 
 @pytest.mark.parametrize("make", [an_empty_file, a_database_of_something_else, another_store])
@@ -156,20 +135,19 @@ def test_what_is_put_in_its_place_is_neither_read_nor_written(store, path, tmp_p
 
 
 @pytest.mark.parametrize("make", [an_empty_file, a_database_of_something_else])
-def test_a_new_process_takes_no_database_without_tables_for_the_one_that_the_root_had(store, root, path, make):
+def test_a_new_process_takes_no_database_without_tables_for_the_one_that_the_root_had(store, marked, path, make):
     store.close()
     path.unlink()
     make(path)
-    new = opened_at(root, path)
+    new = marked()
     for name in ("read", "commit", "mend"):
         with pytest.raises(StoreError) as caught:
             USES[name](new)
         assert caught.value.code == "database_gone"
-    new.close()
 
 
 def test_a_copy_of_the_same_store_is_taken_by_the_next_process_if_nothing_acknowledged_is_missing(
-    store, root, path, tmp_path
+    store, marked, path, tmp_path
 ):
     add(store, b"later")
     new = tmp_path / "copy.db"
@@ -179,34 +157,32 @@ def test_a_copy_of_the_same_store_is_taken_by_the_next_process_if_nothing_acknow
     with pytest.raises(StoreError) as caught:
         add(store, b"never")
     assert caught.value.code == "other_database"
-    after = opened_at(root, path)
+    after = marked()
     assert add(after, b"three").revision == "3"
     assert after.verify() == []
-    after.close()
 
 
-def test_an_older_copy_is_taken_only_if_somebody_says_so(store, root, path, tmp_path):
+def test_an_older_copy_is_taken_only_if_somebody_says_so(store, marked, path, tmp_path):
     new = tmp_path / "copy.db"
     copied(path, new)
     add(store, b"later")
     store.close()
     shutil.copy(new, path)
-    after = opened_at(root, path)
-    for use in (USES[name] for name in USES if name not in {"mark", "mend", "features"}):
-        with pytest.raises(DamagedError, match="1 acknowledged revision is not"):
+    after = marked()
+    for use in (USES[name] for name in USES if name != "mend"):
+        with pytest.raises(DamagedError, match="1 acknowledged revision is not in the database"):
             use(after)
     assert path.read_bytes() == new.read_bytes()
     assert "taken as it is" in after.mend()[0]
     assert add(after, b"two").revision == "2"
     assert after.verify() == []
-    after.close()
 
 
-def test_another_store_is_taken_by_a_new_process_only_if_somebody_says_so(store, root, path):
+def test_another_store_is_taken_by_a_new_process_only_if_somebody_says_so(store, marked, path):
     store.close()
     path.unlink()
     another_store(path)
-    after = opened_at(root, path)
+    after = marked()
     for name in ("read", "commit"):
         with pytest.raises(StoreError) as caught:
             USES[name](after)
@@ -214,7 +190,6 @@ def test_another_store_is_taken_by_a_new_process_only_if_somebody_says_so(store,
     assert "taken as it is" in after.mend()[0]
     assert after.read(USER).data.count(b"theirs") == 1
     assert add(after, b"two").revision == "2"
-    after.close()
 
 
 def test_a_write_during_which_it_went_away_is_not_acknowledged_and_made_once(store, path, tmp_path):
@@ -249,11 +224,10 @@ def test_what_stands_in_the_log_is_there_again_though_another_program_began_the_
     assert store.verify() == []
 
 
-def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, root, path):
+def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, marked, path):
     store.close()
     path.unlink()
-    mark_of(root).write_text("{")
-    new = opened_at(root, path)
+    mark_of(path).write_text("{")
     with pytest.raises(UnreadableError, match="which revisions"):
-        new.peek(USER)
+        marked().peek(USER)
     assert not path.exists()

@@ -1,7 +1,6 @@
 """SQLite's log beside the database, taken away, replaced or cut short: while it is open, and between two processes."""
 
 import os
-import shutil
 import signal
 import sqlite3
 import subprocess
@@ -12,29 +11,14 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import DamagedError, StoreError
-from catmem.model.document import parse
-from catmem.plugins.sql.sql_store import SqlStore
 from catmem.plugins.sql.sqlite_file import Connection
 from catmem.store.contract import Change
-from catmem.workspace.rows import RowCodec
-
-USER = "trinity/user"
+from tests.unit.store.sql.writes import USER
 
 
 @pytest.fixture
-def path(tmp_path):
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def store(path):
-    opened = opened_at(path)
-    yield opened
-    opened.close()
-
-
-def opened_at(path):
-    return SqlStore(f"sqlite:///{path}", RowCodec(parse), root=path.parent)
+def store(marked):
+    return marked()
 
 
 def add(store, text, op_id=None):
@@ -77,9 +61,12 @@ if end == "close":
 """Writes, does some harm, writes again, and is killed or ends in peace; prints what it was told of each write."""
 
 
+def words_of(path, first, harm="", last=0, end="kill"):
+    return [sys.executable, "-c", WRITER, str(path), str(first), harm, str(last), end]
+
+
 def write(path, first, *, harm="", last=0, end="kill"):
-    words = [sys.executable, "-c", WRITER, str(path), str(first), harm, str(last), end]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = subprocess.run(words_of(path, first, harm, last, end), capture_output=True, text=True, check=False)
     assert done.returncode == (-signal.SIGKILL if end == "kill" else 0), done.stderr
     return done.stdout.split()
 
@@ -96,10 +83,10 @@ HARMS = {
 
 
 @pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
-def test_no_write_is_acknowledged_after_it_and_after_a_kill_a_loss_is_told(path, harm):
+def test_no_write_is_acknowledged_after_it_and_after_a_kill_a_loss_is_told(path, marked, harm):
     assert write(path, 3, harm=harm, last=3) == ["1", "2", "3", *["read_only"] * 3]
     before = path.read_bytes()
-    after = opened_at(path)
+    after = marked()
     try:
         there = [each.revision for each in after.log(USER)]
     except StoreError as error:
@@ -110,25 +97,24 @@ def test_no_write_is_acknowledged_after_it_and_after_a_kill_a_loss_is_told(path,
         assert path.read_bytes() == before
     else:
         assert {"1", "2", "3"} <= set(there)
-    after.close()
 
 
 LOST = {name: harm for name, harm in HARMS.items() if "index" not in name and "another" not in name}
 
 
 @pytest.mark.parametrize("harm", LOST.values(), ids=LOST)
-def test_a_log_that_is_lost_between_two_processes_is_told_until_somebody_takes_what_there_is(path, harm):
+def test_a_log_that_is_lost_between_two_processes_is_told_until_somebody_takes_what_there_is(path, marked, harm):
     write(path, 2, end="close")
     assert write(path, 3) == ["3", "4", "5"]
     write(path, 0, harm=harm)  # by a program that opens nothing
     for _ in range(2):
-        after = opened_at(path)
+        after = marked()
         for use in (after.read, after.head, lambda _, store=after: add(store, b"never"), lambda _, s=after: s.verify()):
             with pytest.raises(DamagedError, match="acknowledged revision") as caught:
                 use(USER)
             assert "fsck --repair" in caught.value.hint
         after.close()
-    mended = opened_at(path)
+    mended = marked()
     said = mended.mend()
     assert "acknowledged revision" in said[0]
     there = int(mended.head(USER).revision)
@@ -136,32 +122,19 @@ def test_a_log_that_is_lost_between_two_processes_is_told_until_somebody_takes_w
     assert add(mended, b"on").revision == str(there + 1)
     assert mended.verify() == []
     assert mended.mend() == []
-    mended.close()
-
-
-def test_an_older_copy_between_two_processes_is_told(path, tmp_path):
-    write(path, 2, end="close")
-    shutil.copy(path, tmp_path / "old.db")
-    write(path, 1, end="close")
-    shutil.copy(tmp_path / "old.db", path)
-    after = opened_at(path)
-    with pytest.raises(DamagedError, match="1 acknowledged revision is not in the database"):
-        after.read(USER)
-    after.close()
 
 
 @pytest.mark.parametrize("end", ["close", "leave"])
-def test_a_program_that_ends_in_peace_brings_a_log_that_was_removed_into_the_database(path, end):
+def test_a_program_that_ends_in_peace_brings_a_log_that_was_removed_into_the_database(path, marked, end):
     told = write(path, 3, harm="wal.unlink(); shm.unlink()", last=1, end=end)
     assert told == ["1", "2", "3", "read_only"]
-    after = opened_at(path)
+    after = marked()
     assert after.head(USER).revision == "3"
     assert after.verify() == []
-    after.close()
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_kill_beside_the_mark_is_no_loss(path, moment):
+def test_a_kill_beside_the_mark_is_no_loss(path, marked, moment):
     """The mark is set after the commit: it is never ahead of what was committed."""
     die = "os.kill(os.getpid(), signal.SIGKILL)"
     steps = [die, "old(*a, **k)"] if moment == "before" else ["old(*a, **k)", die]
@@ -171,10 +144,9 @@ def test_a_kill_beside_the_mark_is_no_loss(path, moment):
         + "\nFileMark.write = new"
     )
     assert write(path, 2, harm=harm, last=1) == ["1", "2"]
-    after = opened_at(path)
+    after = marked()
     assert after.head(USER).revision == "3"
     assert add(after, b"on").revision == "4"
-    after.close()
 
 
 def test_a_log_that_is_gone_when_a_write_was_just_made_names_its_op_id(store, path):
@@ -211,7 +183,7 @@ from catmem.workspace.rows import RowCodec
 from catmem.store.contract import Change
 from catmem.plugins.sql.sql_store import SqlStore
 
-path, other = sys.argv[1:]
+path, other = sys.argv[1], sys.argv[2:]
 stores = [SqlStore(f"sqlite:///{path}", RowCodec(parse)) for _ in range(2)]
 def add(store, text):
     try:
@@ -222,44 +194,31 @@ print(add(stores[0], b"a"), add(stores[1], b"b"))
 for end in ("wal", "shm"):
     Path(f"{path}-{end}").unlink()
 if other:
-    subprocess.run([sys.executable, "-c", other, path], check=True)
+    subprocess.run(other, stdout=subprocess.DEVNULL)
 for store in (*stores, *stores):
     print(add(store, b"c"))
     store.close()
 """
-OTHER = """
-import os, sys
-from catmem.model.document import parse
-from catmem.workspace.rows import RowCodec
-from catmem.store.contract import Change
-from catmem.plugins.sql.sql_store import SqlStore
-
-store = SqlStore(f"sqlite:///{sys.argv[1]}", RowCodec(parse))
-for _ in range(3):
-    store.commit("trinity/user", None, lambda now: now.data + b"x", Change())
-os._exit(0)
-"""
 
 
-def two_stores(path, other):
-    words = [sys.executable, "-c", REPLACED, str(path), other]
+def two_stores(path, *other):
+    words = [sys.executable, "-c", REPLACED, str(path), *other]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
 def test_two_stores_of_one_process_never_mix_two_logs(store, path):
-    done = two_stores(path, "")
+    done = two_stores(path)
     assert done.stdout.splitlines() == ["1 2", "read_only", "read_only", "3", "4"], done.stderr
     assert store.head(USER).revision == "4"
     assert store.verify() == []
 
 
-def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(path):
-    done = two_stores(path, OTHER)  # the other writer dies with its log there
+def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(path, marked):
+    done = two_stores(path, *words_of(path, 3))  # the other writer dies with its log there
     assert done.stdout.splitlines() == ["1 2", *["read_only"] * 4], done.stderr
-    after = opened_at(path)
+    after = marked()
     assert after.read(USER).data.count(b"x") == 3
     assert after.verify() == []
-    after.close()
 
 
 # --- no false alarm ----------------------------------------------------------------------------------------------------
@@ -312,17 +271,17 @@ def test_a_connection_that_is_closed_at_the_moment_of_a_look_lost_no_log(store, 
     assert add(store, b"b").revision == "2"
 
 
-def test_a_log_that_another_writer_begins_at_the_moment_of_a_look_is_whole(store, path, monkeypatch):
+def test_a_log_that_another_writer_begins_at_the_moment_of_a_look_is_whole(store, path, marked, monkeypatch):
     add(store, b"a")
     store.close()
     assert not any(each.exists() for each in beside(path, "wal", "shm"))
-    reader, look, looks = opened_at(path), os.fstat, []
+    reader, look, looks = marked(), os.fstat, []
     assert reader.head(USER).revision == "1"
 
     def begun(descriptor):
         looks.append(descriptor)
         if len(looks) == 2:  # before the write, which changes nothing, and after it
-            with closing(opened_at(path)) as other:
+            with closing(marked()) as other:
                 add(other, b"b")
         return look(descriptor)
 
@@ -330,5 +289,4 @@ def test_a_log_that_another_writer_begins_at_the_moment_of_a_look_is_whole(store
     reader.check_writable()
     monkeypatch.undo()
     assert len(looks) > 2
-    reader.close()
     assert store.head(USER).revision == "2"

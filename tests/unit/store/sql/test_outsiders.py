@@ -7,23 +7,11 @@ import pytest
 from catmem.errors import DriftError
 from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
-from catmem.store.contract import EXTERNAL, Change
+from catmem.store.contract import EXTERNAL
 from catmem.workspace.rows import RowCodec
+from tests.unit.store.sql.writes import USER, add, bodies, put
 
-USER, OTHER = "trinity/user", "neo/user"
 TEXT = b"## Rules\n[created: 2026-11-21] one\n\xc2\xa7\ntwo\n\n## Projects\nthree\n"
-
-
-def put(store, data=TEXT, entity=USER, expected=None, **change):
-    return store.commit(entity, expected, lambda _: data, Change(**change))
-
-
-def add(store, line, expected=None, entity=USER, **change):
-    return store.commit(entity, expected, lambda current: current.data + line, Change(**change))
-
-
-def bodies(store, entity=USER):
-    return [entry.body for entry in parse(store.read(entity).data).entries]
 
 
 def copies(folder):
@@ -56,7 +44,7 @@ CHANGES = {
 
 @pytest.mark.parametrize(("statement", "after"), CHANGES.values(), ids=CHANGES)
 def test_a_change_is_read_at_once_and_recorded_by_the_next_write(store, client, statement, after):
-    put(store)
+    put(store, TEXT)
     client.run(statement)
     read = store.read(USER)
     assert read.revision is None
@@ -87,7 +75,7 @@ SET_BACK = {
 @pytest.mark.parametrize("column", SET_BACK)
 def test_a_change_of_a_column_that_is_derived_is_drift_too(url, client, folder, column, caplog):
     store = SqlStore(url, RowCodec(parse, lambda _: 2), folder=folder)
-    put(store)
+    put(store, TEXT)
     before = client.run("SELECT title, tier, created_at, mark FROM user_memories ORDER BY position")
     client.run(SET_BACK[column])
     assert [fault.code for fault in store.verify()] == ["changed_outside"]
@@ -135,7 +123,7 @@ BAD = {
 def test_rows_that_are_no_entries_are_refused_until_they_are_mended(store, client, folder, statement, only):
     if only and client.kind != only:
         pytest.skip(f"{client.kind} refuses this by itself")
-    put(store)
+    put(store, TEXT)
     client.run(f"{statement} WHERE content = 'two'")
     assert bodies(store) == ["one", "two", "three"]
     assert [(fault.code, fault.path) for fault in store.verify()] == [("bad_rows", f"{client.kind}:{USER}")]

@@ -10,10 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from catmem.errors import StoreError
-from catmem.model.document import parse
-from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import Change
-from catmem.workspace.rows import RowCodec
 from tests.sql.postgres import MISSING
 
 TEXT = b"## Rules\nOne.\n"
@@ -50,49 +47,40 @@ def writes(store):
 
 
 @pytest.fixture
-def opened(tmp_path):
-    store = SqlStore(f"sqlite:///{tmp_path}/memory.db", RowCodec(parse))
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def another(tmp_path):
-    """The same database, as another process has it."""
-    store = SqlStore(f"sqlite:///{tmp_path}/memory.db", RowCodec(parse))
-    yield store
-    store.close()
-
-
-def test_a_file_that_cannot_be_written_is_told_until_it_can_be(opened, another, tmp_path):
+def written(opened, path):
+    """A store on a database that another process has written to."""
+    another = opened(f"sqlite:///{path}")
     write(another)
     another.close()
-    with immutable(tmp_path / "memory.db"):
-        assert opened.peek("neo/user")
-        refusal_of(opened)
-        assert not writes(opened)
+    return opened(f"sqlite:///{path}")
+
+
+def test_a_file_that_cannot_be_written_is_told_until_it_can_be(written, path):
+    with immutable(path):
+        assert written.peek("neo/user")
+        refusal_of(written)
+        assert not writes(written)
         with pytest.raises(StoreError):
-            write(opened)
-    opened.check_writable()
-    assert write(opened) == "2"  # and not by a connection of before, which only reads
+            write(written)
+    written.check_writable()
+    assert write(written) == "2"  # and not by a connection of before, which only reads
 
 
-def test_a_connection_of_a_time_when_it_could_only_be_read_is_let_go(opened, another, tmp_path):
-    write(another)
-    another.close()
-    with immutable(tmp_path / "memory.db"):
-        assert opened.peek("neo/user")  # by a connection that stays as it is
-    opened.check_writable()
-    assert write(opened) == "2"
+def test_a_connection_of_a_time_when_it_could_only_be_read_is_let_go(written, path):
+    with immutable(path):
+        assert written.peek("neo/user")  # by a connection that stays as it is
+    written.check_writable()
+    assert write(written) == "2"
 
 
-def test_asking_changes_nothing(opened, tmp_path):
-    opened.check_writable()
-    assert not (tmp_path / "memory.db").exists()
-    write(opened)
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as other:
+def test_asking_changes_nothing(opened, path):
+    store = opened(f"sqlite:///{path}")
+    store.check_writable()
+    assert not path.exists()
+    write(store)
+    with closing(sqlite3.connect(path)) as other:
         before = other.execute("PRAGMA data_version").fetchone()
-        opened.check_writable()
+        store.check_writable()
         assert other.execute("PRAGMA data_version").fetchone() == before
 
 
@@ -100,7 +88,7 @@ def test_asking_changes_nothing(opened, tmp_path):
 
 
 @pytest.fixture
-def server(tmp_path):
+def server(opened):
     """A store on a database of its own, and a way to talk to that."""
     if MISSING:
         pytest.skip(MISSING)
@@ -109,7 +97,7 @@ def server(tmp_path):
     from tests.sql.server import url
 
     place = url("unit")
-    store = SqlStore(place, RowCodec(parse))
+    store = opened(place)
     with psycopg.connect(place, autocommit=True) as connection:
         yield store, connection
         store.close()
@@ -129,7 +117,7 @@ def test_a_database_that_can_only_be_read_is_told(server):
     store.check_writable()
 
 
-def test_a_user_without_rights_is_told_which(server):
+def test_a_user_without_rights_is_told_which(server, opened):
     store, connection = server
     write(store)
     user = f"reader_{next(NUMBERS)}"
@@ -140,7 +128,7 @@ def test_a_user_without_rights_is_told_which(server):
         connection.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{schema}" TO {user}')
         parts = urlsplit(store._database._url)
         place = parts._replace(netloc=f"{user}:reads@{parts.netloc.rpartition('@')[2]}").geturl()
-        reader = SqlStore(place.replace("+psycopg", ""), RowCodec(parse))
+        reader = opened(place)
         assert reader.peek("neo/user")
         assert "mem_log" in refusal_of(reader).message
         reader.close()

@@ -1,21 +1,54 @@
-"""Looking over, mending, anchoring and forgetting."""
+"""Which rows a commit writes, and what looking over, mending and forgetting do to a database."""
 
 import pytest
 
 from catmem.errors import DamagedError
-from catmem.model.document import parse
-from catmem.plugins.sql.sql_store import SqlStore
+from catmem.plugins.sql.connections import Database
 from catmem.store import table_rows
-from catmem.store.contract import Change
-from catmem.workspace.rows import RowCodec
 from tests.erasures import erasure_of
+from tests.unit.store.sql.writes import USER, put
 
-USER = "trinity/user"
 SECRET = b"hunter2"
 
 
-def put(store, data, expected=None, **change):
-    return store.commit(USER, expected, lambda _: data, Change(**change))
+def text(*bodies):
+    return ("## Rules\n" + "\n§\n".join(bodies) + "\n").encode()
+
+
+def contents(client):
+    return [content for (content,) in client.run("SELECT content FROM user_memories ORDER BY position, id")]
+
+
+def test_positions_find_room_however_often_something_comes_between_the_same_two(store, client):
+    bodies = ["first", "last"]
+    put(store, text(*bodies))
+    for number in range(80):
+        bodies.insert(1, f"entry {number}")
+        put(store, text(*bodies))
+    assert contents(client) == bodies
+    assert store.verify() == []
+
+
+def test_a_text_that_no_row_can_show_has_no_rows_and_keeps_its_bytes(store, client):
+    for data in (b"\xff\xfe", b"a\x00b\n"):
+        put(store, data)
+        assert contents(client) == []
+        assert store.read(USER).data == data
+        assert store.verify() == []
+    put(store, text("a"))
+    assert contents(client) == ["a"]
+
+
+def test_reading_makes_no_tables_and_no_file(store, client, tmp_path):
+    assert store.peek(USER) == b""
+    assert list(store.log(USER)) == list(store.entities()) == list(store.branches(USER)) == store.verify() == []
+    assert list(store.anchors()) == []
+    assert list(tmp_path.glob("*.db*")) == []
+    with pytest.raises(Exception, match=r"no such table|does not exist"):
+        client.run("SELECT * FROM user_memories")
+
+
+# --- looking over, mending, forgetting ---
 
 
 def filled(store, number=70):
@@ -49,16 +82,15 @@ def test_tampering_is_found(store, client, statement, code):
 
 
 @pytest.mark.parametrize("said", ["agent = 'me'", "note = '{\"a\": 1}'", "timestamp = 'long ago'", "chain = ''"])
-def test_no_write_is_made_on_a_record_that_somebody_changed(store, url, client, said):
+def test_no_write_is_made_on_a_record_that_somebody_changed(store, opened, url, client, said):
     put(store, b"## A\nfirst\n")
     put(store, b"## A\nsecond\n")
     client.run(f"UPDATE mem_log SET {said} WHERE sequence = 2")  # noqa: S608 - our own words
-    another = SqlStore(url, RowCodec(parse))
+    another = opened(url)
     with pytest.raises(DamagedError, match="record 2 of trinity/user"):
-        another.commit(USER, None, lambda _: b"## A\nthird\n", Change())
+        put(another, b"## A\nthird\n")
     assert another.peek(USER) == b"## A\nsecond\n"
     assert len(list(another.log(USER))) == 2
-    another.close()
 
 
 def test_erased_text_is_nowhere_and_the_log_still_verifies(store, client, folder, tmp_path):
@@ -94,3 +126,25 @@ def test_copies_are_kept_within_bounds_and_the_newest_always(store, client, fold
     monkeypatch.setattr(table_rows, "KEPT_FOR", -1)
     assert changed(1) == 1
     assert any("theirs 0" in path.read_text() for path in folder.glob("memory.bak.*.json"))
+
+
+# --- connections that go from one to the next ---
+
+
+@pytest.fixture
+def database(url):
+    opened = Database(url, timeout=0.2)
+    yield opened
+    opened.close()
+
+
+def test_what_nobody_ended_does_not_go_on_in_the_next_transaction(database):
+    with database.writing() as link:
+        link.text("CREATE TABLE facts (fact INTEGER)")
+    with database.looking() as link:
+        link.text("BEGIN")
+        link.text("INSERT INTO facts VALUES (1)")
+    with database.writing() as link:
+        link.text("INSERT INTO facts VALUES (2)")
+    with database.looking() as link:
+        assert [tuple(row) for row in link.text("SELECT fact FROM facts")] == [(2,)]

@@ -31,14 +31,12 @@ class InMemoryStore(Store):
     """Revisions in lists. It has no external changes, so there is no drift."""
 
     def __init__(self) -> None:
-        """An empty store."""
         self._lock = threading.RLock()
         self._revisions: dict[str, list[tuple[Revision, bytes]]] = {}
         self._operations: dict[tuple[str, str], Revision] = {}
         self._sequence = 0
 
     def head(self, entity: str) -> Revision | None:
-        """The newest revision that is no branch, ``None`` if there is none."""
         kept = self._head(entity)
         return kept[0] if kept else None
 
@@ -47,7 +45,6 @@ class InMemoryStore(Store):
         return next((kept for kept in newest_first if not kept[0].is_branch), None)
 
     def read(self, entity: str, revision: str | None = None) -> Snapshot:
-        """The newest bytes, or those of ``revision``."""
         if revision in (None, "0"):
             kept = self._head(entity) if revision is None else None
             return Snapshot.from_bytes(kept[1], kept[0].revision) if kept else Snapshot.from_bytes(b"", "0")
@@ -62,7 +59,6 @@ class InMemoryStore(Store):
         raise unknown_revision(entity, expected)
 
     def peek(self, entity: str) -> bytes:
-        """The newest bytes."""
         return self.read(entity).data
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
@@ -145,27 +141,21 @@ class InMemoryStore(Store):
         self._operations.setdefault((recorded.entity, recorded.agent, recorded.op_id), recorded)
 
     def entities(self) -> Sequence[str]:
-        """All that were written."""
         return sorted(self._revisions)
 
     def marks(self, entities: Iterable[str]) -> Mapping[str, int]:
-        """How many revisions each has."""
         return {entity: len(self._revisions.get(entity, ())) for entity in {*entities, *self._revisions}}
 
     def log(self, entity: str) -> Iterator[Revision]:
-        """The revisions, the newest first."""
         return iter([recorded for recorded, _ in reversed(self._revisions.get(entity, []))])
 
     def branches(self, entity: str) -> Sequence[Revision]:
-        """The head and the branches that nothing follows."""
         return tips(self.log(entity))
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
-        """Every revision with its bytes."""
         return iter(list(self._revisions.get(entity, [])))
 
     def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
-        """Take over a history."""
         with self._lock:
             if self._revisions.get(entity):
                 raise not_empty(entity)
@@ -176,7 +166,6 @@ class InMemoryStore(Store):
             return len(brought)
 
     def verify(self, entity: str | None = None) -> list[Fault]:
-        """Nothing: there is nothing on a disk to be damaged."""
         del entity
         return []
 

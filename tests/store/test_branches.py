@@ -1,6 +1,5 @@
 """Branches, merges and whole histories in the contract of `catmem.store.contract`, held against every store."""
 
-import threading
 from dataclasses import replace
 
 import pytest
@@ -9,8 +8,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import DamagedError, OperationCollisionError, StaleError, StoreError, UnknownRevisionError
 from catmem.store.contract import Change, tips
 from tests.store.memory import InMemoryStore
-from tests.store.stores import kinds
-from tests.store.test_conformance import MEMORY, USER, never, run_all, write, written
+from tests.store.test_conformance import MEMORY, USER, lasting, never, write, written
 
 
 def filled(store, count, entity=USER):
@@ -34,10 +32,13 @@ def branched(store):
     write(store, b"5\n", agent="planner")
 
 
-def another(kind, folder):
+@pytest.fixture
+def other(kind, tmp_path):
     """A second store of a kind, that has nothing."""
-    (folder / "other").mkdir()
-    return kind.make(folder / "other")
+    (tmp_path / "other").mkdir()
+    made = kind.make(tmp_path / "other")
+    yield made
+    made.close()
 
 
 def long(kind, number):
@@ -48,20 +49,6 @@ def long(kind, number):
 def told(history):
     """A history as it must be in every store: only the sequences are the store's own."""
     return [(replace(recorded, sequence=0), data) for recorded, data in history]
-
-
-@pytest.mark.parametrize("on_old_view", [{"on_stale": "branch"}, {"on_drift": "merge"}], ids=["branch", "merge"])
-def test_a_write_on_an_old_view_that_was_made_long_ago_is_not_made_again(kind, store, on_old_view):
-    filled(store, 1)
-    asked = {"op_id": "op", "request": "sha256:asked", **on_old_view}
-    first = write(store, b"mine\n", expected="1", **asked)
-    for number in range(long(kind, 600)):
-        write(store, b"%d\n" % number)
-    before = written(store)
-    assert write(store, b"mine\n", expected="1", **asked) == first
-    with pytest.raises(OperationCollisionError):
-        write(store, b"other\n", expected="1", **asked | {"request": "sha256:other"})
-    assert written(store) == before
 
 
 # --- branches -------------------------------------------------------------------------------------------------------
@@ -90,43 +77,36 @@ def test_a_branch_is_numbered_after_what_was_seen_and_at_most_one_ahead_of_the_h
     assert branch(store, b"d\n", "3b").revision == "4a"
 
 
-def test_the_second_writer_of_a_race_keeps_its_text_as_a_branch(store):
-    filled(store, 7)
-    write(store, b"8 of A\n", expected="7", agent="A")
-    answer = branch(store, b"8 of B\n", "7", agent="B")
-    assert (answer.data, answer.revision, answer.branch) == (b"8 of B\n", "8a", True)
-    assert store.read(USER).data == b"8 of A\n"
-    assert store.peek(USER) == b"8 of A\n"
-    assert store.head(USER).revision == "8"
-    assert replace(store.read(USER, "8a"), branch=True) == answer
+@pytest.mark.parametrize("view", ["revision", "digest"])
+def test_the_second_writer_of_a_race_keeps_its_text_as_a_branch_of_what_it_saw(store, view):
+    write(store, b"one\n")
+    both_saw = getattr(store.read(USER), view)
+    write(store, b"2 of A\n", expected=both_saw, agent="A")
+    seen = []
 
+    def update(current):
+        seen.append(current)
+        return current.data + b"of B\n"
 
-def test_the_record_of_a_branch_says_what_it_was_made_from(store):
-    filled(store, 2)
-    branch(store, b"two\n", "1", agent="B", op="put", op_id="op-7", note={"why": "late"})
+    change = Change("put", agent="B", op_id="op-7", note={"why": "late"}, on_stale="branch")
+    answer = store.commit(USER, both_saw, update, change)
+    assert {(current.data, current.revision, current.base) for current in seen} == {(b"one\n", "1", None)}
+    assert (answer.data, answer.revision, answer.branch) == (b"one\nof B\n", "2a", True)
+    assert store.read(USER).data == b"2 of A\n"
+    assert store.peek(USER) == b"2 of A\n"
+    assert store.head(USER).revision == "2"
+    assert replace(store.read(USER, "2a"), branch=True) == answer
     recorded = next(iter(store.log(USER)))
     assert (recorded.revision, recorded.parents, recorded.is_branch) == ("2a", ("1",), True)
     assert (recorded.agent, recorded.op_id, recorded.note["why"]) == ("B", "op-7", "late")
-    assert (recorded.digest, recorded.size) == (bytes_digest(b"two\n"), 4)
+    assert (recorded.digest, recorded.size) == (answer.digest, len(answer.data))
 
 
-@pytest.mark.parametrize("view", ["revision", "digest"])
-def test_the_update_of_a_branch_works_on_what_its_caller_saw(store, view):
-    one = write(store, b"one\n")
-    write(store, b"two\n")
-    seen = []
-    change = Change(on_stale="branch")
-    expected = getattr(one, view)
-    answer = store.commit(USER, expected, lambda current: seen.append(current) or current.data + b"mine\n", change)
-    assert {(current.data, current.revision, current.base) for current in seen} == {(b"one\n", "1", None)}
-    assert (answer.data, answer.revision) == (b"one\nmine\n", "2a")
-
-
-@pytest.mark.parametrize(("count", "last"), [(1, "2a"), (2, "2b"), (26, "2z"), (27, "2aa"), (28, "2ab")])
-def test_branches_from_one_revision_have_letters_in_order(store, count, last):
+def test_branches_from_one_revision_have_letters_in_order(store):
     filled(store, 2)
-    assert [branch(store, b"branch %d\n" % number, "1").revision for number in range(count)][-1] == last
-    assert len(set(dict(written(store)))) == 2 + count
+    names = [branch(store, b"branch %d\n" % number, "1").revision for number in range(28)]
+    assert [*names[:2], *names[25:]] == ["2a", "2b", "2z", "2aa", "2ab"]
+    assert len(set(dict(written(store)))) == 2 + 28
 
 
 def test_a_branch_can_be_branched_from(store):
@@ -155,23 +135,29 @@ def test_a_revision_that_is_not_there_cannot_be_branched_from(store, expected):
         store.commit(USER, expected, never, Change(on_stale="branch"))
 
 
-def test_the_retry_of_a_branch_gets_the_first_answer(store):
+@pytest.mark.parametrize(
+    ("expected", "how"),
+    [("1", {"on_stale": "branch"}), ("2", {"merges": ("2a",)})],
+    ids=["a branch", "a merge that changes no byte"],
+)
+def test_a_retry_gets_the_first_answer(store, expected, how):
     filled(store, 2)
-    change = Change(op_id="op-1", request="sha256:asked", on_stale="branch")
-    first = store.commit(USER, "1", lambda _: b"two\n", change)
-    write(store, b"3\n")
+    branch(store, b"a\n", "1")
+    change = Change(op_id="op-1", request="sha256:asked", **how)
+    first = store.commit(USER, expected, lambda current: current.data if change.merges else b"two\n", change)
+    write(store, b"another\n")
     before = list(store.replay(USER))
-    assert store.commit(USER, "1", never, change) == first
-    assert first.branch
+    assert store.commit(USER, expected, never, change) == first
+    assert first.branch == (not change.merges)
     assert list(store.replay(USER)) == before
     with pytest.raises(OperationCollisionError):
-        store.commit(USER, "1", never, replace(change, request="sha256:other"))
+        store.commit(USER, expected, never, replace(change, request="sha256:other"))
 
 
 def test_the_head_comes_first_of_the_branches_and_then_the_newest(store):
     filled(store, 3)
-    for seen in "121":
-        branch(store, b"from %s\n" % seen.encode(), seen) if seen == "2" else branch(store, b"%d\n" % id(seen), seen)
+    for seen in ("1", "2", "1"):
+        branch(store, b"from %s, after %d\n" % (seen.encode(), len(written(store))), seen)
     assert [each.revision for each in store.branches(USER)] == ["3", "2b", "3a", "2a"]
     assert list(store.branches(USER)) == tips(store.log(USER))
 
@@ -189,39 +175,32 @@ def test_the_log_has_branches_and_merges_and_is_the_replay_backwards(store):
     assert store.verify() == []
 
 
-def test_branches_are_there_after_closing_and_opening_again(kind, tmp_path):
-    store = kind.make(tmp_path)
-    branched(store)
-    before = list(store.replay(USER)), list(store.branches(USER))
-    store = kind.reopen(store, tmp_path)
-    assert (list(store.replay(USER)), list(store.branches(USER))) == before
-    assert branch(store, b"and another\n", "2").revision == "3b"
-    store.close()
-
-
-def test_a_branch_survives_a_long_history_of_heads(kind, store):
+def test_what_happened_long_ago_is_still_known(kind, store):
     filled(store, 2)
-    branch(store, b"two\n", "1")
+    asked = {"expected": "1", "request": "sha256:asked"}
+    writes = [
+        {"data": b"a\n", "op_id": "branch", "on_stale": "branch", **asked},
+        {"data": b"b\n", "op_id": "merged", "on_stale": "branch", **asked},
+        {"data": b"mine\n", "op_id": "merge", "on_drift": "merge", **asked},
+    ]
+    first = [write(store, **each) for each in writes]
+    assert [answer.revision for answer in first] == ["2a", "2b", "3"]
+    write(store, b"4\n", merges=("2b",))
     last = long(kind, 600)
-    for number in range(3, last + 1):
+    for number in range(5, last + 1):
         write(store, b"%d\n" % number)
+    before = written(store)
+    assert [write(store, **each) for each in writes] == first
+    for each in writes:
+        with pytest.raises(OperationCollisionError):
+            write(store, **each | {"request": "sha256:other"})
+    assert written(store) == before
     assert [each.revision for each in store.branches(USER)] == [f"{last}", "2a"]
-    assert store.read(USER, "2a").data == b"two\n"
-    assert branch(store, b"another\n", "1").revision == "2b"
+    assert store.read(USER, "2a").data == b"a\n"
+    assert store.read(USER, "2b").data == b"b\n"
+    assert branch(store, b"another\n", "1").revision == "2c"
     assert branch(store, b"recent\n", f"{last - 2}").revision == f"{last - 1}a"
     assert store.verify() == []
-
-
-def test_of_threads_that_saw_one_revision_each_keeps_its_text(store):
-    filled(store, 1)
-    answers = []
-
-    def work(name):
-        answers.append(branch(store, f"{name}\n".encode(), "1", agent=name))
-
-    run_all([threading.Thread(target=work, args=(f"t{number}",)) for number in range(6)])
-    assert sorted(answer.revision for answer in answers) == ["2", "2a", "2b", "2c", "2d", "2e"]
-    assert {store.read(USER, answer.revision).data for answer in answers} == {b"t%d\n" % n for n in range(6)}
 
 
 # --- merges ---------------------------------------------------------------------------------------------------------
@@ -251,16 +230,6 @@ def test_a_merge_that_changes_no_byte_is_recorded_too(store):
     assert store.verify() == []
 
 
-def test_the_name_of_a_merged_branch_is_not_given_again(kind, store):
-    filled(store, 2)
-    branch(store, b"a\n", "1")
-    write(store, b"3\n", merges=("2a",))
-    for number in range(4, long(kind, 300)):
-        write(store, b"%d\n" % number)
-    assert branch(store, b"b\n", "1").revision == "2b"
-    assert store.read(USER, "2a").data == b"a\n"
-
-
 @pytest.mark.parametrize("unknown", ["2b", "7", "0", ""])
 def test_what_is_not_there_cannot_be_merged(store, unknown):
     filled(store, 2)
@@ -271,65 +240,36 @@ def test_what_is_not_there_cannot_be_merged(store, unknown):
     assert list(store.replay(USER)) == before
 
 
-def test_the_retry_of_a_merge_gets_the_first_answer(store):
-    filled(store, 2)
-    branch(store, b"a\n", "1")
-    change = Change(op_id="op-1", request="sha256:asked", merges=("2a",))
-    first = store.commit(USER, "2", lambda current: current.data, change)
-    assert store.commit(USER, "2", never, change) == first
-
-
 # --- whole histories ------------------------------------------------------------------------------------------------
 
 
-def test_a_history_is_taken_over_with_all_that_it_says(kind, store, tmp_path):
+def test_a_history_is_taken_over_with_all_that_it_says(store, other):
     branched(store)
-    other = another(kind, tmp_path)
+    filled(other, 3, MEMORY)
     assert other.import_history(USER, store.replay(USER)) == 8
     assert told(other.replay(USER)) == told(store.replay(USER))
     assert other.read(USER) == store.read(USER)
     assert other.peek(USER) == b"5\n"
     assert [each.revision for each in other.branches(USER)] == [each.revision for each in store.branches(USER)]
     assert other.verify() == []
-    other.close()
+    write(other, b"6\n")
+    sequences = [each.sequence for each, _ in other.replay(USER)]
+    assert sequences == sorted(set(sequences))
 
 
-def test_a_history_goes_to_another_kind_of_store_and_back(kind, store, tmp_path):
-    branched(store)
-    between, back = InMemoryStore(), another(kind, tmp_path)
-    between.import_history(USER, store.replay(USER))
-    back.import_history(USER, between.replay(USER))
-    assert told(back.replay(USER)) == told(store.replay(USER))
-    back.close()
-
-
-def test_a_long_history_is_taken_over(kind, store, tmp_path):
+def test_a_long_history_is_taken_over(kind, store, other):
     count = long(kind, 700)
     for number in range(count):
         write(store, b"line\n" * (number % 50) + b"%d\n" % number)
-    other = another(kind, tmp_path)
     write(other, b"memory\n", MEMORY)
     assert other.import_history(USER, store.replay(USER)) == count
     assert told(other.replay(USER)) == told(store.replay(USER))
     assert other.read(MEMORY).data == b"memory\n"
     assert other.verify() == []
-    other.close()
 
 
-def test_the_sequences_of_a_history_are_the_stores_own(kind, store, tmp_path):
+def test_writing_goes_on_where_a_history_ended(kind, store, other, tmp_path):
     branched(store)
-    other = another(kind, tmp_path)
-    filled(other, 3, MEMORY)
-    other.import_history(USER, store.replay(USER))
-    write(other, b"6\n")
-    sequences = [each.sequence for each, _ in other.replay(USER)]
-    assert sequences == sorted(set(sequences))
-    other.close()
-
-
-def test_writing_goes_on_where_a_history_ended(kind, store, tmp_path):
-    branched(store)
-    other = another(kind, tmp_path)
     other.import_history(USER, store.replay(USER))
     assert write(other, b"6\n", expected="5").revision == "6"
     assert branch(other, b"or so\n", "1").revision == "2b"
@@ -338,26 +278,24 @@ def test_writing_goes_on_where_a_history_ended(kind, store, tmp_path):
         write(other, b"8\n", expected="5")
     first = branch(other, b"never\n", "1", agent="planner", op_id="op-branch", request="sha256:asked")
     assert (first.revision, first.data) == ("2a", b"2 or so\n")
-    other = kind.reopen(other, tmp_path / "other")
-    assert [each.revision for each in other.branches(USER)] == ["7", "2b"]
-    assert other.verify() == []
-    other.close()
+    again = kind.reopen(other, tmp_path / "other")
+    assert [each.revision for each in again.branches(USER)] == ["7", "2b"]
+    assert again.verify() == []
+    again.close()
 
 
-def test_a_history_does_not_go_where_there_is_one(kind, store, tmp_path):
+def test_a_history_does_not_go_where_there_is_one(store, other):
     filled(store, 2)
-    other = another(kind, tmp_path)
     write(other, b"mine\n")
     with pytest.raises(StoreError) as caught:
         other.import_history(USER, store.replay(USER))
     assert caught.value.code == "not_empty"
     assert written(other) == [("1", b"mine\n")]
-    other.close()
 
 
-@pytest.mark.parametrize("kind", kinds(lasting=True))
-def test_a_history_that_breaks_off_leaves_nothing(kind, tmp_path):
-    source, store = InMemoryStore(), kind.make(tmp_path)
+@lasting
+def test_a_history_that_breaks_off_leaves_nothing(store):
+    source = InMemoryStore()
     for number in range(600):
         write(source, b"%d\n" % number)
 
@@ -375,27 +313,13 @@ def test_a_history_that_breaks_off_leaves_nothing(kind, tmp_path):
     assert store.import_history(USER, source.replay(USER)) == 600
     assert store.read(USER).data == b"599\n"
     assert store.verify() == []
-    store.close()
 
 
-@pytest.mark.parametrize("kind", kinds(lasting=True))
-def test_a_history_whose_bytes_are_not_what_it_says_is_not_taken_over(kind, tmp_path):
-    source, store = InMemoryStore(), kind.make(tmp_path)
+@lasting
+def test_a_history_whose_bytes_are_not_what_it_says_is_not_taken_over(store):
+    source = InMemoryStore()
     filled(source, 3)
     history = [(recorded, data.replace(b"2", b"9")) for recorded, data in source.replay(USER)]
     with pytest.raises(DamagedError):
         store.import_history(USER, history)
     assert store.head(USER) is None
-    store.close()
-
-
-# --- which entities there are ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", kinds(lasting=True))
-def test_the_entities_are_known_after_opening_again(kind, tmp_path):
-    store = kind.make(tmp_path)
-    write(store, b"user\n", USER)
-    store = kind.reopen(store, tmp_path)
-    assert list(store.entities()) == [USER]
-    store.close()

@@ -2,7 +2,6 @@
 
 import json
 import re
-import threading
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,11 +10,15 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.errors import OperationCollisionError, StaleError, UnknownRevisionError
 from catmem.jsonable import jsonable
-from catmem.store.contract import Change
+from catmem.store.contract import Change, Snapshot
+from catmem.store.judgement import dry_run_commit
 from tests.erasures import erasure_of
 from tests.store.stores import kinds
 
 USER, MEMORY, OTHER = "trinity/user", "trinity/memory", "neo/user"
+lasting = pytest.mark.parametrize("kind", kinds(lasting=True))
+"""Not the store that ends with its process."""
+
 BYTES = [
     pytest.param(b"## A\nfact\n", id="text"),
     pytest.param(b"no newline at the end", id="no newline at the end"),
@@ -60,19 +63,19 @@ def test_an_entity_that_was_never_written_is_empty_and_has_revision_0(store):
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
-def test_revisions_are_numbered_from_1_without_gaps(store):
-    assert [write(store, b"%d\n" % number).revision for number in range(12)] == [str(n) for n in range(1, 13)]
-    assert [recorded.revision for recorded in store.log(USER)] == [str(n) for n in range(12, 0, -1)]
-
-
-def test_refused_and_empty_writes_use_up_no_number(store):
-    write(store, b"one\n")
-    write(store, b"one\n")
-    with pytest.raises(StaleError):
-        write(store, b"two\n", expected="0")
-    with pytest.raises(ZeroDivisionError):
-        store.commit(USER, None, lambda _: 1 // 0, Change())
-    assert write(store, b"two\n").revision == "2"
+def test_revisions_are_numbered_without_gaps_and_each_follows_the_one_before(store):
+    for number in range(1, 13):
+        assert write(store, b"%d\n" % number).revision == str(number)
+        assert write(store, b"%d\n" % number, MEMORY).revision == str(number)
+    log = list(store.log(USER))
+    assert [recorded.revision for recorded in log] == [str(number) for number in range(12, 0, -1)]
+    assert [recorded.parents for recorded in log] == [*((str(number),) for number in range(11, 0, -1)), ()]
+    assert log == [recorded for recorded, _ in store.replay(USER)][::-1]
+    assert store.head(USER) == log[0]
+    assert list(store.branches(USER)) == [log[0]]
+    for entity in (USER, MEMORY):
+        sequences = [recorded.sequence for recorded in store.log(entity)]
+        assert all(one > other for one, other in pairwise(sequences))
 
 
 # --- bytes ----------------------------------------------------------------------------------------------------------
@@ -89,13 +92,13 @@ def test_bytes_come_back_as_they_went_in(store, data):
     assert written(store) == [("1", data), ("2", b"other\n")]
 
 
-def test_every_old_revision_can_be_read(store):
-    texts = [b"line\n" * number + b"end\n" for number in range(100)]
+def test_every_old_revision_is_read_and_replayed_byte_for_byte(store):
+    texts = [bytes([number]) * (number % 7 * 100) + b"\n" for number in range(150)]
     for text in texts:
         write(store, text)
-    for number, text in enumerate(texts, start=1):
-        snapshot = store.read(USER, str(number))
-        assert (snapshot.data, snapshot.revision, snapshot.digest) == (text, str(number), bytes_digest(text))
+    for number, ((recorded, data), text) in enumerate(zip(store.replay(USER), texts, strict=True), 1):
+        assert (data, recorded.digest, recorded.size) == (text, bytes_digest(text), len(text))
+        assert store.read(USER, str(number)) == Snapshot(text, str(number), bytes_digest(text))
 
 
 @pytest.mark.parametrize("revision", ["2", "8a", "-1", "", "00", "01", "sha256:", "one"])
@@ -108,46 +111,27 @@ def test_a_revision_that_is_not_there_is_an_error(store, revision):
 # --- compare-and-swap -----------------------------------------------------------------------------------------------
 
 
-def test_a_write_on_the_head_passes_whether_named_by_revision_or_by_digest(store):
-    one = write(store, b"one\n", expected="0")
+@pytest.mark.parametrize("nothing", ["0", bytes_digest(b"")])
+def test_a_write_on_the_head_passes_whether_named_by_revision_or_by_digest(store, nothing):
+    one = write(store, b"one\n", expected=nothing)
     two = write(store, b"two\n", expected=one.revision)
     three = write(store, b"three\n", expected=two.digest)
     assert three.revision == "3"
 
 
-def test_a_new_entity_can_be_expected_by_the_digest_of_nothing(store):
-    assert write(store, b"one\n", expected=bytes_digest(b"")).revision == "1"
-
-
-@pytest.mark.parametrize("view", ["revision", "digest", "nothing"])
-def test_a_write_on_an_old_view_is_refused_and_changes_nothing(store, view):
-    one = write(store, b"one\n")
+@pytest.mark.parametrize("expected", ["1", bytes_digest(b"one\n"), "0", bytes_digest(b"never\n")])
+def test_a_write_on_an_old_view_is_refused_and_changes_nothing(store, expected):
+    """A digest that no record has is taken for an older text."""
+    write(store, b"one\n")
     write(store, b"two\n")
     before = list(store.replay(USER))
-    expected = {"revision": one.revision, "digest": one.digest, "nothing": "0"}[view]
     with pytest.raises(StaleError) as caught:
         store.commit(USER, expected, never, Change())
     assert list(store.replay(USER)) == before
     assert store.read(USER).data == b"two\n"
-    assert caught.value.expected == expected
-    assert caught.value.found == "2"
-    assert caught.value.code == "stale_prev"
     assert caught.value.hint
     said = jsonable(caught.value)
     assert (said["reason"], said["expected"], said["found"]) == ("stale_prev", expected, "2")
-
-
-def test_a_digest_that_no_record_has_is_taken_for_an_older_text(store):
-    write(store, b"one\n")
-    with pytest.raises(StaleError) as caught:
-        store.commit(USER, bytes_digest(b"never\n"), never, Change())
-    assert caught.value.found == "1"
-
-
-def test_a_caller_without_a_view_writes_on_what_is_there(store):
-    write(store, b"one\n")
-    answer = store.commit(USER, None, lambda current: current.data + b"two\n", Change())
-    assert answer.data == b"one\ntwo\n"
 
 
 def test_on_drift_merge_gives_a_stale_caller_what_it_saw_and_what_is_there(store):
@@ -172,6 +156,7 @@ def test_an_update_that_changes_nothing_writes_nothing(store):
     before = list(store.replay(USER))
     assert store.commit(USER, "1", lambda current: current.data, Change(op_id="nothing")) == one
     assert list(store.replay(USER)) == before
+    assert write(store, b"two\n").revision == "2"
 
 
 @pytest.mark.parametrize("error", [ValueError, StaleError, KeyboardInterrupt])
@@ -205,17 +190,18 @@ def test_a_retry_gets_the_first_answer_and_writes_nothing(store):
     assert list(store.replay(USER)) == before
 
 
-def test_one_op_id_for_two_requests_is_refused(store):
+@pytest.mark.parametrize("expected", [None, "0"], ids=["no view", "a stale view"])
+@pytest.mark.parametrize("request_", ["sha256:that", None])
+def test_one_op_id_for_two_requests_is_refused(store, request_, expected):
     write(store, b"one\n", op_id="op-1", request="sha256:this")
     before = list(store.replay(USER))
-    for request in ("sha256:that", None):
-        with pytest.raises(OperationCollisionError) as caught:
-            store.commit(USER, None, never, Change(op_id="op-1", request=request))
-        assert caught.value.code == "hash_collision"
-        assert caught.value.expected == request
-        assert caught.value.found == "1"
-        assert "came first, as revision 1" in caught.value.message
-        assert "another tab" in str(caught.value.hint)
+    with pytest.raises(OperationCollisionError) as caught:
+        store.commit(USER, expected, never, Change(op_id="op-1", request=request_))
+    assert caught.value.code == "hash_collision"
+    assert caught.value.expected == request_
+    assert caught.value.found == "1"
+    assert "came first, as revision 1" in caught.value.message
+    assert "another tab" in str(caught.value.hint)
     assert list(store.replay(USER)) == before
 
 
@@ -231,13 +217,6 @@ def test_an_op_id_is_the_agents_own(store):
         store.commit(USER, "3", never, replace(change, request="sha256:that"))
     assert caught.value.found == "2"
     assert [(each.agent, each.op_id) for each in store.log(USER)][1:] == [("neo", "op-1"), ("boss", "op-1")]
-
-
-def test_a_collision_is_told_before_a_stale_view(store):
-    write(store, b"one\n", op_id="op-1", request="sha256:this")
-    write(store, b"two\n")
-    with pytest.raises(OperationCollisionError):
-        store.commit(USER, "1", never, Change(op_id="op-1", request="sha256:that"))
 
 
 def test_a_refused_write_may_be_tried_again_under_its_op_id(store):
@@ -263,12 +242,6 @@ def test_the_record_says_what_the_caller_said(store):
     assert json.loads(json.dumps(jsonable(recorded)))["note"]["why"] == ["ä", 1]
 
 
-def test_the_first_revision_has_no_parent_and_each_other_one_the_one_before(store):
-    for number in range(5):
-        write(store, b"%d\n" % number)
-    assert [recorded.parents for recorded, _ in store.replay(USER)] == [(), ("1",), ("2",), ("3",), ("4",)]
-
-
 def test_another_mark_shows_each_change_and_the_same_one_that_there_was_none(store):
     def look():
         assert store.marks([]).keys() <= {USER}
@@ -291,34 +264,6 @@ def test_another_mark_shows_each_change_and_the_same_one_that_there_was_none(sto
     assert look() == marks[-1]
 
 
-def test_the_log_is_the_replay_backwards_and_the_head_its_first(store):
-    for number in range(40):
-        write(store, b"%d\n" % number)
-        write(store, b"%d\n" % number, MEMORY)
-    log = list(store.log(USER))
-    assert log == [recorded for recorded, _ in store.replay(USER)][::-1]
-    assert store.head(USER) == log[0]
-    assert list(store.branches(USER)) == [log[0]]
-
-
-def test_sequences_only_grow(store):
-    for number in range(10):
-        write(store, b"%d\n" % number)
-        write(store, b"%d\n" % number, MEMORY)
-    for entity in (USER, MEMORY):
-        sequences = [recorded.sequence for recorded, _ in store.replay(entity)]
-        assert all(one < other for one, other in pairwise(sequences))
-
-
-def test_a_replay_gives_every_revision_byte_for_byte(store):
-    texts = [bytes([number]) * (number % 7 * 100) + b"\n" for number in range(150)]
-    for text in texts:
-        write(store, text)
-    for (recorded, data), text in zip(store.replay(USER), texts, strict=True):
-        assert data == text
-        assert (recorded.digest, recorded.size) == (bytes_digest(text), len(text))
-
-
 def test_a_log_begun_before_a_write_can_be_read_to_its_end(store):
     for number in range(5):
         write(store, b"%d\n" % number)
@@ -326,6 +271,18 @@ def test_a_log_begun_before_a_write_can_be_read_to_its_end(store):
     assert next(log).revision == "5"
     write(store, b"after\n")
     assert [recorded.revision for recorded in log] == ["4", "3", "2", "1"]
+
+
+def test_a_note_that_has_to_be_kept_is_recorded_with_bytes_that_do_not_change(store):
+    write(store, WITHOUT)
+    same = store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}))
+    assert (same.revision, len(list(store.log(USER)))) == ("1", 1)
+    kept = store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}, keeps_note=True))
+    assert (kept.revision, kept.data) == ("2", WITHOUT)
+    beside = Change(note={"why": "beside"}, keeps_note=True, on_stale="branch")
+    assert store.commit(USER, "1", lambda now: now.data, beside).revision == "2a"
+    assert [each.note.get("why") for each in store.log(USER)] == ["beside", "swordfish", None]
+    assert store.verify() == []
 
 
 # --- what is kept besides -------------------------------------------------------------------------------------------
@@ -339,9 +296,8 @@ def without_secret(data):
     return data.replace(b"swordfish", b"")
 
 
-@pytest.mark.parametrize("kind", kinds(lasting=True))
-def test_a_backup_is_kept_and_says_what_was_there(kind, tmp_path):
-    store = kind.make(tmp_path)
+@lasting
+def test_a_backup_is_kept_and_says_what_was_there(store):
     write(store, SECRET)
     write(store, b"## B\nother\n", OTHER)
     path = store.backup(USER)
@@ -350,12 +306,10 @@ def test_a_backup_is_kept_and_says_what_was_there(kind, tmp_path):
     assert (copy.data, copy.own, copy.whole) == (SECRET, True, True)
     assert path.stat().st_mode & 0o777 == 0o600
     assert not any(each.path == path for each in store.kept(OTHER))
-    store.close()
 
 
-@pytest.mark.parametrize("kind", kinds(lasting=True))
-def test_after_an_erasure_no_file_of_the_store_holds_the_text(kind, tmp_path):
-    store = kind.make(tmp_path)
+@lasting
+def test_after_an_erasure_no_file_of_the_store_holds_the_text(kind, store, tmp_path):
     write(store, SECRET)
     store.backup(USER)
     write(store, WITHOUT)
@@ -367,9 +321,9 @@ def test_after_an_erasure_no_file_of_the_store_holds_the_text(kind, tmp_path):
     assert not holding(store, tmp_path)
     assert store.read(USER).data == WITHOUT
     assert store.verify() == []
-    store = kind.reopen(store, tmp_path)
-    assert not holding(store, tmp_path)
-    store.close()
+    again = kind.reopen(store, tmp_path)
+    assert not holding(again, tmp_path)
+    again.close()
 
 
 def holding(store, folder):
@@ -379,25 +333,44 @@ def holding(store, folder):
     return [*files, *kept, *(revision for revision, data in written(store) if b"swordfish" in data)]
 
 
+@lasting
+def test_an_erasure_takes_out_of_notes_what_it_is_told_to(store, tmp_path):
+    def without_word(note, data):
+        assert data == WITHOUT
+        return {**note, "why": "-"} if note.get("why") == "swordfish" else note
+
+    write(store, WITHOUT)
+    store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}, keeps_note=True))
+    store.commit(USER, "2", lambda now: now.data, Change(note={"why": "a fish"}, keeps_note=True))
+    store.erase(USER, erasure_of(without_secret)._replace(redact_note=without_word))
+    assert [each.note["why"] for each in store.log(USER) if "why" in each.note] == ["a fish", "-"]
+    assert store.verify() == []
+    assert not holding(store, tmp_path)
+
+
 # --- closing, and several at once -----------------------------------------------------------------------------------
 
 
-def test_everything_is_there_after_closing_and_opening_again(kind, tmp_path):
-    store = kind.make(tmp_path)
+def test_everything_is_there_after_closing_and_opening_again(kind, store, tmp_path):
     change = Change(op_id="op-1", request="sha256:asked")
     first = store.commit(USER, None, lambda _: b"one\n", change)
     write(store, b"two\n")
     write(store, b"memory\n", MEMORY)
+    write(store, b"beside\n", expected="1", on_stale="branch")
     before = [list(store.replay(entity)) for entity in (USER, MEMORY)]
-    store = kind.reopen(store, tmp_path)
-    assert [list(store.replay(entity)) for entity in (USER, MEMORY)] == before
-    assert store.read(USER).data == b"two\n"
-    assert store.commit(USER, None, never, change) == first
-    assert write(store, b"three\n", expected="2").revision == "3"
-    store.close()
+    tips = list(store.branches(USER))
+    again = kind.reopen(store, tmp_path)
+    assert [list(again.replay(entity)) for entity in (USER, MEMORY)] == before
+    assert list(again.branches(USER)) == tips
+    assert {USER, MEMORY} <= set(again.entities())
+    assert again.read(USER).data == b"two\n"
+    assert again.commit(USER, None, never, change) == first
+    assert write(again, b"three\n", expected="2").revision == "3"
+    assert write(again, b"and another\n", expected="1", on_stale="branch").revision == "2b"
+    again.close()
 
 
-@pytest.mark.parametrize("kind", kinds(lasting=True))
+@lasting
 def test_two_stores_on_one_place_see_each_others_writes(kind, tmp_path):
     one, other = kind.make(tmp_path), kind.make(tmp_path)
     for number in range(1, 11):
@@ -412,75 +385,52 @@ def test_two_stores_on_one_place_see_each_others_writes(kind, tmp_path):
     other.close()
 
 
-def test_threads_lose_no_write(store):
-    def work(name):
-        for number in range(25):
-            token = f"{name}-{number}\n".encode()
-            store.commit(USER, None, lambda current, token=token: current.data + token, Change(agent=name))
+# --- a dry run says of every store what the commit itself does then -------------------------------------------------
 
-    run_all([threading.Thread(target=work, args=(f"t{number}",)) for number in range(4)])
-    lines = store.read(USER).data.decode().split()
-    assert sorted(lines) == sorted(f"t{name}-{number}" for name in range(4) for number in range(25))
-    replay = written(store)
-    assert [revision for revision, _ in replay] == [str(n) for n in range(1, 101)]
-    assert all(
-        after.startswith(before) and after.count(b"\n") == before.count(b"\n") + 1
-        for (_, before), (_, after) in pairwise(replay)
-    )
-
-
-def test_of_threads_that_swap_the_same_revision_one_wins(store):
-    for turn in range(10):
-        won, lost = [], []
-        start = threading.Barrier(4)
-
-        def swap(name, turn=turn, won=won, lost=lost, start=start):
-            start.wait()
-            try:
-                won.append(write(store, f"{turn} {name}\n".encode(), expected=str(turn)))
-            except StaleError as error:
-                lost.append(error.found)
-
-        run_all([threading.Thread(target=swap, args=(name,)) for name in range(4)])
-        assert [answer.revision for answer in won] == [str(turn + 1)]
-        assert lost == [str(turn + 1)] * 3
-        assert store.read(USER).data == won[0].data
+CASES = {
+    "no view": (None, {}),
+    "the head": ("3", {}),
+    "nothing": ("0", {}),
+    "an old revision": ("1", {}),
+    "an old revision, as a branch": ("1", {"on_stale": "branch"}),
+    "a branch, as a branch": ("2a", {"on_stale": "branch"}),
+    "an old revision, merged": ("1", {"on_drift": "merge"}),
+    "a branch": ("2a", {}),
+    "no revision": ("9", {}),
+    "no digest": ("sha256:" + 64 * "0", {}),
+    "a retry": (None, {"op_id": "b", "request": "r"}),
+    "another write": (None, {"op_id": "b", "request": "other"}),
+    "a merge": ("3", {"merges": ("2a",)}),
+    "a merge of nothing": ("3", {"merges": ("2b",)}),
+    "what waits": ("3", {"waits": True, "keeps_note": True}),
+    "what waits, on an old revision": ("1", {"waits": True, "keeps_note": True}),
+}
 
 
-def run_all(threads):
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+def outcome(commit):
+    try:
+        made = commit()
+    except (StaleError, UnknownRevisionError, OperationCollisionError) as error:
+        return type(error), error.code
+    return made.data, made.digest, made.branch
 
 
-@pytest.mark.parametrize("kind", kinds())
-def test_a_note_that_has_to_be_kept_is_recorded_with_bytes_that_do_not_change(kind, tmp_path):
-    store = kind.make(tmp_path)
-    write(store, WITHOUT)
-    same = store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}))
-    assert (same.revision, len(list(store.log(USER)))) == ("1", 1)
-    kept = store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}, keeps_note=True))
-    assert (kept.revision, kept.data) == ("2", WITHOUT)
-    beside = Change(note={"why": "beside"}, keeps_note=True, on_stale="branch")
-    assert store.commit(USER, "1", lambda now: now.data, beside).revision == "2a"
-    assert [each.note.get("why") for each in store.log(USER)] == ["beside", "swordfish", None]
-    assert store.verify() == []
-    store.close()
+@pytest.mark.parametrize("same", [False, True])
+@pytest.mark.parametrize("case", CASES)
+def test_every_store_does_what_a_dry_run_says(store, case, same):
+    for expected, data, change in (
+        (None, b"one\n", Change()),
+        ("1", b"one\ntwo\n", Change(op_id="b", request="r")),
+        ("1", b"side\n", Change(on_stale="branch")),
+        ("2", b"one\ntwo\nthree\n", Change()),
+    ):
+        store.commit(USER, expected, lambda _, data=data: data, change)
 
+    def update(current):
+        return current.data + (b"" if same else b"last\n")
 
-@pytest.mark.parametrize("kind", kinds(lasting=True))
-def test_an_erasure_takes_out_of_notes_what_it_is_told_to(kind, tmp_path):
-    def without_word(note, data):
-        assert data == WITHOUT
-        return {**note, "why": "-"} if note.get("why") == "swordfish" else note
-
-    store = kind.make(tmp_path)
-    write(store, WITHOUT)
-    store.commit(USER, "1", lambda now: now.data, Change(note={"why": "swordfish"}, keeps_note=True))
-    store.commit(USER, "2", lambda now: now.data, Change(note={"why": "a fish"}, keeps_note=True))
-    store.erase(USER, erasure_of(without_secret)._replace(redact_note=without_word))
-    assert [each.note["why"] for each in store.log(USER) if "why" in each.note] == ["a fish", "-"]
-    assert store.verify() == []
-    assert not holding(store, tmp_path)
-    store.close()
+    expected, said = CASES[case]
+    before = written(store)
+    would = outcome(lambda: dry_run_commit(store, USER, expected, update, Change(**said)))
+    assert written(store) == before
+    assert would == outcome(lambda: store.commit(USER, expected, update, Change(**said)))

@@ -56,16 +56,12 @@ class Mortal(Watched):
         self.held: set[int] = set()
 
     def around(self, call: Call, make: Callable[[], Any]) -> Any:
-        if self.killed:
-            self.die()
-            if call.name == "close":
-                self._close(call.arguments[0])
-            raise Killed
-        if call.name == self.kill_at_call or self._is_due(call):
+        if not self.killed and (call.name == self.kill_at_call or self._is_due(call)):
             self.killed = True
             if self.kill is not None and self.kill.half and call.name == "write_at":
                 descriptor, data, *rest = call.arguments
                 getattr(self.under, call.name)(descriptor, data[: len(data) // 2], *rest)
+        if self.killed:
             self.die()
             if call.name == "close":
                 self._close(call.arguments[0])

@@ -1,9 +1,20 @@
 """Stores that break the contract, each in one way. The checker must catch every one."""
 
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 
-from catmem.store.contract import Change, Current, Snapshot, Update, sees, stale
+from catmem.store.contract import (
+    Change,
+    Current,
+    Revision,
+    Snapshot,
+    Update,
+    next_branch,
+    revision_number,
+    sees,
+    stale,
+)
 from tests.store.memory import InMemoryStore
 
 OFTEN = 7
@@ -135,3 +146,93 @@ BROKEN = {
     Delayed: "order",
 }
 """Each broken store, and the code of a violation that it must be caught by."""
+
+
+# --- in branch mode ---
+
+
+class LostBranch(Counting):
+    """Now and then acknowledges a branch that it does not keep."""
+
+    def _branch(self, entity: str, seen: Snapshot, update: Update, change: Change) -> Snapshot:
+        if not self.wrong_now():
+            return super()._branch(entity, seen, update, change)
+        before = len(self._revisions[entity])
+        answer = super()._branch(entity, seen, update, change)
+        del self._revisions[entity][before:]
+        return answer
+
+
+class Overwrites(Counting):
+    """Now and then takes a late write for one on the head."""
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        return super().commit(entity, None if self.wrong_now() else expected, update, change)
+
+
+class SameName(InMemoryStore):
+    """Chooses the name of a branch before it takes the lock to write it, so two branches get one name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.between = threading.Barrier(2)
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        now = self.read(entity)
+        if expected in (None, now.revision):
+            return super().commit(entity, expected, update, change)
+        name = next_branch(revision_number(str(expected)) + 1, {recorded.revision for recorded in self.log(entity)})
+        try:
+            self.between.wait(0.002)
+        except threading.BrokenBarrierError:
+            self.between.reset()
+        with self._lock:
+            seen = self.read(entity, expected)
+            data = update(Current(seen.data, str(seen.revision), None))
+            return replace(self._append(entity, name, str(seen.revision), data, change), branch=True)
+
+
+class OnTheHead(Counting):
+    """Now and then makes a branch of what is there, not of what its writer saw."""
+
+    def _branch(self, entity: str, seen: Snapshot, update: Update, change: Change) -> Snapshot:
+        head = replace(self.read(entity), revision=seen.revision)
+        return super()._branch(entity, head if self.wrong_now() else seen, update, change)
+
+
+class Shy(Counting):
+    """Now and then puts a write beside the head that was not late."""
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        with self._lock:
+            now = self.read(entity)
+            known = change.op_id and (entity, change.agent, change.op_id) in self._operations
+            if not known and expected == now.revision and expected != "0" and self.wrong_now():
+                return self._branch(entity, now, update, change)
+            return super().commit(entity, expected, update, change)
+
+
+class ForgetsMerges(InMemoryStore):
+    """Does not record what a merge brought together, so that its branch seems to wait for ever."""
+
+    def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
+        return super().commit(entity, expected, update, replace(change, merges=()))
+
+
+class HidesBranches(InMemoryStore):
+    """Keeps branches and does not tell of the oldest."""
+
+    def branches(self, entity: str) -> Sequence[Revision]:
+        return list(super().branches(entity))[:5]
+
+
+BROKEN_BRANCHES = {
+    LostBranch: "lost",
+    Overwrites: "swap",
+    SameName: "twice",
+    OnTheHead: "swap",
+    Shy: "branched",
+    ForgetsMerges: "parents",
+    HidesBranches: "tips",
+}
+"""Each broken store, and the code of what it must be caught by."""

@@ -6,7 +6,7 @@ import pytest
 
 from tests.lengths import at_length
 from tests.linearizability.branching import branching_in_processes, branching_in_threads, check_branches
-from tests.linearizability.broken_branches import BROKEN_BRANCHES
+from tests.linearizability.broken import BROKEN_BRANCHES
 from tests.linearizability.work import ENTITY, folders
 from tests.store.stores import kinds
 

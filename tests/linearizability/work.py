@@ -2,7 +2,6 @@
 
 import json
 import random
-import subprocess
 import sys
 import threading
 import time
@@ -14,9 +13,9 @@ from typing import Any
 from catmem.errors import BusyError, StaleError, UnknownRevisionError
 from catmem.store.contract import Change, Current, Snapshot, Store
 from tests.linearizability.checker import UNKNOWN, Operation
+from tests.race.running import end_input, running, told_by
 from tests.store.stores import named
 
-ROOT = Path(__file__).parent.parent.parent
 ENTITY = "trinity/user"
 SWITCH = 1e-5
 """Seconds after which Python gives the next thread its turn, so that threads cut into each other often."""
@@ -152,35 +151,12 @@ def of_processes(
 ) -> list[list[Any]]:
     """What the workers' ``run`` gives, each in a process of its own; ``work`` is a name in ``worker.WORK``."""
     named(kind).make(folder).close()  # a server that it needs is started here, and lives on when the workers do not
-    started: list[subprocess.Popen[str]] = []
-    for number in range(workers):
-        command = [sys.executable, "-m", "tests.linearizability.worker", work, kind, str(folder), f"process-{number}"]
-        command += [str(-(-operations // workers)), str(seed)]
-        started.append(subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
-    return _histories(started)
-
-
-def _histories(started: Sequence[subprocess.Popen[str]]) -> list[list[Any]]:
-    history: list[list[Any]] = []
-    try:
+    each = ("tests.linearizability.worker", work, kind, folder)
+    programs = [(*each, f"process-{number}", -(-operations // workers), seed) for number in range(workers)]
+    with running(programs) as started:
         for process in started:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        for process in started:
-            assert process.stdin is not None
-            process.stdin.close()
-        for process in started:
-            assert process.stdout is not None
-            history += [json.loads(line) for line in process.stdout]
-            assert process.wait() == 0
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                assert pipe is not None
-                pipe.close()
-    return history
+            end_input(process)
+        return [json.loads(line) for process in started for line in told_by(process).splitlines()]
 
 
 def _operation(fields: Sequence[Any]) -> Operation:

@@ -7,7 +7,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -44,14 +45,7 @@ def kill_writers(
     named(kind).make(folder).close()  # a server that it needs is started here, and lives on when the writers do not
     chance = random.Random(seed)
     done, longest = 0, LONGEST[kind]
-    program = subprocess.Popen(
-        [sys.executable, "-m", "tests.race.programs.writers", kind, str(folder)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    try:
+    with starter_of(folder, kind) as program:
         running = dict(start_writer(program, name) for name in WRITERS)
         while done < kills and more():
             if done % 2:
@@ -62,9 +56,19 @@ def kill_writers(
             os.kill(running[name], signal.SIGKILL)
             done += 1
             running[name] = start_writer(program, name)[1]
+    return found(folder, done, kind)
+
+
+@contextmanager
+def starter_of(folder: Path, kind: str) -> Iterator[subprocess.Popen[str]]:
+    """A program that starts writers, and ends them at the end."""
+    command = [sys.executable, "-m", "tests.race.programs.writers", kind, str(folder)]
+    pipe = subprocess.PIPE
+    program = subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True)
+    try:
+        yield program
     finally:
         program.communicate(timeout=PATIENCE)
-    return found(folder, done, kind)
 
 
 def one_more_answer(folder: Path, *groups: Sequence[str]) -> None:

@@ -54,14 +54,12 @@ def race(folder: Path, writes: Mapping[str, int], *, tool: str = "store", seed: 
     path = kind.file(root, ENTITY)
     path.parent.mkdir(parents=True)
     path.write_bytes(b"")
-    tools = [
-        ("tool", root, f"tool-{number}", seed) if tool == "store" else ("naive", tool, path, f"tool-{number}", seed)
-        for number in range(TOOLS)
-    ]
-    outsiders = [
+    what = ("tool", "files", root) if tool == "store" else ("naive", tool, path)
+    programs = [(*what, f"tool-{number}", seed) for number in range(TOOLS)]
+    programs += [
         ("outsider", name, folder, path, name, count, pace * RESTS[name], seed) for name, count in writes.items()
     ]
-    with running("tests.race.programs", [*tools, *outsiders]) as started:
+    with running([(f"tests.race.programs.{program}", *arguments) for program, *arguments in programs]) as started:
         for process in started[TOOLS:]:
             end_input(process)
         for process in started[TOOLS:]:

@@ -13,12 +13,12 @@ LIMIT = 300
 
 
 @contextmanager
-def running(package: str, programs: Sequence[tuple[object, ...]]) -> Iterator[list[subprocess.Popen[str]]]:
-    """The programs, each of which has said that it is ready and waits for the end of its input."""
+def running(programs: Sequence[tuple[object, ...]]) -> Iterator[list[subprocess.Popen[str]]]:
+    """The programs, each a module and its arguments, which have said that they are ready and wait for the end of their input."""
     started: list[subprocess.Popen[str]] = []
     try:
-        for program, *arguments in programs:
-            command = [sys.executable, "-m", f"{package}.{program}", *map(str, arguments)]
+        for program in programs:
+            command = [sys.executable, "-m", *map(str, program)]
             pipe = subprocess.PIPE
             started.append(subprocess.Popen(command, cwd=ROOT, stdin=pipe, stdout=pipe, text=True))
         for process in started:

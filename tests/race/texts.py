@@ -25,6 +25,12 @@ def block(token: str, rows: int) -> bytes:
     return f"begin {token}\n{ROW * rows}end {token}\n".encode()
 
 
+def with_line(text: bytes, token: str) -> bytes:
+    """The text without its oldest lines and blocks, and with one line more."""
+    short = shortened(text)
+    return short + (b"\n" if short and not short.endswith(b"\n") else b"") + line(token)
+
+
 def shortened(text: bytes) -> bytes:
     """The text without its oldest lines and blocks."""
     parts = _parts(text)

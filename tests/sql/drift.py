@@ -41,9 +41,10 @@ def race(kind: str, folder: Path, writes: int, *, seed: int = 0, rest: float = R
     store = named(kind).make(folder)
     store.commit(ENTITIES[0], None, lambda _: b"the first entry\n", Change(op_id="first"))
     store.close()
-    tools = [("tool", kind, folder, f"tool-{number}", seed) for number in range(TOOLS)]
-    clients = [("client", database, f"client-{number}", -(-writes // CLIENTS), rest, seed) for number in range(CLIENTS)]
-    with running("tests.sql.programs", [*tools, *clients]) as started:
+    tools = [("tests.race.programs.tool", kind, folder, f"tool-{number}", seed) for number in range(TOOLS)]
+    client = "tests.sql.programs.client"
+    clients = [(client, database, f"client-{number}", -(-writes // CLIENTS), rest, seed) for number in range(CLIENTS)]
+    with running([*tools, *clients]) as started:
         for process in started[TOOLS:]:
             end_input(process)
         by_clients = [json.loads(told_by(process)) for process in started[TOOLS:]]

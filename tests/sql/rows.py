@@ -2,13 +2,14 @@
 
 import shutil
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 from tests.race.kills import Killed, kill_writers
 from tests.race.rows import killed
 from tests.sql.drift import REFUSALS, race
 from tests.sql.server_kills import kill_server
-from tests.store.stores import named
+from tests.store.stores import Kind, named
 from tests.torture import Outcome, Skip, Task, row
 from tests.torture.proofs import Proof
 
@@ -21,26 +22,15 @@ SERVER_KILLS_EACH = 25
 CHANGES_EACH, CHANGES_AT_LEAST = 600, 60
 
 
-def _client_kills(task: Task, kind: str) -> Outcome:
-    if named(kind).missing:
-        raise Skip(named(kind).missing)
+def _client_kills(kind: Kind, task: Task) -> Outcome:
+    """Three clients of one database, one of them killed and started again every few hundredths of a second."""
+    if kind.missing:
+        raise Skip(kind.missing)
 
     def one(folder: Path, kills: int, seed: int) -> Killed:
-        return kill_writers(folder, kills, kind=kind, seed=seed, more=lambda: task.left() > 0)
+        return kill_writers(folder, kills, kind=kind.name, seed=seed, more=lambda: task.left() > 0)
 
     return killed(task, CLIENT_KILLS_EACH, one)
-
-
-@row(CLIENT_KILLS, of="sqlite", seconds=60, cores=2)
-def sqlite_kills(task: Task) -> Outcome:
-    """Three clients of one SQLite file, one of them killed and started again every few hundredths of a second."""
-    return _client_kills(task, "sqlite")
-
-
-@row(CLIENT_KILLS, of="postgresql", seconds=60, cores=2)
-def postgresql_kills(task: Task) -> Outcome:
-    """The same with one PostgreSQL server."""
-    return _client_kills(task, "postgresql")
 
 
 @row(SERVER_KILLS, seconds=60, cores=2, on_disk=True)
@@ -55,10 +45,10 @@ def server_kills(task: Task) -> Outcome:
     return killed(task, SERVER_KILLS_EACH, one)
 
 
-def _drift(task: Task, kind: str) -> Outcome:
+def _drift(kind: Kind, task: Task) -> Outcome:
     """Clients that insert, update, replace, move and delete rows while two tools commit."""
-    if named(kind).missing:
-        raise Skip(named(kind).missing)
+    if kind.missing:
+        raise Skip(kind.missing)
     commits = adopted = 0
     wrong: list[str] = []
     refused: Counter[str] = Counter()
@@ -66,7 +56,7 @@ def _drift(task: Task, kind: str) -> Outcome:
     for turn, size in enumerate(task.rounds(CHANGES_EACH, CHANGES_AT_LEAST)):
         folder = task.folder / str(turn)
         folder.mkdir()
-        ended = race(kind, folder, size, seed=turn)
+        ended = race(kind.name, folder, size, seed=turn)
         shutil.rmtree(folder)
         task.add(ended.ways.total())
         commits, adopted = commits + ended.commits, adopted + ended.adopted
@@ -79,13 +69,6 @@ def _drift(task: Task, kind: str) -> Outcome:
     return task.outcome(failed="; ".join(wrong[:5]), note=note)
 
 
-@row(DRIFT, of="sqlite", seconds=70, cores=2)
-def sqlite_drift(task: Task) -> Outcome:
-    """On one SQLite file."""
-    return _drift(task, "sqlite")
-
-
-@row(DRIFT, of="postgresql", seconds=100, cores=2)
-def postgresql_drift(task: Task) -> Outcome:
-    """On one PostgreSQL server."""
-    return _drift(task, "postgresql")
+for name, seconds in {"sqlite": 70, "postgresql": 100}.items():
+    row(CLIENT_KILLS, of=name, seconds=60, cores=2)(partial(_client_kills, named(name)))
+    row(DRIFT, of=name, seconds=seconds, cores=2)(partial(_drift, named(name)))

@@ -1,13 +1,11 @@
 """Kill a PostgreSQL server while several clients write, start it again, and look at what became of what they wrote."""
 
 import random
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.race.kills import PATIENCE, ROOT, WRITERS, Killed, found, one_more_answer, start_writer
+from tests.race.kills import WRITERS, Killed, found, one_more_answer, start_writer, starter_of
 from tests.sql.server import private, told
 
 KIND = "postgresql"
@@ -24,14 +22,7 @@ def kill_server(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], b
     chance = random.Random(seed)
     done = 0
     with private() as server, told(server.url()):
-        program = subprocess.Popen(
-            [sys.executable, "-m", "tests.race.programs.writers", KIND, str(folder)],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
+        with starter_of(folder, KIND) as program:
             for name in WRITERS:
                 start_writer(program, name)
             one_more_answer(folder, *([name] for name in WRITERS))
@@ -45,6 +36,4 @@ def kill_server(folder: Path, kills: int, *, seed: int = 0, more: Callable[[], b
                 done += 1
             server.wait()
             one_more_answer(folder, *([name] for name in WRITERS))
-        finally:
-            program.communicate(timeout=PATIENCE)
         return found(folder, done, KIND)

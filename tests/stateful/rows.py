@@ -1,5 +1,7 @@
 """The long run of the stateful tests, one row a store."""
 
+from functools import partial
+
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -19,7 +21,11 @@ AT_ONCE = settings(
 )
 
 
-def _run(task: Task, kind: Kind) -> Outcome:
+SECONDS = {"memory": 10, "files": 40, "sqlite": 40, "postgresql": 250}
+"""What each store takes: that in memory, that on files with outsiders, and two in turn on each database."""
+
+
+def _run(kind: Kind, task: Task) -> Outcome:
     if kind.missing:
         raise Skip(kind.missing)
     machine = machine_of(kind)
@@ -30,25 +36,5 @@ def _run(task: Task, kind: Kind) -> Outcome:
     return task.outcome(note="every answer was the model's")
 
 
-@row("stateful", of="memory", seconds=10)
-def memory(task: Task) -> Outcome:
-    """The store in memory."""
-    return _run(task, named("memory"))
-
-
-@row("stateful", of="files", seconds=40)
-def files(task: Task) -> Outcome:
-    """The file store, two of them in turn, with outsiders."""
-    return _run(task, named("files"))
-
-
-@row("stateful", of="sqlite", seconds=40)
-def sqlite(task: Task) -> Outcome:
-    """The SQL store on SQLite, two of them in turn."""
-    return _run(task, named("sqlite"))
-
-
-@row("stateful", of="postgresql", seconds=250)
-def postgresql(task: Task) -> Outcome:
-    """The SQL store on PostgreSQL, two of them in turn."""
-    return _run(task, named("postgresql"))
+for name, seconds in SECONDS.items():
+    row("stateful", of=name, seconds=seconds)(partial(_run, named(name)))

@@ -61,7 +61,7 @@ class Failing(Watched):
         self.fault = None
 
     def around(self, call: Call, make: Callable[[], Any]) -> Any:
-        if self.meets is not None and _swaps(call) and not self.meets.acted:
+        if self.meets is not None and call.swaps and not self.meets.acted:
             self.meets.act()
         fault = self.fault
         if call.name == "sleep":
@@ -90,10 +90,6 @@ class Failing(Watched):
         size = max(1, len(data) // 2) if size is None else size
         written: int = getattr(self.under, call.name)(descriptor, data[:size], *rest)
         return written
-
-
-def _swaps(call: Call) -> bool:
-    return call.name == "exchange" or (call.name == "link" and call.arguments[0] == "USER.md")
 
 
 def faults(calls: list[Call]) -> Iterator[Fault]:

@@ -35,10 +35,8 @@ KEPT_OPEN = "forget"
 
 
 def kinds(names: str) -> list[str]:
-    """The kinds of outsiders that lose nothing without these features."""
     return [kind for kind in KINDS if kind not in HALVES or "leases" not in names]
 
 
 def operations(names: str) -> list[str]:
-    """The operations that do all of their work without these features."""
     return [name for name in OPERATIONS if name != KEPT_OPEN or "leases" not in names]

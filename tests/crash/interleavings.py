@@ -94,7 +94,6 @@ def written_before(scene: Scene) -> None:
 
 
 def existing(scene: Scene) -> None:
-    """A file that the store wrote."""
     store = scene.store()
     scene.add(store, "first")
     scene.add(store, "second")
@@ -108,7 +107,6 @@ def drifted(scene: Scene) -> None:
 
 
 def removed(scene: Scene) -> None:
-    """A file that the store wrote, and that is gone."""
     existing(scene)
     scene.path.unlink()
     scene.recorded |= scene.visible

@@ -105,8 +105,7 @@ class Meeting(Mortal):
     outsider: RenameOver | None = None
 
     def around(self, call: Call, make: Callable[[], Any]) -> Any:
-        swap = call.name == "exchange" or (call.name == "link" and call.arguments[0] == "USER.md")
-        if swap and self.outsider is not None and not self.outsider.acted and not self.killed:
+        if call.swaps and self.outsider is not None and not self.outsider.acted and not self.killed:
             self.outsider.act()
         return super().around(call, make)
 
@@ -162,7 +161,6 @@ def unfinished(scene: Scene) -> None:
 
 
 def with_a_branch(scene: Scene) -> None:
-    """A revision beside the head."""
     existing(scene)
     store = scene.store()
     answer = store.commit(
@@ -173,7 +171,6 @@ def with_a_branch(scene: Scene) -> None:
 
 
 def damaged(scene: Scene) -> None:
-    """A journal in which a byte was flipped."""
     existing(scene)
     segment = next((scene.side / "journal").glob("*.log"))
     data = bytearray(segment.read_bytes())
@@ -292,7 +289,6 @@ def ours_is_not_in_the_file(scene: Scene) -> None:
 
 
 def the_branch_is_there(scene: Scene) -> None:
-    """Unmerged or merged, it can be read."""
     store = scene.store()
     assert store.read(ENTITY, "2a").data == line("first") + line("beside")
     store.close()
@@ -422,7 +418,6 @@ def _write_nothing(store: FileStore) -> None:
 
 
 def kills(calls: list[Call]) -> Iterator[Kill]:
-    """Every way to kill an operation that makes these calls."""
     for call in calls:
         yield Kill(call.number)
         if call.name == "write_at":
@@ -431,7 +426,6 @@ def kills(calls: list[Call]) -> Iterator[Kill]:
 
 
 def every_kill(folder: Path, operation: Operation) -> list[Kill]:
-    """Every way to kill an operation."""
     with trial_in(folder) as root:
         return list(kills(kill_at(root, operation, None).calls))
 

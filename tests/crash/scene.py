@@ -63,7 +63,6 @@ class Scene:
         return self.path.read_bytes() if self.path.exists() else b""
 
     def outside(self, name: str) -> None:
-        """An outsider appends a line."""
         self.path.parent.mkdir(exist_ok=True)
         with self.path.open("ab") as file:
             file.write(line(name))
@@ -95,7 +94,6 @@ class Scene:
         store.close()
 
     def tree(self) -> dict[str, bytes]:
-        """Every file below the folder, with its bytes."""
         found = {}
         for folder, _, names in os.walk(self.root):
             for name in names:

@@ -57,8 +57,7 @@ class Recorder(Watched):
     def around(self, call: Call, make: Callable[[], Any]) -> Any:
         if call.name == "sleep":
             return None
-        swaps = call.name == "exchange" or (call.name == "link" and call.arguments[0] == "USER.md")
-        if swaps and self.before_swap is not None:
+        if call.swaps and self.before_swap is not None:
             act, self.before_swap = self.before_swap, None
             act()
         result = make()
@@ -180,7 +179,6 @@ class Story:
         return descriptor
 
     def replaces(self, name: str) -> None:
-        """An outsider renames a file over the store's."""
         self.may(line(name))
         system, root = self.system, os.open(self.scene.root, os.O_RDONLY)
         folder = system.open("neo", os.O_RDONLY | os.O_DIRECTORY, folder=root)
@@ -275,7 +273,6 @@ class Rebooted(System):
 
 
 def stops(disk: Disk, chance: Random) -> State:
-    """One of the states that a stop may leave."""
     kind = chance.random()
     if kind < 0.1:
         return disk.nothing_unsynced()

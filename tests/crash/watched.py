@@ -47,6 +47,11 @@ class Call(NamedTuple):
     arguments: tuple[Any, ...]
     keywords: dict[str, Any]
 
+    @property
+    def swaps(self) -> bool:
+        """Whether it puts the store's new file in its place."""
+        return self.name == "exchange" or (self.name == "link" and self.arguments[0] == "USER.md")
+
     def __str__(self) -> str:
         """The call in short, for messages."""
         said = [repr(each) if not isinstance(each, bytes) else f"{len(each)} bytes" for each in self.arguments]

@@ -36,7 +36,6 @@ class Answer(NamedTuple):
     merges: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """Who did what, for messages."""
         return f"{self.kind} of revision {self.revision} by {self.worker} ({self.invoked}..{self.returned})"
 
 
@@ -57,7 +56,6 @@ class Brancher(Worker):
         self.last: Change | None = None
 
     def run(self, operations: int) -> list[Answer]:
-        """Do so many operations."""
         ways = {self.look: 25, self.put: 50, self.merge: 15, self.again: 10}
         for way in self.random.choices(list(ways), weights=list(ways.values()), k=operations):
             try:
@@ -68,7 +66,6 @@ class Brancher(Worker):
         return self.answers
 
     def look(self) -> None:
-        """Read the head, and remember it."""
         invoked = time.monotonic_ns()
         read = self.store.read(ENTITY)
         self._told("read", invoked, str(read.revision), read.data)
@@ -79,13 +76,11 @@ class Brancher(Worker):
         self._write(self.seen, ())
 
     def merge(self) -> None:
-        """Bring a branch together with the head, whatever that is."""
         beside = [tip.revision for tip in self.store.branches(ENTITY) if tip.is_branch]
         if beside:
             self._write(None, (self.random.choice(beside),))
 
     def again(self) -> None:
-        """Send the last acknowledged write again."""
         if self.last is None:
             return
         invoked = time.monotonic_ns()
@@ -221,7 +216,6 @@ def _on_the_line(answers: Sequence[Answer]) -> list[Operation]:
 
 
 def branching_in_threads(store: Store, operations: int, *, workers: int = 4, seed: int = 0) -> list[Answer]:
-    """The answers of some threads on one store."""
     return of_threads([Brancher(store, f"thread-{number}", seed) for number in range(workers)], operations)
 
 

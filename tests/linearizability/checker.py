@@ -36,7 +36,6 @@ class Operation(NamedTuple):
     seen: tuple[int, str] | None = None
 
     def __str__(self) -> str:
-        """Who did what, for messages."""
         return f"{self.kind} of revision {self.revision} by {self.worker} ({self.invoked}..{self.returned})"
 
 

@@ -73,7 +73,6 @@ def _caught(store: Store, code: str) -> bool:
 
 
 def _in_processes(kind: Kind, task: Task) -> Outcome:
-    """Three processes on one entity."""
     if kind.missing:
         raise Skip(kind.missing)
 

@@ -36,7 +36,6 @@ class Worker:
         self.number = 0
 
     def run(self, operations: int) -> list[Operation]:
-        """Do so many operations."""
         ways = {self.read: 30, self.swap: 50, self.write: 10, self.repeat: 10}
         for way in self.random.choices(list(ways), weights=list(ways.values()), k=operations):
             way()
@@ -44,7 +43,6 @@ class Worker:
         return self.history
 
     def read(self) -> None:
-        """Look at what is there, and remember it."""
         invoked = time.monotonic_ns()
         snapshot = self.store.read(ENTITY)
         self._note("read", invoked, snapshot)
@@ -55,7 +53,6 @@ class Worker:
         self._commit(revision, digest if digest and self.random.random() < 0.3 else revision)
 
     def write(self) -> None:
-        """Write on whatever is there."""
         self._commit(None, None)
 
     def repeat(self) -> None:
@@ -114,12 +111,10 @@ def folders(parent: Path, most: int = 4) -> Iterator[Path]:
 
 
 def replayed(store: Store) -> list[str]:
-    """The values of all revisions."""
     return [data.decode() for _, data in store.replay(ENTITY)]
 
 
 def in_threads(store: Store, operations: int, *, workers: int = 4, seed: int = 0) -> list[Operation]:
-    """The history of some threads on one store."""
     return of_threads([Worker(store, f"thread-{number}", seed) for number in range(workers)], operations)
 
 

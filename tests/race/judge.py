@@ -114,7 +114,6 @@ def _is_front(data: bytes, whole: bytes) -> bool:
 
 
 def counted(verdict: Verdict) -> str:
-    """The verdict in one line."""
     return (
         f"{len(verdict.lost)} lost, {len(verdict.dropped)} acknowledged and dropped, {len(verdict.halves)} half-file commits, "
         f"{len(verdict.slow)} of slow writers, {len(verdict.hidden)} kept aside"

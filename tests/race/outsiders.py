@@ -55,7 +55,6 @@ class Outsider:
         self._replacements = folder / "replacements"
 
     def close(self) -> None:
-        """Let go of everything."""
         if self.held:
             self.held.close()
         self._lock.close()
@@ -67,7 +66,6 @@ class Outsider:
 
     @contextlib.contextmanager
     def among_others(self, *, alone: bool) -> Iterator[None]:
-        """Hold the outsiders' lock."""
         fcntl.flock(self._lock, fcntl.LOCK_EX if alone else fcntl.LOCK_SH)
         try:
             yield
@@ -75,7 +73,6 @@ class Outsider:
             fcntl.flock(self._lock, fcntl.LOCK_UN)
 
     def pause(self) -> None:
-        """Now and then, a moment."""
         if self.random.random() < 0.4:
             time.sleep(self.random.random() * PAUSE)
 
@@ -84,7 +81,6 @@ class Outsider:
         return self._replacements.read_bytes() if self._replacements.exists() else b""
 
     def replaced(self) -> None:
-        """Note that this one has."""
         with self._replacements.open("ab") as file:
             file.write(b".")
 
@@ -101,7 +97,6 @@ class Outsider:
 
 
 def append(one: Outsider) -> Write:
-    """``echo line >> file``."""
     token = one.token()
     with one.among_others(alone=False), one.path.open("ab", buffering=0) as file:
         one.pause()

@@ -29,8 +29,6 @@ TOOLS = 2
 
 @dataclass
 class Race:
-    """What came of a race."""
-
     evidence: Evidence
     verdict: Verdict
     refused: Counter[str] = field(default_factory=Counter)

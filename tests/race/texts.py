@@ -16,12 +16,10 @@ _ENDS = re.compile(rb"^end (\S+)$", re.MULTILINE)
 
 
 def line(token: str) -> bytes:
-    """One line."""
     return f"line {token}\n".encode()
 
 
 def block(token: str, rows: int) -> bytes:
-    """A block of so many rows between its first and its last."""
     return f"begin {token}\n{ROW * rows}end {token}\n".encode()
 
 

@@ -58,7 +58,6 @@ class Server:
         return path.read_text(encoding="ascii")
 
     def url(self, database: str = "postgres") -> str:
-        """Where a client finds a database of it."""
         return f"postgresql://{USER}:{self.password}@127.0.0.1:{self.port}/{database}"
 
     def start(self) -> None:
@@ -176,7 +175,6 @@ class Server:
             raise RuntimeError(f"initdb: {made.stderr}")
 
     def _as_whom(self) -> dict[str, Any]:
-        """Arguments for ``subprocess``."""
         here: dict[str, Any] = {"cwd": self.folder, "env": {"LC_ALL": "C", "TZ": "UTC"}}
         return {**here, **_nobody()} if os.geteuid() == 0 else here
 

@@ -96,7 +96,6 @@ class Proxy:
             return cut
 
     def close(self) -> None:
-        """End all connections."""
         with contextlib.suppress(OSError):
             self.listening.shutdown(socket.SHUT_RDWR)
         self.listening.close()
@@ -109,8 +108,6 @@ class Proxy:
 
 
 class _Link:
-    """One client and its server."""
-
     def __init__(self, client: socket.socket, server: socket.socket, proxy: Proxy) -> None:
         self.client = client
         self.server = server
@@ -201,7 +198,6 @@ def _end(each: socket.socket) -> None:
 
 @contextlib.contextmanager
 def proxied(server_url: str) -> Iterator[Proxy]:
-    """A proxy before a server, for one test."""
     proxy = Proxy(server_url)
     try:
         yield proxy

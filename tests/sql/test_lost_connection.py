@@ -53,7 +53,6 @@ def put(store, data, **said):
 
 
 def put_at_last(store, data, op_id):
-    """Repeat a write until there is an answer."""
     for _ in range(20):
         try:
             return put(store, data, op_id=op_id, request="r")
@@ -63,7 +62,6 @@ def put_at_last(store, data, op_id):
 
 
 def is_whole(store):
-    """Whether everything fits together: the head, the replay, the rows."""
     replay = list(store.replay(ENTITY))
     assert [revision.revision for revision, _ in replay] == [str(number) for number in range(1, len(replay) + 1)]
     assert store.peek(ENTITY) == replay[-1][1]
@@ -138,19 +136,4 @@ def test_connections_that_the_server_ended_while_they_were_idle_are_not_used_aga
             mine.start()
             work()
         assert (store.head(ENTITY).revision, store.head("neo/user").revision) == ("2", "1")
-        store.close()
-
-
-def test_no_server_is_an_error_of_its_own(tmp_path):
-    with server.private(durable=False) as mine:
-        url = server.fresh_on(mine.url(), "gone")
-        store = sql_store(url, tmp_path, timeout=0.2)
-        put(store, BEFORE[0])
-        mine.kill()
-        with pytest.raises(StoreError) as caught:
-            put(store, BEFORE[1])
-        assert caught.value.code == "not_available"
-        assert mine.password not in str(jsonable(caught.value))
-        mine.start()
-        assert put(store, BEFORE[1]).revision == "2"
         store.close()

@@ -54,21 +54,6 @@ def told(history):
 # --- branches -------------------------------------------------------------------------------------------------------
 
 
-def test_branches_that_grow_on_branches_take_no_name_twice(store):
-    filled(store, 2)
-    seen = "1"
-    for number in range(5):
-        seen = branch(store, b"my own %d\n" % number, seen).revision
-    write(store, b"3\n")
-    for number in range(4):
-        branch(store, b"late %d\n" % number, "2")
-        write(store, b"%d\n" % (number + 4))
-    names = [revision for revision, _ in written(store)]
-    assert len(names) == len(set(names))
-    assert {data for _, data in written(store)} > {b"my own %d\n" % number for number in range(5)}
-    assert [store.read(USER, name).data for name in names] == [data for _, data in written(store)]
-
-
 def test_a_branch_is_numbered_after_what_was_seen_and_at_most_one_ahead_of_the_head(store):
     filled(store, 2)
     assert [branch(store, b"a\n", "1").revision, branch(store, b"b\n", "2a").revision] == ["2a", "3a"]
@@ -107,15 +92,6 @@ def test_branches_from_one_revision_have_letters_in_order(store):
     names = [branch(store, b"branch %d\n" % number, "1").revision for number in range(28)]
     assert [*names[:2], *names[25:]] == ["2a", "2b", "2z", "2aa", "2ab"]
     assert len(set(dict(written(store)))) == 2 + 28
-
-
-def test_a_branch_can_be_branched_from(store):
-    filled(store, 2)
-    branch(store, b"two\n", "1")
-    answer = store.commit(USER, "2a", lambda current: current.data + b"more\n", Change(on_stale="branch"))
-    assert (answer.data, answer.revision) == (b"two\nmore\n", "3a")
-    assert next(iter(store.log(USER))).parents == ("2a",)
-    assert [each.revision for each in store.branches(USER)] == ["2", "3a"]
 
 
 def test_a_digest_that_nobody_knows_cannot_be_branched_from(store):
@@ -160,19 +136,6 @@ def test_the_head_comes_first_of_the_branches_and_then_the_newest(store):
         branch(store, b"from %s, after %d\n" % (seen.encode(), len(written(store))), seen)
     assert [each.revision for each in store.branches(USER)] == ["3", "2b", "3a", "2a"]
     assert list(store.branches(USER)) == tips(store.log(USER))
-
-
-def test_the_log_has_branches_and_merges_and_is_the_replay_backwards(store):
-    branched(store)
-    log = list(store.log(USER))
-    assert log == [recorded for recorded, _ in store.replay(USER)][::-1]
-    assert [each.revision for each in log] == ["5", "4a", "4", "3a", "2a", "3", "2", "1"]
-    stood: set[str] = set()
-    for each in log:
-        assert not stood & set(each.parents), f"{each.revision} stands after one of {each.parents}"
-        stood.add(each.revision)
-    assert dict(written(store))["3a"] == b"3 or so\n"
-    assert store.verify() == []
 
 
 def test_what_happened_long_ago_is_still_known(kind, store):

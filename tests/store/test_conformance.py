@@ -348,7 +348,7 @@ def test_an_erasure_takes_out_of_notes_what_it_is_told_to(store, tmp_path):
     assert not holding(store, tmp_path)
 
 
-# --- closing, and several at once -----------------------------------------------------------------------------------
+# --- closing -----------------------------------------------------------------------------------
 
 
 def test_everything_is_there_after_closing_and_opening_again(kind, store, tmp_path):
@@ -368,21 +368,6 @@ def test_everything_is_there_after_closing_and_opening_again(kind, store, tmp_pa
     assert write(again, b"three\n", expected="2").revision == "3"
     assert write(again, b"and another\n", expected="1", on_stale="branch").revision == "2b"
     again.close()
-
-
-@lasting
-def test_two_stores_on_one_place_see_each_others_writes(kind, tmp_path):
-    one, other = kind.make(tmp_path), kind.make(tmp_path)
-    for number in range(1, 11):
-        writer, reader = (one, other) if number % 2 else (other, one)
-        answer = write(writer, b"%d\n" % number, expected=str(number - 1))
-        assert reader.read(USER) == answer
-        assert reader.head(USER).revision == str(number)
-        with pytest.raises(StaleError):
-            reader.commit(USER, str(number - 1), never, Change())
-    assert written(one) == written(other)
-    one.close()
-    other.close()
 
 
 # --- a dry run says of every store what the commit itself does then -------------------------------------------------

@@ -53,7 +53,6 @@ class Task:
         self._ends = self._told + seconds
 
     def left(self) -> float:
-        """The seconds until the row must end; never below zero."""
         return max(0.0, self._ends - time.monotonic())
 
     def part(self, every: Sequence[Any]) -> Sequence[Any]:
@@ -63,7 +62,6 @@ class Task:
         return [every[number * len(every) // self.asked] for number in range(self.asked)]
 
     def add(self, done: int) -> None:
-        """Note that so many more are done."""
         self.done += done
         if time.monotonic() - self._told >= OFTEN:
             self._told = time.monotonic()
@@ -86,12 +84,10 @@ class Task:
             room = self.left() * self.done / (time.monotonic() - began)
 
     def outcome(self, *, failed: str = "", note: str = "") -> Outcome:
-        """The outcome of what was counted."""
         return Outcome(self.done, failed, note, self.whole)
 
 
 def part_of(whole: int, share: float) -> int:
-    """That share of a figure, at least one."""
     return max(1, math.ceil(whole * share))
 
 

@@ -150,7 +150,6 @@ def _progress(folder: Path) -> int:
 
 
 def judged(outcome: Outcome, whole: int | None, share: float) -> str:
-    """The status of an outcome."""
     if outcome.failed:
         return "failed"
     reached = bool(outcome.done) and (whole is None or outcome.done >= part_of(whole, share))

@@ -9,7 +9,6 @@ _RIGHT = {1, 2, 3, 4}
 
 
 def table(results: Iterable[Result]) -> str:
-    """The results in columns, one line each."""
     rows = [HEADER, *map(_cells, results)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     rows.insert(1, tuple("-" * width for width in widths))

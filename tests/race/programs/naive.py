@@ -42,7 +42,6 @@ def check_then_rename(path: Path, beside: Path, token: str) -> list[bytes]:
 
 
 def append(path: Path, beside: Path, token: str) -> list[bytes]:
-    """One line more."""
     with path.open("ab", buffering=0) as file:
         file.write(line(token))
     return []

@@ -45,12 +45,10 @@ def main() -> None:
 
 
 def ended(children: set[int]) -> set[int]:
-    """Those that are no more."""
     return {child for child in children if os.waitpid(child, os.WNOHANG)[0]}
 
 
 def write(kind: Kind, folder: Path, name: str) -> None:
-    """The life of a writer."""
     said = os.open(folder / f"{name}.said", os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
     words = os.pread(said, 1 << 24, 0).decode().split()
     number = int(words[-1].rsplit("-", 1)[1]) if words else 0

@@ -25,8 +25,6 @@ LOCK = "SELECT id, entity, position, category, content FROM user_memories WHERE 
 
 
 class Client:
-    """One client. Whatever it does is one transaction."""
-
     def __init__(self, connection: Any, name: str, seed: int, *, is_sqlite: bool) -> None:
         self.connection = connection
         self.name = name
@@ -86,7 +84,6 @@ class Client:
         return []
 
     def move(self, token: str) -> list[str] | None:
-        """To another entity."""
         row = self._row()
         if row is None:
             return None

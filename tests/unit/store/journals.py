@@ -60,32 +60,26 @@ class Noting(Quick):
         self._names: dict[int, str] = {}
 
     def open(self, name: str, flags: int, mode: int = 0o600, *, folder: int | None = None) -> int:
-        """Remembers what the descriptor is of."""
         descriptor = super().open(name, flags, mode, folder=folder)
         self._names[descriptor] = name
         return descriptor
 
     def write_at(self, descriptor: int, data: bytes, offset: int) -> int:
-        """Noted."""
         self.notes.append(f"write {self._names[descriptor]}")
         return super().write_at(descriptor, data, offset)
 
     def truncate(self, descriptor: int, size: int) -> None:
-        """Noted."""
         self.notes.append(f"truncate {self._names[descriptor]}")
         super().truncate(descriptor, size)
 
     def fsync(self, descriptor: int) -> None:
-        """Noted."""
         self.notes.append(f"fsync {self._names.get(descriptor, 'folder')}")
 
     def rename(self, old: str, new: str, *, old_folder: int, new_folder: int) -> None:
-        """Noted."""
         self.notes.append(f"rename {old}")
         super().rename(old, new, old_folder=old_folder, new_folder=new_folder)
 
     def unlink(self, name: str, *, folder: int) -> None:
-        """Noted, if there is such a name."""
         super().unlink(name, folder=folder)
         self.notes.append(f"unlink {name}")
 
@@ -125,5 +119,4 @@ def fill(journal: Journal, count: int, file: str = "USER.md") -> list[bytes]:
 
 
 def segments(path: Path) -> list[Path]:
-    """The segments in a folder, the oldest first."""
     return sorted(path.glob("*.log"))

@@ -1,11 +1,11 @@
-"""The one answer to who may go on, as a table: what was seen, what is there, who came between, what was asked for."""
+"""Who may go on, as a table: what was seen, what is there, who came between; and what finding a merge's base costs."""
 
 from dataclasses import replace
 
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.store.contract import Change
+from catmem.store.contract import Change, Revision, merge_bases
 from catmem.store.judgement import NOTHING, KnownRevision, KnownState, Verdict, judge
 
 ONE, TWO, THREE = (KnownRevision(str(number), bytes_digest(b"text %d" % number), number) for number in (1, 2, 3))
@@ -97,3 +97,29 @@ def test_an_emptied_file_is_not_one_that_nobody_ever_wrote() -> None:
 def test_an_outsider_who_put_back_what_the_caller_saw_stands_in_nobodys_way() -> None:
     put_back = replace(OUTSIDER_JUST_FOUND, now=THREE._replace(digest=ONE.digest))
     assert judge(ONE.revision, Change(), put_back) == GO_ON
+
+
+# --- merge bases ---
+
+LONG = 100_000
+
+
+def revision(name, *parents):
+    return Revision("neo/user", name, parents, 0, "", "put", "person", "", "", 0)
+
+
+def counted(log, read):
+    for each in log:
+        read.append(each.revision)
+        yield each
+
+
+@pytest.mark.parametrize("distance", [1, 10, 1_000])
+@pytest.mark.parametrize("length", [2_000, LONG])
+def test_the_cost_is_that_of_the_distance_and_not_of_the_history(length, distance):
+    seen = length - distance
+    log = [revision(f"{seen + 1}a", str(seen))]
+    log += [revision(str(number), str(number - 1)) for number in range(length, 1, -1)]
+    read: list[str] = []
+    assert merge_bases(counted(log, read), str(length), f"{seen + 1}a") == [str(seen)]
+    assert len(read) == distance + 3  # the branch, the line down to the base, and one more that is not looked at

@@ -88,13 +88,3 @@ def test_a_retired_file_of_another_file_goes_after_its_late_bytes_are_taken_in(s
     assert b"- late" in store.peek("MEMORY.md")
     assert erased.left == ()
     assert not [path for path in (side / "gen").iterdir() if SECRET in path.read_bytes()]
-
-
-@pytest.mark.parametrize("mode", ["rb", "ab"])
-def test_a_retired_file_that_somebody_has_open_is_left(store, side, mode):
-    retired = retired_with_it(side)
-    with retired.open(mode):
-        erased = store.erase("USER.md", erasure_of(redact))
-    assert [left.path for left in erased.left] == [retired]
-    assert retired.read_bytes().endswith(SECRET)
-    assert store.erase("USER.md", erasure_of(redact)).removed == (retired,)

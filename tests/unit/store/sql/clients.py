@@ -14,7 +14,6 @@ class Client:
         self._connection: Any = None
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run a statement as it is."""
         if self._connection is None:
             self._connection = self._connect()
         cursor = self._connection.execute(statement)

@@ -46,31 +46,14 @@ def writes(store):
     return {feature.name: feature.there for feature in store.examine()[0].features}["writes"]
 
 
-@pytest.fixture
-def written(opened, path):
-    """A store on a database that another process has written to."""
-    another = opened(f"sqlite:///{path}")
+def test_a_connection_of_a_time_when_it_could_only_be_read_is_let_go(opened, path):
+    another, store = opened(f"sqlite:///{path}"), opened(f"sqlite:///{path}")
     write(another)
     another.close()
-    return opened(f"sqlite:///{path}")
-
-
-def test_a_file_that_cannot_be_written_is_told_until_it_can_be(written, path):
     with immutable(path):
-        assert written.peek("neo/user")
-        refusal_of(written)
-        assert not writes(written)
-        with pytest.raises(StoreError):
-            write(written)
-    written.check_writable()
-    assert write(written) == "2"  # and not by a connection of before, which only reads
-
-
-def test_a_connection_of_a_time_when_it_could_only_be_read_is_let_go(written, path):
-    with immutable(path):
-        assert written.peek("neo/user")  # by a connection that stays as it is
-    written.check_writable()
-    assert write(written) == "2"
+        assert store.peek("neo/user")  # by a connection that stays as it is
+    store.check_writable()
+    assert write(store) == "2"
 
 
 def test_asking_changes_nothing(opened, path):

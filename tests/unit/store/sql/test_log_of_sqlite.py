@@ -61,12 +61,9 @@ if end == "close":
 """Writes, does some harm, writes again, and is killed or ends in peace; prints what it was told of each write."""
 
 
-def words_of(path, first, harm="", last=0, end="kill"):
-    return [sys.executable, "-c", WRITER, str(path), str(first), harm, str(last), end]
-
-
 def write(path, first, *, harm="", last=0, end="kill"):
-    done = subprocess.run(words_of(path, first, harm, last, end), capture_output=True, text=True, check=False)
+    words = [sys.executable, "-c", WRITER, str(path), str(first), harm, str(last), end]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == (-signal.SIGKILL if end == "kill" else 0), done.stderr
     return done.stdout.split()
 
@@ -174,51 +171,42 @@ def test_a_log_that_another_process_emptied_rightly_is_no_loss(store, path):
     assert store.verify() == []
 
 
-REPLACED = """
-import subprocess, sys
-from pathlib import Path
-from catmem.errors import StoreError
-from catmem.model.document import parse
-from catmem.workspace.rows import RowCodec
-from catmem.store.contract import Change
-from catmem.plugins.sql.sql_store import SqlStore
-
-path, other = sys.argv[1], sys.argv[2:]
-stores = [SqlStore(f"sqlite:///{path}", RowCodec(parse)) for _ in range(2)]
-def add(store, text):
+def told(store):
+    """What is said of one more write: its revision, or the code of the refusal."""
     try:
-        return store.commit("trinity/user", None, lambda now: now.data + text, Change()).revision
+        return add(store, b"x").revision
     except StoreError as error:
         return error.code
-print(add(stores[0], b"a"), add(stores[1], b"b"))
-for end in ("wal", "shm"):
-    Path(f"{path}-{end}").unlink()
-if other:
-    subprocess.run(other, stdout=subprocess.DEVNULL)
-for store in (*stores, *stores):
-    print(add(store, b"c"))
-    store.close()
-"""
 
 
-def two_stores(path, *other):
-    words = [sys.executable, "-c", REPLACED, str(path), *other]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+@pytest.fixture
+def two(opened, path):
+    """Two stores of one process, of which each has written, and whose log was removed since."""
+    stores = [opened(f"sqlite:///{path}") for _ in range(2)]
+    assert [told(each) for each in stores] == ["1", "2"]
+    for each in beside(path, "wal", "shm"):
+        each.unlink()
+    return stores
 
 
-def test_two_stores_of_one_process_never_mix_two_logs(store, path):
-    done = two_stores(path)
-    assert done.stdout.splitlines() == ["1 2", "read_only", "read_only", "3", "4"], done.stderr
-    assert store.head(USER).revision == "4"
-    assert store.verify() == []
+def told_until_closed(stores):
+    for each in (*stores, *stores):
+        yield told(each)
+        each.close()
 
 
-def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(path, marked):
-    done = two_stores(path, *words_of(path, 3))  # the other writer dies with its log there
-    assert done.stdout.splitlines() == ["1 2", *["read_only"] * 4], done.stderr
-    after = marked()
-    assert after.read(USER).data.count(b"x") == 3
+def test_two_stores_of_one_process_never_mix_two_logs(two, opened, path):
+    assert list(told_until_closed(two)) == ["read_only", "read_only", "3", "4"]
+    after = opened(f"sqlite:///{path}")
+    assert after.head(USER).revision == "4"
     assert after.verify() == []
+
+
+def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(two, path):
+    assert write(path, 3) == ["1", "2", "3"]  # the other writer dies with its log there
+    assert list(told_until_closed(two)) == ["read_only"] * 4
+    look = "print(store.peek('trinity/user').count(b'x'), len(store.verify()))"
+    assert write(path, 0, harm=look) == ["3", "0"]
 
 
 # --- no false alarm ----------------------------------------------------------------------------------------------------

@@ -36,13 +36,8 @@ class Machine(System):
 
 
 @pytest.fixture
-def machine():
+def system():
     return Machine()
-
-
-@pytest.fixture
-def system(machine):
-    return machine
 
 
 def told(store):
@@ -50,11 +45,11 @@ def told(store):
 
 
 @pytest.mark.parametrize("cut", [b"first\n", b"fir", b""])
-def test_what_somebody_cut_long_after_the_last_write_stays_cut(store, file, machine, cut):
-    machine.at = -DAY
+def test_what_somebody_cut_long_after_the_last_write_stays_cut(store, file, system, cut):
+    system.at = -DAY
     add(store, TEXT)
     file.write_bytes(cut)
-    machine.at, machine.started = 0.0, HOUR
+    system.at, system.started = 0.0, HOUR
     done = add(store, b"new\n")
     assert file.read_bytes() == cut + b"new\n"
     assert (done.adopted, done.restored) == ("2", None)
@@ -62,10 +57,10 @@ def test_what_somebody_cut_long_after_the_last_write_stays_cut(store, file, mach
 
 
 @pytest.mark.parametrize("cut", [b"first\n", b"fir", b"", b"first\n\0\0\0"])
-def test_what_a_disk_may_have_lost_of_a_write_is_restored_and_told(store, file, machine, cut):
+def test_what_a_disk_may_have_lost_of_a_write_is_restored_and_told(store, file, system, cut):
     add(store, TEXT)
     file.write_bytes(cut)
-    machine.started = HOUR
+    system.started = HOUR
     done = add(store, b"new\n")
     assert file.read_bytes() == TEXT + b"new\n"
     assert (done.revision, done.adopted, done.restored) == ("3", None, "2")
@@ -74,19 +69,19 @@ def test_what_a_disk_may_have_lost_of_a_write_is_restored_and_told(store, file, 
     assert add(store, b"more\n").restored is None
 
 
-def test_nul_bytes_are_no_persons_whenever_they_came(store, file, machine):
-    machine.at = -DAY
+def test_nul_bytes_are_no_persons_whenever_they_came(store, file, system):
+    system.at = -DAY
     add(store, TEXT)
     file.write_bytes(b"first\n" + bytes(13))
-    machine.at, machine.started = 0.0, HOUR
+    system.at, system.started = 0.0, HOUR
     assert add(store, b"new\n").restored == "2"
     assert file.read_bytes() == TEXT + b"new\n"
 
 
-def test_a_copy_with_an_old_time_since_the_start_of_the_machine_is_a_persons(store, file, machine):
+def test_a_copy_with_an_old_time_since_the_start_of_the_machine_is_a_persons(store, file, system):
     """`cp -p` of a shorter version: the time of the file says nothing, that of its last change does."""
     add(store, TEXT)
-    machine.started = -HOUR
+    system.started = -HOUR
     file.write_bytes(b"first\n")
     os.utime(file, (LONG_AGO, LONG_AGO))
     assert add(store, b"new\n").restored is None

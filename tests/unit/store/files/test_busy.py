@@ -9,7 +9,7 @@ from catmem.store.contract import Change
 from catmem.store.files.folder import PATIENCE
 from catmem.store.files.system import System
 from tests.merges import merge_appended
-from tests.unit.store.one_file import add, store_on
+from tests.unit.store.one_file import add
 
 STEP = 0.3
 """Seconds that each wait for the disk takes here."""
@@ -103,7 +103,7 @@ def test_a_try_that_would_end_too_late_is_not_begun(store, system, takes, tries)
     assert len(made) == tries
 
 
-def test_many_late_writes_are_joined_by_as_many_writes_as_it_takes(tmp_path, system):
+def test_many_late_writes_are_joined_by_as_many_writes_as_it_takes(opened, system):
     """Each merge takes long here. None is lost, and each write ends."""
     merges = []
 
@@ -112,7 +112,7 @@ def test_many_late_writes_are_joined_by_as_many_writes_as_it_takes(tmp_path, sys
         system.seconds += 0.4
         return merge_appended(file, base, ours, theirs)
 
-    store = store_on(tmp_path / "USER.md", system=system, merge=merge)
+    store = opened(merge=merge)
     with ExitStack() as held:
         for number in range(8):
             add(store, b"%d\n" % number)
@@ -133,10 +133,9 @@ def test_many_late_writes_are_joined_by_as_many_writes_as_it_takes(tmp_path, sys
     assert refused > 0
     assert {b"theirs %d" % number for number in range(8)} <= set(store.peek("user").splitlines())
     assert store.peek("user").count(b"more") == 1
-    store.close()
 
 
-def test_who_has_waited_long_for_the_lock_asks_more_often(tmp_path):
+def test_who_has_waited_long_for_the_lock_asks_more_often(opened):
     """Whoever had it takes it again within a millisecond, and so might keep it from another for all of its time."""
 
     class Waiting(System):
@@ -149,8 +148,8 @@ def test_who_has_waited_long_for_the_lock_asks_more_often(tmp_path):
             self.seconds += seconds
             self.waits = (*self.waits, (self.seconds, seconds))
 
-    path, system = tmp_path / "USER.md", Waiting()
-    holder, other = store_on(path), store_on(path, system=system, lock_timeout=1.0)
+    system = Waiting()
+    holder, other = opened(system=System()), opened(system=system, lock_timeout=1.0)
 
     def update(current):
         with pytest.raises(BusyError) as caught:
@@ -162,5 +161,3 @@ def test_who_has_waited_long_for_the_lock_asks_more_often(tmp_path):
     assert max(wait for _, wait in system.waits) <= 0.01
     assert {wait for at, wait in system.waits if at > 0.52} == {0.0005}
     assert 1.0 < system.seconds < 1.01
-    holder.close()
-    other.close()

@@ -49,13 +49,8 @@ def test_an_outsider_loses_nothing(quick, kind, wrong):
 
 
 @pytest.fixture
-def clock():
+def system():
     return Clock(0)
-
-
-@pytest.fixture
-def system(clock):
-    return clock
 
 
 def test_what_an_older_journal_took_out_is_not_taken_for_the_newer_ones(store, file):
@@ -73,9 +68,9 @@ def test_what_an_older_journal_took_out_is_not_taken_for_the_newer_ones(store, f
     assert file.read_bytes() == b"all new\nthird\nfourth\nfifth\n"
 
 
-def test_copies_that_were_made_while_the_clock_was_ahead_do_not_push_out_newer_ones(store, file, clock):
+def test_copies_that_were_made_while_the_clock_was_ahead_do_not_push_out_newer_ones(store, file, system):
     for number in range(KEPT + 2):
-        clock.wrong = 24 * 365 if number < KEPT else 0
+        system.wrong = 24 * 365 if number < KEPT else 0
         file.write_bytes(b"%d\n" % number)
         store.backup("user")
     kept = {path.read_bytes() for path in file.parent.glob("*.bak.*")}
@@ -84,9 +79,9 @@ def test_copies_that_were_made_while_the_clock_was_ahead_do_not_push_out_newer_o
     assert str(datetime.now(UTC).year) in stamps
 
 
-def test_the_history_goes_on_in_the_order_of_the_writes(store, clock):
+def test_the_history_goes_on_in_the_order_of_the_writes(store, system):
     for number, wrong in enumerate((0, 50_000, -50_000, 3)):
-        clock.wrong = wrong
+        system.wrong = wrong
         add(store, b"%d\n" % number)
     assert [each.revision for each in store.log("user")] == ["4", "3", "2", "1"]
     assert store.peek("user") == b"0\n1\n2\n3\n"

@@ -180,17 +180,15 @@ class Protocol(NamedTuple):
     publication: type[Publication] = Publication
     over: type[Watched] = Watched
 
+    def choices(self) -> dict[str, Any]:
+        """What a trial takes of it."""
+        return {"under": self.system(), "publication": self.publication}
+
 
 def no_write_is_made_on_half_a_file(folder: Path, protocol: Protocol) -> None:
     for point in range(15, 60, 3):
         with trial_in(folder) as root:
-            interleave(
-                root,
-                "a file",
-                [Action("slow rewrite", point)],
-                under=protocol.system(),
-                publication=protocol.publication,
-            )
+            interleave(root, "a file", [Action("slow rewrite", point)], **protocol.choices())
 
 
 def an_acknowledged_write_is_in_the_file_on_the_disk(folder: Path, protocol: Protocol) -> None:
@@ -219,7 +217,7 @@ def no_kill_loses_anything(folder: Path, protocol: Protocol) -> None:
     operation = OPERATIONS["add that meets a new file"]
     for kill in every_kill(folder, operation):
         with trial_in(folder) as root:
-            kill_at(root, operation, kill, under=protocol.system(), publication=protocol.publication)
+            kill_at(root, operation, kill, **protocol.choices())
 
 
 def no_error_leaves_half_a_file(folder: Path, protocol: Protocol) -> None:
@@ -227,35 +225,22 @@ def no_error_leaves_half_a_file(folder: Path, protocol: Protocol) -> None:
     for point in range(20, 70, 2):
         for kind in (FULL, "EIO"):
             with trial_in(folder) as root:
-                fault = Fault(kind, point)
-                fail_at(root, operation, fault, under=protocol.system(), publication=protocol.publication)
+                fail_at(root, operation, Fault(kind, point), **protocol.choices())
 
 
 def two_outsiders_lose_nothing(folder: Path, protocol: Protocol) -> None:
     with trial_in(folder) as root:
-        calls = interleave(root, "a file", [], under=protocol.system(), publication=protocol.publication).calls
+        calls = interleave(root, "a file", [], **protocol.choices()).calls
     for first in range(calls):
         for second in range(first, first + 4):
+            both = [Action("rename over", first), Action("rename over", second)]
             with trial_in(folder) as root:
-                interleave(
-                    root,
-                    "a file",
-                    [Action("rename over", first), Action("rename over", second)],
-                    merge=merge_lines,
-                    under=protocol.system(),
-                    publication=protocol.publication,
-                )
+                interleave(root, "a file", both, merge=merge_lines, **protocol.choices())
 
 
 def a_late_append_is_found(folder: Path, protocol: Protocol) -> None:
     with trial_in(folder) as root:
-        interleave(
-            root,
-            "a file",
-            [Action("held-open append", 0)],
-            under=protocol.system(),
-            publication=protocol.publication,
-        )
+        interleave(root, "a file", [Action("held-open append", 0)], **protocol.choices())
 
 
 class _Before(Company):

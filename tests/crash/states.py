@@ -3,7 +3,8 @@
 import copy
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -167,27 +168,30 @@ class Story:
         self.store.backup(ENTITY)
         self.acknowledged()
 
+    @contextmanager
+    def _folder(self) -> Iterator[int]:
+        root = os.open(self.scene.root, os.O_RDONLY)
+        folder = self.system.open("neo", os.O_RDONLY | os.O_DIRECTORY, folder=root)
+        yield folder
+        self.system.close(folder)
+        os.close(root)
+
     def outsider(self, name: str) -> int:
         """Append a line; the answer is the open file, which the outsider keeps."""
         self.may(line(name))
-        system, root = self.system, os.open(self.scene.root, os.O_RDONLY)
-        folder = system.open("neo", os.O_RDONLY | os.O_DIRECTORY, folder=root)
-        descriptor = system.open("USER.md", os.O_WRONLY | os.O_APPEND, folder=folder)
-        system.write_at(descriptor, line(name), os.fstat(descriptor).st_size)
-        system.close(folder)
-        os.close(root)
+        with self._folder() as folder:
+            descriptor = self.system.open("USER.md", os.O_WRONLY | os.O_APPEND, folder=folder)
+            self.system.write_at(descriptor, line(name), os.fstat(descriptor).st_size)
         return descriptor
 
     def replaces(self, name: str) -> None:
+        """An outsider renames a file over the store's."""
         self.may(line(name))
-        system, root = self.system, os.open(self.scene.root, os.O_RDONLY)
-        folder = system.open("neo", os.O_RDONLY | os.O_DIRECTORY, folder=root)
-        descriptor = system.open("new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
-        system.write_at(descriptor, self.scene.read() + line(name), 0)
-        system.close(descriptor)
-        system.rename("new", "USER.md", old_folder=folder, new_folder=folder)
-        system.close(folder)
-        os.close(root)
+        with self._folder() as folder:
+            descriptor = self.system.open("new", os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder=folder)
+            self.system.write_at(descriptor, self.scene.read() + line(name), 0)
+            self.system.close(descriptor)
+            self.system.rename("new", "USER.md", old_folder=folder, new_folder=folder)
 
     def write_more(self, descriptor: int, name: str) -> None:
         """The outsider who keeps the file open appends another line, and closes it."""

@@ -12,13 +12,9 @@ from tests.unit.store.sql.writes import USER, add, bodies, put
 TEXT = b"## Rules\none\n\xc2\xa7\ntwo\n\n## Projects\nthree\n"
 
 
-@pytest.fixture
-def silent(client):
-    """A client whose changes nothing counts, though the triggers are there."""
-    return Silent(client._url)
-
-
 class Silent(Client):
+    """Nothing counts its changes, though the triggers are there."""
+
     def run(self, statement):
         if self.kind == "postgresql":
             super().run("SET session_replication_role = replica")
@@ -29,10 +25,11 @@ class Silent(Client):
         return found
 
 
-@pytest.fixture(autouse=True)
-def _closed(silent):
-    yield
-    silent.close()
+@pytest.fixture
+def silent(url):
+    opened = Silent(url)
+    yield opened
+    opened.close()
 
 
 def without_triggers(client):

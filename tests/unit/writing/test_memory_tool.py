@@ -127,6 +127,7 @@ def test_what_is_hidden_in_either_file_is_not_there(both, hidden):
     texts = hidden, hidden.replace("hidden", "absent")
     answer, other = (memory_tool(both, "ada", {"action": "remove", "old_text": text}) for text in texts)
     assert answer["error"] == f"no entry of ada holds '{hidden}'"
+    assert answer["reason"] == "no_match"
     assert {**answer, "error": ""} == {**other, "error": ""}
 
 
@@ -292,12 +293,6 @@ def test_what_is_no_json_object(workspace, arguments):
 # --- refusals ---
 
 
-def test_hidden_matches_are_no_matches(call):
-    answer = call(action="remove", old_text="hidden")
-    assert answer["reason"] == "no_match"
-    assert answer["remediation"].startswith("List the entries")
-
-
 def test_a_text_that_nothing_holds_brings_the_nearest_and_no_whole_file(call):
     answer = call(action="remove", old_text="short answer, please")
     assert (answer["reason"], "entries" in answer) == ("no_match", False)
@@ -397,18 +392,14 @@ def test_no_answer_to_a_bounded_profile_has_a_digest_of_the_file(tmp_path, profi
     assert "sha256:" not in json.dumps(answers)
 
 
-def test_a_file_that_cannot_be_read_is_not_shown_as_empty(call, workspace):
+def test_a_file_that_cannot_be_read_is_not_shown_as_empty_and_its_place_on_the_machine_is_not_named(call, workspace):
     put_bytes(workspace, "neo/user", b"\xff")
     for arguments in ({"action": "list"}, {"action": "add", "content": "x"}):
         answer = call(**arguments)
         assert (answer["success"], answer["reason"]) == (False, "not_utf8")
         assert answer["entries_error"].startswith("not UTF-8")
         assert "entries" not in answer
-
-
-def test_no_answer_names_a_place_on_the_machine(call, workspace):
-    put_bytes(workspace, "neo/user", b"\xff")
-    assert str(workspace.root) not in json.dumps([call(action="list"), call(action="add", content="x"), call()])
+        assert str(workspace.root) not in json.dumps(answer)
 
 
 # --- hostile and long entries ---
@@ -428,12 +419,15 @@ def test_what_a_prompt_withholds_is_withheld_here(call, workspace):
     assert "gnore" not in json.dumps(call(action="remove", old_text="zebra instructions"))
 
 
-def test_an_answer_shows_so_many_entries(call, workspace):
+def test_an_answer_shows_so_many_entries_and_so_much_of_a_long_one(call, workspace):
     put_bytes(workspace, "neo/user", "## Talk\n" + "\n§\n".join(f"e{n}" for n in range(60)) + "\n")
     answer = call(action="list")
     assert (len(answer["entries"]), answer["entries_left_out"], answer["total"]) == (50, 10, 60)
     assert answer["message"] == "50 of 60 entries; offset 50 for the rest."
     assert answer["entries_note"] == "10 more are not shown here; list with offset 50 shows them."
+    put_bytes(workspace, "neo/user", "## Talk\n" + "word " * 10_000 + "\n")
+    (entry,) = call(action="list")["entries"]
+    assert (len(entry["body"]), entry["cut"]) == (2_000, True)
 
 
 def test_every_entry_can_be_reached_however_long_they_are(call, workspace):
@@ -445,12 +439,6 @@ def test_every_entry_can_be_reached_however_long_they_are(call, workspace):
         starts += [body[:3] for body in shown]
         offset += len(shown)
     assert starts == [text[:3] for text in texts]
-
-
-def test_a_long_entry_is_cut_and_says_so(call, workspace):
-    put_bytes(workspace, "neo/user", "## Talk\n" + "word " * 10_000 + "\n")
-    (entry,) = call(action="list")["entries"]
-    assert (len(entry["body"]), entry["cut"]) == (2_000, True)
 
 
 # --- sessions ---
@@ -523,65 +511,35 @@ def test_a_long_entry_is_known_once_it_was_listed_whole(workspace):
     assert call(**write)["success"]
 
 
-def test_a_session_knows_its_own_writes(call):
-    session = ToolSession()
-    call(session, action="list")
-    assert [call(session, action="add", content=f"fact {n}")["revision"] for n in range(3)] == ["2", "3", "4"]
-
-
-def test_each_target_has_its_own_view(call, workspace):
-    session = ToolSession()
-    call(session, action="list")
-    workspace.add("neo", "x", target="memory", category="talk")
-    assert call(session, action="add", content="y")["success"]
-
-
-def test_other_calls_that_are_refused_do_not_count(call):
-    session = ToolSession()
-    once = [call(session, action="remove", old_text=text) for text in ("zebra", "lion", "tiger", "zebra")]
-    once += [call(session, action="add", content="x", category="nowhere") for _ in range(2)]
-    assert not any("done" in answer for answer in once)
-    assert call(session, action="remove", old_text="zebra")["done"]
-
-
-def test_after_three_refusals_of_one_call_it_says_stop(call):
-    session = ToolSession()
-    answers = [call(session, action="remove", old_text="zebra") for _ in range(4)]
+def test_after_three_refusals_of_one_call_it_says_stop_until_a_write_works_or_a_new_turn_begins(call):
+    session, zebra = ToolSession(), {"action": "remove", "old_text": "zebra"}
+    answers = [call(session, **zebra) for _ in range(4)]
     assert ["done" in answer for answer in answers] == [False, False, True, True]
-    said = answers[2]["remediation"]
-    assert (said.startswith("This was refused 3 times. Stop"), said.endswith(answers[1]["remediation"])) == (
-        True,
-        True,
-    )
+    assert answers[0]["remediation"].startswith("List the entries")
+    assert answers[2]["remediation"].startswith("This was refused 3 times. Stop")
+    assert answers[2]["remediation"].endswith(answers[1]["remediation"])
     session.new_turn()
-    assert "done" not in call(session, action="remove", old_text="zebra")
+    assert "done" not in call(session, **zebra)
+    # Others that are refused do not count.
+    others = [call(session, action="remove", old_text=text) for text in ("lion", "tiger", "zebra")]
+    others += [call(session, action="add", content="x", category="nowhere") for _ in range(2)]
+    assert not any("done" in answer for answer in others)
+    assert call(session, **zebra)["done"]
+    assert call(session, action="add", content="x")["success"]
+    assert "done" not in call(session, **zebra)
 
 
-def test_a_write_that_works_ends_the_row(call):
-    session = ToolSession()
-    for _ in range(2):
-        call(session, action="remove", old_text="zebra")
-    call(session, action="add", content="x")
-    assert "done" not in call(session, action="remove", old_text="zebra")
-
-
+@pytest.mark.parametrize("of_another", [True, False])
 @pytest.mark.parametrize("meanwhile", [0, 2])
-def test_after_a_retry_the_session_goes_on(call, workspace, meanwhile):
+def test_after_a_retry_the_session_goes_on(call, workspace, meanwhile, of_another):
     session = ToolSession()
     call(session, action="list")
-    first = call(session, action="add", content="x", op_id="1")
+    # The first answer may have been lost, with its session.
+    first = call(ToolSession() if of_another else session, action="add", content="x", op_id="1")
     for number in range(meanwhile):
         workspace.add("neo", f"{number}", category="talk")
     again = call(session, action="add", content="x", op_id="1")
     assert (again["success"], again["revision"]) == (True, first["revision"])
-    assert call(session, action="add", content="y")["success"]
-
-
-def test_a_retry_in_a_session_that_never_got_the_answer(call):
-    lost, session = ToolSession(), ToolSession()
-    call(session, action="list")
-    call(lost, action="add", content="x", op_id="1")
-    assert call(session, action="add", content="x", op_id="1")["success"]
     assert call(session, action="add", content="y")["success"]
 
 
@@ -597,22 +555,18 @@ def test_the_schema_is_one_that_tools_take():
     assert len(json.dumps(TOOL_SCHEMA)) < 5_300
 
 
-@pytest.mark.parametrize(
-    "asked",
-    [
+def test_a_profile_that_is_gone_hears_of_no_other(workspace, call):
+    (workspace.root / "profiles" / "neo.yaml").unlink()
+    for more in (
         {"action": "list"},
         {"action": "search", "query": "short"},
-        {"action": "add", "content": "x", "category": "talk"},
         {"action": "seed"},
-    ],
-    ids=lambda each: each["action"],
-)
-def test_a_profile_that_is_gone_hears_of_no_other(workspace, call, asked):
-    (workspace.root / "profiles" / "neo.yaml").unlink()
-    answer = call(**asked)
-    assert (answer["success"], answer["reason"]) == (False, "unknown_name")
-    assert answer["error"] == "there is no profile 'neo'"
-    assert "boss" not in json.dumps(answer)
+        {"action": "add", "content": "x"},
+    ):
+        answer = call(**more)
+        assert (answer["success"], answer["reason"]) == (False, "unknown_name")
+        assert answer["error"] == "there is no profile 'neo'"
+        assert "boss" not in json.dumps(answer)
 
 
 # --- a slice for another agent ---
@@ -644,11 +598,7 @@ def test_a_slice_has_what_is_asked_for_of_what_the_profile_sees(call, workspace)
     hint = "no entry in sight is in the category 'rulez'; did you mean 'rules'?"
     assert call(action="prompt", categories=["rulez"])["warnings"] == [hint, "the prompt is empty"]
     assert workspace.prompt("neo", categories=["rulez"]).warnings == (hint, "the prompt is empty")
-    assert (
-        call(action="prompt", categories=["pay"])["text"]
-        == call(action="prompt", categories=["not-there"])["text"]
-        == ""
-    )
+    assert [call(action="prompt", categories=[name])["text"] for name in ("pay", "not-there")] == ["", ""]
 
 
 def test_the_files_of_another_profile_are_for_tier_1(call, workspace):

@@ -20,17 +20,13 @@ def alone(file):
     return [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-def test_the_file_has_the_new_bytes(file):
-    rewrite_file(file, b"old", b"new")
-    assert file.read_bytes() == b"new"
-    assert alone(file)
-
-
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o664, 0o700])
-def test_the_mode_is_kept(file, mode):
+def test_the_file_has_the_new_bytes_and_keeps_its_mode(file, mode):
     file.chmod(mode)
     rewrite_file(file, b"old", b"new")
+    assert file.read_bytes() == b"new"
     assert file.stat().st_mode & 0o7777 == mode
+    assert alone(file)
 
 
 def test_a_link_stays_a_link(tmp_path):

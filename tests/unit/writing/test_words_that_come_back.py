@@ -82,7 +82,19 @@ def as_new_words_of_what_is_new(workspace, body, **how):
     workspace.replace("neo", "for a moment", body, **how)
 
 
-WAYS = [in_two_writes, in_one_batch, with_a_day, as_new_words_of_another, as_new_words_of_what_is_new]
+def in_the_other_file(workspace, body, **how):
+    workspace.remove("neo", body, **how)
+    workspace.add("neo", body, category="talk", target="memory", **how)
+
+
+WAYS = [
+    in_the_other_file,
+    in_two_writes,
+    in_one_batch,
+    with_a_day,
+    as_new_words_of_another,
+    as_new_words_of_what_is_new,
+]
 
 
 @pytest.mark.parametrize(("body", "day"), OLD.items(), ids=OLD)
@@ -90,15 +102,8 @@ WAYS = [in_two_writes, in_one_batch, with_a_day, as_new_words_of_another, as_new
 def test_words_that_come_back_are_as_old_as_they_were(opened, come_back, body, day):
     workspace = opened()
     come_back(workspace, body, actor="neo")
-    assert tags_of(workspace, body) == {"created": day}
-
-
-@pytest.mark.parametrize(("body", "day"), OLD.items(), ids=OLD)
-def test_also_in_the_other_file(opened, body, day):
-    workspace = opened()
-    workspace.remove("neo", body, actor="neo")
-    workspace.add("neo", body, category="talk", target="memory", actor="neo")
-    assert tags_of(workspace, body, "memory") == {"created": day}
+    target = "memory" if come_back is in_the_other_file else "user"
+    assert tags_of(workspace, body, target) == {"created": day}
 
 
 @pytest.mark.parametrize(("rights", "actor"), [(RIGHTS, None), (f"{RIGHTS}may_verify: true\n", "neo")])

@@ -1,17 +1,22 @@
-"""How a write is made: batches, views, retries, dry runs, limits, and files that hold what no tool wrote."""
+"""How a write is made: batches, retries, dry runs, limits, branches, files that hold what no tool wrote, and its cost."""
 
+import json
+import sys
+from collections import Counter
+from contextlib import contextmanager
 from datetime import date
 
 import pytest
 
-from catmem.errors import (
-    DriftError,
-    NoMatchError,
-    OperationCollisionError,
-    OverBudgetError,
-)
+from catmem.errors import DriftError, NoMatchError, OperationCollisionError, OverBudgetError, StaleError
+from catmem.jsonable import jsonable
+from catmem.ops.memory_tool import memory_tool
+from catmem.store.contract import Change
+from catmem.workspace.workspace import Workspace
+from catmem.writing.drift_guard import ToolSession
 from catmem.writing.request import Operation
 from catmem.writing.written import FileUsage
+from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)
@@ -339,13 +344,74 @@ def test_what_shortens_a_file_over_its_limit_is_no_fault(tmp_path):
     workspace.verify("neo", "entry 3")  # a person brings no words
 
 
+# --- branch mode: a write on an older revision is kept beside the head, and its answer says so ---
+
+NEW = TEXT.replace("secret", "another secret").replace("short", "long")
+
+
+@pytest.fixture
+def branching(tmp_path):
+    """neo/user at revision 2, of a root in branch mode."""
+    made = make_root(tmp_path, config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": TEXT})
+    put_bytes(made, "neo/user", NEW)
+    return made
+
+
+def test_a_call_may_ask_for_a_branch_and_may_ask_for_a_refusal(branching, workspace):
+    with pytest.raises(StaleError):
+        branching.add("neo", "one", category="talk", expected=1, on_stale="refuse")
+    put_bytes(workspace, "neo/user", NEW)
+    with pytest.raises(StaleError):
+        workspace.add("neo", "one", category="talk", expected=1)
+    assert workspace.add("neo", "one", category="talk", expected=1, on_stale="branch").branch
+
+
+def test_a_retry_names_the_branch_again(branching):
+    first = branching.add("neo", "one", category="talk", expected=1, op_id="a")
+    again = branching.add("neo", "one", category="talk", expected=1, op_id="a")
+    assert (again.revision, again.branch, again.repeated, again.after) == ("2a", True, True, first.after)
+    assert again.notes[-1] == first.notes[-1]
+    assert len([*branching.store.log("neo/user")]) == 3
+    with pytest.raises(OperationCollisionError):
+        branching.add("neo", "two", category="talk", expected=1, op_id="a")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_merging_by_entry_comes_before_branching(branching, dry_run):
+    written = branching.replace("neo", "no calls", "calls", expected=1, on_drift="merge", dry_run=dry_run)
+    assert not written.branch
+    assert written.after == NEW.replace("no calls", "calls")
+
+
+def test_a_branch_tells_a_profile_nothing_of_the_head(branching):
+    other = put_bytes(branching, "neo/user", NEW + "§\nmore\n")
+    written = branching.replace("neo", "no calls", "calls", expected=1, actor="neo")
+    said = json.dumps(jsonable(written), ensure_ascii=False)
+    assert written.revision == "2a"
+    assert f'"{other}"' not in said
+    assert "another" not in said
+    with pytest.raises(NoMatchError) as caught:
+        branching.replace("neo", "long answers", "none", expected=1, actor="neo")
+    assert "long" not in str(caught.value.hint)
+
+
+def test_the_memory_tool_says_that_it_is_a_branch_and_goes_on_from_it(branching):
+    session = ToolSession()
+    asked = {"action": "add", "category": "talk", "content": "likes tea"}
+    answer = memory_tool(branching, "neo", {**asked, "expected": "1"}, session=session)
+    assert (answer["success"], answer["revision"], answer["branch"]) == (True, "2a", True)
+    assert "kept as branch 2a" in answer["message"]
+    more = memory_tool(branching, "neo", {**asked, "content": "likes milk", "expected": "2a"}, session=session)
+    assert (more["revision"], more["branch"]) == ("3a", True)
+    listed = memory_tool(branching, "neo", {"action": "list"}, session=session)
+    assert "likes tea" not in json.dumps(listed)
+    assert "branch" not in memory_tool(branching, "neo", {**asked, "content": "likes rum"}, session=session)
+
+
 # --- on files ---
 
 
 def test_the_roots_own_store_writes_its_files(tmp_path):
-    from catmem.workspace.workspace import Workspace
-    from tests.golden.case import put
-
     put(tmp_path / "profiles" / "neo.yaml", PROFILES["neo"])
     workspace = Workspace.open(tmp_path, search=False)
     try:
@@ -369,3 +435,71 @@ def test_the_roots_own_store_writes_its_files(tmp_path):
         assert workspace.remove("neo", "outside", expected="4").changed
     finally:
         workspace.store.close()
+
+
+# --- what an addition to a SQLite store does, counted: it must not grow with the file ---
+
+FEW, MANY = 300, 3_000
+SECTIONS = ("talk", "rules", "plans")
+ADDED = 5
+
+
+def root_with(folder, entries):
+    """A root with so many entries in a SQLite store, to which something has been added."""
+    put(folder / "catmem.yaml", "version: 1\nstore: sqlite:///memory.db\n")
+    put(folder / "profiles" / "neo.yaml", 'user_memory_categories: ["*"]\nwritable_categories: ["*"]\n')
+    each = range(entries // len(SECTIONS))
+    sections = (
+        f"## {category}\n" + "\n§\n".join(f"[created: 2026-11-02] fact {number} of {category} — §5" for number in each)
+        for category in SECTIONS
+    )
+    data = ("\n\n".join(sections) + "\n").encode()
+    workspace = Workspace.open(folder, search=False)
+    workspace.store.commit("neo/user", "0", lambda _: data, Change())
+    for actor in (None, "neo"):  # the first time, the file and its history are read
+        workspace.add("neo", f"the first one of {actor}", category="talk", actor=actor)
+    return workspace
+
+
+@contextmanager
+def counting():
+    """Counts the calls of Python's and C's functions, and the statements of SQLite."""
+    counts = Counter()
+
+    def called(frame, event, argument):
+        if event == "call":
+            counts["calls"] += 1
+        elif event == "c_call":
+            counts["calls into C"] += 1
+            if getattr(argument, "__name__", "") == "execute":
+                counts["statements"] += 1
+
+    sys.setprofile(called)
+    try:
+        yield counts
+    finally:
+        sys.setprofile(None)
+
+
+def added(workspace, category, actor):
+    with counting() as counts:
+        for number in range(ADDED):
+            workspace.add("neo", f"something new, number {number}, by {actor}", category=category, actor=actor)
+    return counts
+
+
+@pytest.mark.parametrize("actor", [None, "neo"])
+@pytest.mark.parametrize("category", SECTIONS)
+def test_an_addition_costs_the_same_in_a_long_file(tmp_path, category, actor):
+    few, many = (added(root_with(tmp_path / str(size), size), category, actor) for size in (FEW, MANY))
+    assert few["statements"] == many["statements"] > ADDED
+    # Binary searches are a little longer; a look at each entry would be ten times as many calls.
+    assert many["calls"] < 1.2 * few["calls"]
+    assert many["calls into C"] < 1.2 * few["calls into C"]
+
+
+def test_an_addition_by_turns_to_the_ends_of_a_file_costs_little_more(tmp_path):
+    few, many = (root_with(tmp_path / str(size), size) for size in (FEW, MANY))
+    for category in (*SECTIONS, *SECTIONS):
+        short, long = (added(workspace, category, None) for workspace in (few, many))
+        assert long["calls"] < 1.2 * short["calls"]

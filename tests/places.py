@@ -15,9 +15,7 @@ ROOM = 2 * 1024**3
 TOLD = "CATMEM_TEST_DISK"
 """The environment variable with the folder for temporary files as it was, for the processes that tests start."""
 
-ON_DISK = (
-    "interplay", "race", "store", "unit/workspace/test_change_feed.py", "unit/workspace/test_change_feed_files.py", "unit/store"
-)  # fmt: skip
+ON_DISK = ("interplay", "race", "store", "unit/workspace/test_change_feed.py", "unit/store")
 """Tests, by folder or file, whose `tmp_path` is on the disk."""
 
 

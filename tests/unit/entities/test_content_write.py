@@ -32,46 +32,7 @@ from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.http_root import Served, served
-
-CONFIG = """\
-version: 1
-entities:
-  "project:alpha": {content: json, writers: [neo, trinity], readers: [mouse]}
-  "notes:alpha": {content: text, writers: [neo]}
-"""
-ALPHA, NOTES = "project:alpha", "notes:alpha"
-DATABASE = "store: sqlite:///.catmem/memory.db\n"
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[..., Workspace]]:
-    made: list[Workspace] = []
-
-    def opened(more: str = "") -> Workspace:
-        put(tmp_path / "catmem.yaml", CONFIG + more)
-        for name in ("neo", "trinity", "mouse", "switch"):
-            put(tmp_path / "profiles" / f"{name}.yaml", "user_memory_categories: ['*']\n")
-        put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
-        made.append(Workspace.open(tmp_path, search=False))
-        return made[-1]
-
-    yield opened
-    for each in made:
-        each.store.close()
-
-
-@pytest.fixture(params=["", DATABASE], ids=["files", "sqlite"])
-def any_root(request: pytest.FixtureRequest, make: Callable[..., Workspace]) -> Workspace:
-    return make(request.param)
-
-
-@pytest.fixture
-def root(make: Callable[..., Workspace]) -> Workspace:
-    return make()
-
-
-def file_of(workspace: Workspace) -> Path:
-    return workspace.root / "entities" / "project%3Aalpha" / "content.json"
+from tests.unit.entities.conftest import ALPHA, DATABASE, NOTES, file_of
 
 
 def test_a_write_a_branch_and_a_merge(any_root: Workspace) -> None:

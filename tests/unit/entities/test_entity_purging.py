@@ -4,7 +4,7 @@ import json
 import re
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,47 +20,10 @@ from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put
+from tests.unit.entities.conftest import ALPHA, CONFIG, DATABASE, NOTES, file_of
 from tests.unit.workspace.tree import holding
 
-CONFIG = """\
-version: 1
-entities:
-  "project:alpha": {content: json, writers: [neo, trinity], readers: [mouse]}
-  "notes:alpha": {content: text, writers: [neo]}
-"""
-ALPHA, NOTES = "project:alpha", "notes:alpha"
-DATABASE = "store: sqlite:///.catmem/memory.db\n"
 CODE = "4711-2209"
-
-
-@pytest.fixture
-def make(tmp_path: Path) -> Iterator[Callable[..., Workspace]]:
-    made: list[Workspace] = []
-
-    def opened(more: str = "", config: str = CONFIG) -> Workspace:
-        put(tmp_path / "catmem.yaml", config + more)
-        for name in ("neo", "trinity", "mouse"):
-            put(tmp_path / "profiles" / f"{name}.yaml", "user_memory_categories: ['*']\n")
-        made.append(Workspace.open(tmp_path, search=False))
-        return made[-1]
-
-    yield opened
-    for each in made:
-        each.store.close()
-
-
-@pytest.fixture(params=["", DATABASE], ids=["files", "sqlite"])
-def any_root(request: pytest.FixtureRequest, make: Callable[..., Workspace]) -> Workspace:
-    return make(request.param)
-
-
-@pytest.fixture
-def root(make: Callable[..., Workspace]) -> Workspace:
-    return make()
-
-
-def file_of(workspace: Workspace) -> Path:
-    return workspace.root / "entities" / "project%3Aalpha" / "content.json"
 
 
 def held_by(workspace: Workspace, words: str) -> list[str]:

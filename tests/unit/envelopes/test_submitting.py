@@ -1,8 +1,8 @@
-"""What the root makes of an envelope: the write, safe retries, and what is refused."""
+"""What the root makes of an envelope: the write, safe retries, what is refused, and whole texts."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 
@@ -10,14 +10,16 @@ from catmem.envelopes.agents import new_key, remove_keys, role_hash
 from catmem.envelopes.envelope import moment
 from catmem.errors import (
     CatmemError,
+    EditError,
     EnvelopeError,
+    ForbiddenError,
     OperationCollisionError,
     StaleError,
 )
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, make_files, signed_root
-from tests.roots import make_root, text_of
+from tests.roots import make_root, newest, text_of
 
 ADD = [{"action": "add", "content": "tea, not coffee", "category": "talk"}]
 CONFIG = "agents: {planner: neo}\n"
@@ -46,13 +48,6 @@ def refused(workspace, envelope, **how):
 
 
 # --- the write -----------------------------------------------------------------------------------------------------
-
-
-def test_operations(workspace):
-    done = workspace.submit(workspace.envelope("neo", ADD, agent="planner"))
-    assert (done.entity, done.revision, done.bounded) == ("neo/user", "2", True)
-    assert [(entry.category, entry.body) for entry in done.entries] == [("talk", "tea, not coffee")]
-    assert "created" in done.entries[0].tags
 
 
 def test_the_history_keeps_the_envelope_and_not_the_content_again(workspace):
@@ -163,13 +158,6 @@ def test_no_rollout_lets_an_unsigned_envelope_pass_for_one_of_a_person(tmp_path,
     unsigned = workspace.envelope("neo", "# wiped by nobody\n", signed=False)
     assert refused(workspace, unsigned).code == "bad_signature"
     workspace.store.close()
-
-
-def test_an_unsigned_envelope_where_it_has_to_be_signed(signing):
-    envelope = signing.envelope("neo", ADD, agent="neo", signed=False)
-    error = refused(signing, envelope)
-    assert isinstance(error, EnvelopeError)
-    assert error.code == "bad_signature"
 
 
 @pytest.mark.parametrize(
@@ -305,3 +293,113 @@ def test_of_writers_that_race_on_one_revision_one_is_taken(signing):
     assert outcomes.count("2") == 1
     assert set(outcomes) <= {"2", "hash_collision", "stale_prev"}
     assert signing.store.head("neo/user").revision == "2"
+
+
+# --- whole texts: what each writer may change, what no tool is to write -----------------------------------------------
+
+DAY = date(2026, 5, 1)
+WATCHED = PROFILES | {
+    "narrow": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n",
+    "careful": "tier: 1\nmay_verify: false\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n"
+    "writable_categories: ['*', __uncategorized__]\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def today(monkeypatch):
+    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
+
+
+@pytest.fixture
+def watched(tmp_path):
+    return make_root(tmp_path, profiles=WATCHED, files={f"{name}/user": TEXT for name in WATCHED})
+
+
+def submit(watched, content, agent="neo", entity="neo"):
+    return watched.submit(watched.envelope(entity, content, agent=agent, prev=newest(watched, f"{entity}/user")))
+
+
+def rejected(watched, content, agent="neo", entity="neo"):
+    before = text_of(watched, f"{entity}/user")
+    with pytest.raises(CatmemError) as caught:
+        submit(watched, content, agent, entity)
+    assert text_of(watched, f"{entity}/user") == before
+    return caught.value
+
+
+# --- who may -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", ["neo", "other", "narrow"])
+@pytest.mark.parametrize("content", [TEXT, "", "## Talk\nx\n"])
+def test_who_does_not_see_everything_sends_no_whole_document(watched, agent, content):
+    error = rejected(watched, content, agent, agent if agent != "narrow" else "neo")
+    assert isinstance(error, ForbiddenError)
+    assert "operations" in error.hint
+
+
+def test_it_is_refused_as_well_where_nothing_is_hidden(tmp_path):
+    watched = make_root(tmp_path, profiles=PROFILES, files={"neo/user": "## Talk\nx\n"})
+    assert isinstance(rejected(watched, "## Talk\nx\n"), ForbiddenError)
+
+
+def test_the_json_form_of_a_file_is_refused_by_the_schema(watched):
+    fields = jsonable(watched.envelope("neo", TEXT, prev=newest(watched)))
+    with pytest.raises(EnvelopeError) as caught:
+        watched.submit(fields | {"content": {"partial": True, "categories": {"talk": []}}})
+    assert (caught.value.code, caught.value.key) == ("schema", "content")
+    assert "A list of operations" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[verified_date: 2026-01-01] short answers", "[verified_date: 2026-04-30] short answers"),
+        ("[verified_date: 2026-01-01] short answers", "short answers"),
+        ("[verified_date: 2026-01-01]", "[verified_date: 2026-01-01, created: 2026-04-30]"),
+        ("be kind", "be kind\n§\n[verified_date: 2026-04-30] brand new"),
+    ],
+)
+def test_the_clock_of_a_fact_needs_the_right_to_verify(watched, old, new):
+    assert isinstance(rejected(watched, TEXT.replace(old, new), "careful", "careful"), ForbiddenError)
+    assert submit(watched, TEXT.replace(old, new), "boss", "careful").changed
+
+
+def test_the_verification_of_one_fact_is_not_moved_to_another(watched):
+    swapped = TEXT.replace("[verified_date: 2026-01-01] short", "short").replace(
+        "no calls", "[verified_date: 2026-01-01] no calls"
+    )
+    assert isinstance(rejected(watched, swapped, "careful", "careful"), ForbiddenError)
+
+
+# --- the content itself --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ("## Talk\n```\nopen\n", "unclosed-fence"),
+        ("## Talk\nx\n## Talk\ny\n", "duplicate-section"),
+        ("## Talk\n[source: x]\n", "empty-body"),
+        ("## Talk\n[source: a, source: b] x\n", "duplicate-tag"),
+        ("## Talk\n[verified date: 2026-01-01] x\n", "malformed-tags"),
+        ("## ?\nx\n", "empty-slug"),
+        ("## Talk\n" + "x" * (1 << 20) + "y\n", "entry-too-large"),
+    ],
+)
+def test_a_text_with_a_problem(watched, text, rule):
+    error = rejected(watched, text, agent=None)
+    assert (type(error), error.code) == (EditError, "structure")
+    assert f"({rule})" in str(error)
+
+
+# --- new words are not verified ---
+
+REWORDED = "short answers, always"
+
+
+def test_a_text_that_keeps_the_verification_of_other_words_is_refused(watched):
+    kept = TEXT.replace("short answers", REWORDED)
+    assert isinstance(rejected(watched, kept, "careful", "careful"), ForbiddenError)
+    submit(watched, kept.replace("[verified_date: 2026-01-01] ", ""), "careful", "careful")
+    assert f"\n{REWORDED}\n" in text_of(watched, "careful/user")

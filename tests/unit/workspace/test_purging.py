@@ -1,15 +1,22 @@
-"""What is forgotten, and what is not."""
+"""What is forgotten, and what is not: in entries, in bytes, and in catmem.seed.lock."""
+
+import json
+import os
 
 import pytest
 
 from catmem import Operation
-from catmem.errors import AmbiguousError, EditError, NoMatchError
+from catmem.errors import AmbiguousError, EditError, NoMatchError, NotUtf8Error
 from catmem.model.document import parse
+from catmem.seeding.seed_lock import LOCK_NAME, read_lock
 from catmem.workspace.purging import purge
+from catmem.workspace.redaction import Redaction, needle_of
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
+from tests.unit.seeding.seeds import DAY, bodies, locked, seed, write_files
+from tests.unit.workspace.tree import holding
 
 TEXT = "## Talk\nshort answers\n\n## Pay\nThe card is 4711.\n"
 
@@ -199,3 +206,255 @@ def test_a_piece_of_the_mark_is_refused(workspace):
 def test_what_is_no_entry(workspace, old_text, error):
     with pytest.raises(error):
         purge(workspace, "neo", old_text)
+
+
+# --- entries that are taken out of bytes ------------------------------------------------------------------------------
+
+
+def redaction(*bodies, text=None, needle=None):
+    return Redaction(parse, bodies, needle=needle_of(text or bodies[0]) if needle is None else needle, text=text)
+
+
+@together("newline", [b"\n", b"\r\n"])
+@together(
+    ("stored", "body"),
+    [
+        ("in", "in"),
+        ("[source: a call] in", "in"),
+        ("- [source: a call]  in", "- in"),
+        ("[source: a call]\nin\r\nside", "in\nside"),
+        ("---\nsource: a call\n---\nin", "in"),
+        ("\\## in\n\\§", "## in\n§"),
+        ("\\[source: a call] in", "[source: a call] in"),
+        ("- \\[a: b] in", "- [a: b] in"),
+        ("[source: a call]", "[source: a call]"),
+        ("```\n## in\n```", "```\n## in\n```"),
+    ],
+)
+def test_an_entry_goes_in_every_form_and_all_other_bytes_stay(stored, body, newline):
+    frame = [
+        b"## In round",
+        b"in\xc3\xa9 in it",
+        b"\xc2\xa7",
+        None,
+        b"\xc2\xa7",
+        b"Come in.",
+        b"",
+        b"## In",
+        b"the end",
+    ]
+    lines = [stored.encode() if line is None else line for line in frame]
+    expected = newline.join([b"[purged]" if line is None else line for line in frame])
+    data = newline.join(lines)
+    assert redaction(body)(data) == expected
+    assert redaction(body)(expected) == expected
+    assert redaction(body)(data + b"\xff") == b"[purged]"
+    assert redaction(body)(expected + b"\xff") == expected + b"\xff"
+
+
+def test_bytes_without_the_entry_are_not_even_parsed():
+    def unread(data):
+        raise AssertionError(data)
+
+    assert Redaction(unread, ["secret"], needle=b"secret")(b"plain") == b"plain"
+
+
+@together("data", [b"one\nsecret\ntwo", b"b0VIM\0secret\0x", b"[source: x] secret\r\n", b"two\nlines\n\xff"])
+def test_where_there_are_no_entries_whole_lines_count(data):
+    assert redaction("secret", "two\nlines", needle=b"").in_bytes(data)
+    assert not redaction("secret", "two\nlines", needle=b"").in_bytes(b"\xffsecrets\nno secret!\ntwo\nother")
+
+
+def test_the_text_counts_there_too_but_not_in_files_of_others():
+    both = redaction("the card 4711", text="4711")
+    assert (both.in_bytes(b"4711 caf\xe9\n"), both(b"4711 caf\xe9\n")) == (True, b"[purged]")
+    assert (both.elsewhere().in_bytes(b"4711 caf\xe9\n"), both.elsewhere()(b"4711 \xe9")) == (False, b"4711 \xe9")
+
+
+def test_what_is_over_the_limit_goes_whole_and_nothing_but_that():
+    data = b"x" * (16 << 20)
+    assert redaction("secret")(b"secret\n" + data) == b"[purged]"
+    assert redaction("secret")(b"secrets\n" + data) == b"secrets\n" + data
+
+
+@together(("data", "cut"), [(b"a\n\xc2\xa7\nthe sec\xc2", True), (b"a\n\xc2\xa7\nth", False), (b"", False)])
+def test_half_an_entry_at_the_end_is_noticed(data, cut):
+    assert redaction("the secret").is_cut(data) is cut
+
+
+def test_removing_is_an_edit():
+    assert redaction("secret").without(b"## A\nsecret\n\xc2\xa7\ncaf\n") == b"## A\ncaf\n"
+    assert redaction("secret").without(b"caf\xe9\n") == b"caf\xe9\n"
+    with pytest.raises(NotUtf8Error):
+        redaction("secret").without(b"secret\n\xc2\xa7\ncaf\xe9\n")
+
+
+def test_the_categories_of_a_note_go_where_no_heading_shows_that_they_say_something_else():
+    note = {
+        "actions": [{"action": "add", "category": "plan-b", "id": "b2:1"}],
+        "sorted": {"plan-b": 2, "planning": 1, "talk": 1},
+        "declared": ["plan-b"],
+    }
+    gone = {
+        "actions": [{"action": "add", "category": "[purged]", "id": "b2:1"}],
+        "sorted": {"[purged]": 2, "planning": 1, "talk": 1},
+        "declared": ["[purged]"],
+    }
+    plan = redaction("the plan b", text="plan")
+    assert plan.note(note, b"## Planning\nAt four.\n") == gone
+    assert plan.note(gone, b"## Planning\nAt four.\n") == gone
+    assert redaction("uncategorized", text="uncategorized").note({"sorted": {"__uncategorized__": 1}}, b"") == {
+        "sorted": {"__uncategorized__": 1}
+    }
+
+
+# --- catmem.seed.lock and the copies of it ----------------------------------------------------------------------------
+
+# No digest and no time of a journal has this text by chance.
+CARD = 'The card is "4711-0815".\n\\## Not a header'
+SEEDED = f"## Talk\nLikes tea.\n§\n[source: call] {CARD}\n§\nAsk for 47 cards.\n"
+
+
+@pytest.fixture
+def seeded(tmp_path):
+    opened = Workspace.open(write_files(tmp_path, text=SEEDED), search=False)
+    seed(opened, "neo", "ann")
+    yield opened
+    opened.store.close()
+
+
+@pytest.fixture
+def lock(seeded):
+    return seeded.root / LOCK_NAME
+
+
+def test_the_text_goes_from_the_lock_and_the_report_says_so(seeded, lock):
+    before = lock.read_bytes()
+    assert b"4711-0815" in before
+    assert LOCK_NAME in purge(seeded, "boss", "4711-0815", dry_run=True).files
+    assert lock.read_bytes() == before
+    report = purge(seeded, "boss", "4711-0815")
+    assert holding(seeded.root, b"4711-0815") == []
+    assert LOCK_NAME in report.files
+    assert report.left == ()
+    assert locked(seeded) == locked(seeded, "ann/user") == ["Likes tea.", "Ask for 47 cards."]
+
+
+@pytest.mark.parametrize("entity", ["boss", "neo"])
+def test_a_seed_after_it_brings_nothing_back_and_takes_nothing_away(seeded, entity):
+    purge(seeded, entity, "4711-0815")
+    assert seeded.plan_seed("boss", ["neo", "ann"], as_of=DAY).in_sync
+    seed(seeded, "neo", "ann")
+    assert bodies(seeded) == ["Likes tea.", "Ask for 47 cards."]
+    assert holding(seeded.root, b"4711-0815") == []
+
+
+def test_the_words_that_a_target_keeps_go_too(seeded):
+    for entity, old, new in (("neo/user", CARD, "Pay by 0815-4711 alone."), ("boss/user", CARD, "Cash it is.")):
+        home = seeded.root / "homes" / entity.partition("/")[0] / "USER.md"
+        home.write_text(home.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    seed(seeded, "neo", resolve="target")
+    assert b"0815-4711" in (seeded.root / LOCK_NAME).read_bytes()
+    report = purge(seeded, "neo", "0815-4711")
+    assert holding(seeded.root, b"0815-4711") == [] == list(report.left)
+    seed(seeded, "neo")
+    assert bodies(seeded) == ["Likes tea.", "Ask for 47 cards."]
+
+
+def test_a_lock_without_the_text_is_left_as_it_is(seeded, lock):
+    seeded.add("boss", "The pin is odd.", category="talk")
+    before = lock.read_bytes(), lock.stat().st_mtime_ns
+    assert LOCK_NAME not in purge(seeded, "boss", "pin is odd").files
+    assert (lock.read_bytes(), lock.stat().st_mtime_ns) == before
+
+
+def test_no_lock_is_made_where_there_is_none(seeded, lock):
+    lock.unlink()
+    purge(seeded, "boss", "4711-0815")
+    assert not lock.exists()
+
+
+def test_what_only_the_lock_still_says_in_other_words_goes_as_well(seeded, lock):
+    # The base of the next merge is an older wording, which the file and its history need not have.
+    text = lock.read_text(encoding="utf-8")
+    lock.write_text(text.replace("The card is", "Her card is"), encoding="utf-8")
+    purge(seeded, "boss", "4711-0815")
+    assert b"4711-0815" not in lock.read_bytes()
+
+
+def test_the_same_words_in_a_file_that_no_seed_touched(seeded, lock):
+    put(seeded.root / "profiles" / "zoe.yaml", "user_memory_categories: ['*']\n")
+    put(seeded.root / "homes" / "zoe" / "USER.md", f"## Own\n{CARD}\n")
+    report = purge(seeded, "zoe", "4711-0815")
+    assert LOCK_NAME in report.files
+    assert holding(seeded.root, b"4711-0815") == []
+
+
+def test_a_text_that_no_record_names_goes(seeded, lock):
+    data = json.loads(lock.read_bytes())
+    for record in data["seeds"].values():
+        record["boss/user"]["entries"] = {"talk": record["boss/user"]["entries"]["talk"][:1]}
+    lock.write_text(json.dumps(data, ensure_ascii=False), encoding="utf-8")
+    assert read_lock(lock.read_bytes()).notes == ()
+    purge(seeded, "boss", "4711-0815")
+    assert b"4711-0815" not in lock.read_bytes()
+
+
+SPELLINGS = {
+    "as ASCII": (lambda text: json.dumps(text)[1:-1], True),
+    "as ASCII in capitals, in no record": (lambda text: json.dumps(text)[1:-1].replace("\\u00fc", "\\u00FC"), False),
+    "all as escapes, in no record": (lambda text: "".join(f"\\u{ord(each):04x}" for each in text), False),
+}
+
+
+@pytest.mark.parametrize(("spell", "named"), SPELLINGS.values(), ids=SPELLINGS)
+def test_a_text_goes_however_json_spells_it(seeded, lock, spell, named):
+    said = "The password für Zoë is swordfish."
+    seeded.add("boss", said, category="talk")
+    seed(seeded, "neo", "ann")
+    data = json.loads(lock.read_bytes())
+    if not named:
+        for record in data["seeds"].values():
+            record["boss/user"]["entries"] = {}
+    spelled = json.dumps(data, ensure_ascii=False).replace(said, spell(said))
+    lock.write_text(spelled, encoding="utf-8")
+    copy = put(lock.with_name(f"{LOCK_NAME}.bak.20261121T000000000000Z"), spelled[:-9])
+    purge(seeded, "boss", "password für Zoë")
+    assert "swordfish" not in json.dumps(json.loads(lock.read_bytes()))
+    assert not copy.exists()
+
+
+BROKEN = {
+    "cut": lambda data: data[:-9],
+    "not UTF-8": lambda data: data + b"\xff",
+    "of a newer version": lambda data: data.replace(b'"version": 1', b'"version": 2'),
+    "both sides of a merge": lambda data: b"<<<<<<< a\n" + data + b"=======\n" + data + b">>>>>>> b\n",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_lock_that_cannot_be_read_is_named(seeded, lock, broken):
+    data = broken(lock.read_bytes())
+    lock.write_bytes(data)
+    report = purge(seeded, "boss", "4711-0815")
+    (left,) = report.left
+    assert left.path == LOCK_NAME
+    assert ("of version 2" if b'"version": 2' in data else "by hand") in left.why
+    assert lock.read_bytes() == data
+
+
+def test_a_lock_that_is_no_file_is_named(seeded, lock):
+    lock.unlink()
+    os.mkfifo(lock)
+    (left,) = purge(seeded, "boss", "4711-0815").left
+    assert left.path == LOCK_NAME
+
+
+def test_copies_of_a_lock_that_was_not_whole_go(seeded, lock):
+    lock.write_bytes(lock.read_bytes()[:-9])
+    seed(seeded, "neo", "ann")
+    (kept,) = seeded.root.glob(f"{LOCK_NAME}.bak.*")
+    (seeded.root / f".{LOCK_NAME}-x1y2z3_4").write_bytes(b'"The card is \\"4711-0815\\".\\n## Not a header"')
+    report = purge(seeded, "boss", "4711-0815")
+    assert {kept.name, f".{LOCK_NAME}-x1y2z3_4"} <= set(report.removed)
+    assert holding(seeded.root, b"4711-0815") == []

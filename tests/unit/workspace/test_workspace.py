@@ -2,6 +2,7 @@
 
 import gc
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date
@@ -9,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from catmem.config.profile import one_reading
 from catmem.errors import NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace import stores
+from catmem.workspace.profile_memory import TEXTS, read_memory
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
@@ -212,3 +215,77 @@ def test_roots_that_nobody_has_any_more_keep_no_file_open(tmp_path):
     for number in range(5):
         Workspace.open(tmp_path).add("neo", f"One more: {number}.", category="talk")
     assert opened() <= before
+
+
+# --- one operation works on one state of the disk: profiles and files are read once for it ---------------------------
+
+TALK, RULES = "user_memory_categories: [talk]\n", "user_memory_categories: [rules]\n"
+
+
+@pytest.fixture
+def reading(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", TALK)
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\n[expires: soon] short answers\n\n## Rules\nno calls\n")
+    return tmp_path
+
+
+def test_a_profile_that_changes_in_the_middle_of_an_operation_counts_for_the_next_one(reading):
+    workspace = Workspace.open(reading)
+    with one_reading():
+        assert workspace.profile("neo").user_memory_categories == ("talk",)
+        put(reading / "profiles" / "neo.yaml", RULES)
+        with one_reading():
+            assert workspace.profile("neo").user_memory_categories == ("talk",)
+        assert "short answers" in workspace.prompt("neo").text
+    assert "no calls" in workspace.prompt("neo").text
+
+
+def test_another_thread_has_its_own_reading(reading):
+    workspace, seen = Workspace.open(reading), []
+    with one_reading():
+        workspace.profile("neo")
+        put(reading / "profiles" / "neo.yaml", RULES)
+        thread = threading.Thread(target=lambda: seen.append(workspace.profile("neo").user_memory_categories))
+        thread.start()
+        thread.join()
+    assert seen == [("rules",)]
+
+
+def test_a_profile_that_is_wrong_is_read_again(reading):
+    workspace = Workspace.open(reading)
+    with one_reading():
+        with pytest.raises(Exception, match="no profile"):
+            workspace.profile("trinity")
+        put(reading / "profiles" / "trinity.yaml", TALK)
+        assert workspace.profile("trinity").name == "trinity"
+
+
+def test_text_and_warnings_are_of_one_state_of_the_files(reading):
+    memory = read_memory(Workspace.open(reading), "neo")
+    put(reading / "homes" / "neo" / "USER.md", "## Talk\nchanged\n")
+    assert "short answers" in memory.prompt().text
+    assert ["expires" in warning.message for warning in memory.warnings()] == [True]
+
+
+def test_the_last_texts_are_kept_by_their_bytes_and_no_others(reading):
+    workspace = Workspace.open(reading)
+    texts = [f"## Talk\n{number}\n".encode() for number in range(TEXTS + 1)]
+    documents = [workspace.parse(text) for text in texts]
+    assert all(workspace.parse(text) is document for text, document in zip(texts[1:], documents[1:], strict=True))
+    assert workspace.parse(texts[0]) is not documents[0]
+    assert workspace.parse(texts[0]) == documents[0]
+
+
+def test_two_workspaces_share_nothing(reading):
+    one, other = Workspace.open(reading), Workspace.open(reading)
+    assert one == other
+    assert one.parse(b"## Talk\nfirst\n") is not other.parse(b"## Talk\nfirst\n")
+
+
+def test_entries_whose_tags_say_the_same_are_dated_once(reading):
+    many = "\n§\n".join(f"[created: 2026-01-0{number % 3 + 1}] fact {number}" for number in range(300))
+    put(reading / "homes" / "neo" / "USER.md", f"## Talk\n{many}\n")
+    listed = Workspace.open(reading).list("neo", category="talk")
+    assert [str(each.freshness.day) for each in listed[:4]] == ["2026-01-01", "2026-01-02", "2026-01-03", "2026-01-01"]
+    assert len({id(each.freshness) for each in listed}) == 3

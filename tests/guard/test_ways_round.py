@@ -7,7 +7,7 @@ import pytest
 
 from catmem import Operation, memory_tool
 from catmem.entities.content_write import ContentWrite
-from catmem.errors import CatmemError, DriftError, EnvelopeError
+from catmem.errors import CatmemError, DriftError
 from catmem.staleness import lineage
 from catmem.workspace.history import adopt, restore
 from catmem.workspace.workspace import Workspace
@@ -16,6 +16,7 @@ from catmem.writing.request import Request
 from catmem.writing.write import write
 from tests.end_to_end.terminal import run
 from tests.golden.case import put
+from tests.refusals import refusal
 
 TEXT = "## Projects\nUses tabs for indentation.\n§\nLikes tea.\n"
 MORE = "a note of the plugin"
@@ -223,8 +224,7 @@ def test_a_merge_takes_nothing_away_that_its_agent_was_not_shown(rooted, view):
         session.begin(rooted, "neo")
     by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
     for _ in range(3):
-        with pytest.raises(DriftError):
-            rooted.merge("neo", precedence="theirs", actor="neo", session=session)
+        refusal("drift", rooted.merge, "neo", precedence="theirs", actor="neo", session=session)
         assert courier(rooted) == ["Courier is Delta. Contract until 2031."]
     now = rooted.read("neo")
     if session is None:
@@ -253,16 +253,14 @@ def test_no_write_in_between_makes_what_another_program_wrote_the_agents_own(ws,
     between(ws)
     for way in (lambda: ws.remove("neo", words, actor="neo"), lambda: restore(ws, "neo/user", "1", actor="neo")):
         for _ in range(2):
-            with pytest.raises(DriftError):
-                way()
+            refusal("drift", way)
     assert words in ws.path("neo", "user").read_text(encoding="utf-8")
     ws.remove("neo", words, actor="neo", expected=ws.read("neo").revision)
 
 
 def test_a_title_of_another_program_stays_too(ws, file):
     change(file, "## Projects", "# About ACME\n\n## Projects")
-    with pytest.raises(DriftError):
-        restore(ws, "neo/user", "1", actor="neo")
+    refusal("drift", restore, ws, "neo/user", "1", actor="neo")
 
 
 def test_the_refusal_of_a_merge_shows_no_words(rooted):
@@ -272,9 +270,8 @@ def test_the_refusal_of_a_merge_shows_no_words(rooted):
     session = ToolSession()
     session.begin(rooted, "boss", "neo/user")
     by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
-    with pytest.raises(DriftError) as refused:
-        rooted.merge("neo", precedence="theirs", actor="boss", session=session)
-    assert "Courier" not in f"{refused.value} {refused.value.hint} {refused.value.entry}"
+    refused = refusal("drift", rooted.merge, "neo", precedence="theirs", actor="boss", session=session)
+    assert "Courier" not in f"{refused} {refused.hint} {refused.entry}"
 
 
 def test_a_merge_that_takes_nothing_away_goes_on(rooted):
@@ -297,8 +294,7 @@ def test_an_old_revision_that_an_agent_restores_takes_nothing_away_unseen(rooted
     rooted.add("neo", "Likes tea.", target="user", category="projects")
     by_another(rooted, "Courier is Beta.", "Courier is Beta. Contract until 2031.")
     for _ in range(3):
-        with pytest.raises(DriftError):
-            restore(rooted, "neo/user", "1", actor="neo")
+        refusal("drift", restore, rooted, "neo/user", "1", actor="neo")
         assert "Courier is Beta. Contract until 2031." in courier(rooted)
     now = rooted.read("neo")
     restore(rooted, "neo/user", "1", actor="neo", expected=now.revision or now.digest)
@@ -309,8 +305,7 @@ def test_a_strict_root_refuses_a_restore_once_for_a_person_too(ws, file):
     put(ws.root / "catmem.yaml", "version: 1\non_drift: refuse\n")
     strict = Workspace.open(ws.root)
     change(file, "Uses tabs", f"Uses tabs, {MORE},")
-    with pytest.raises(DriftError):
-        restore(strict, "neo/user", "1")
+    refusal("drift", restore, strict, "neo/user", "1")
     restore(strict, "neo/user", "1")
     assert MORE not in file.read_text(encoding="utf-8")
 
@@ -337,8 +332,7 @@ def test_a_value_of_another_program_is_shown_before_a_merge_decides_against_it(d
         session.begin(declared, "neo")
     written_by_another(declared, '{"a": 9}')
     for _ in range(3):
-        with pytest.raises(DriftError):
-            declared.merge("project:alpha", precedence="theirs", actor="neo", session=session)
+        refusal("drift", declared.merge, "project:alpha", precedence="theirs", actor="neo", session=session)
         assert declared.content("project:alpha").value == {"a": 9}
     now = declared.store.read("project:alpha")
     if session is None:
@@ -362,8 +356,7 @@ def test_a_new_conversation_reads_a_value_that_another_program_changed_once(decl
     session = begun(Workspace.open(declared.root))
     head = declared.store.head("project:alpha")
     for _ in range(2):
-        with pytest.raises(DriftError):
-            put_in(session, declared, {"a": 3}, expected=head.revision)
+        refusal("drift", put_in, session, declared, {"a": 3}, expected=head.revision)
     session.learn({head.digest})
     put_in(session, declared, {"a": 3}, expected=head.revision)
     assert declared.content("project:alpha").value == {"a": 3}
@@ -374,8 +367,7 @@ def test_the_conversation_of_a_declared_entity_begins_with_all_others(declared):
     written_by_another(declared, '{"a": 1, "EXTERNAL": "x"}')
     adopt(declared, "project:alpha")
     for _ in range(2):
-        with pytest.raises(DriftError):
-            put_in(session, declared, {"a": 3}, expected="2")
+        refusal("drift", put_in, session, declared, {"a": 3}, expected="2")
     assert declared.content("project:alpha").value == {"a": 1, "EXTERNAL": "x"}
 
 
@@ -388,9 +380,8 @@ def test_the_newest_revision_is_no_view_of_an_agent(ws, file, between):
         adopt(ws, "neo/user")
     for content in ([{"action": "remove", "old_text": "Uses tabs"}], "## Projects\nnothing else\n"):
         for _ in range(2):
-            with pytest.raises(EnvelopeError) as caught:
-                ws.envelope("neo", content, agent="neo")
-            assert (caught.value.code, caught.value.key) == ("schema", "prev_rev")
+            caught = refusal("schema", ws.envelope, "neo", content, agent="neo")
+            assert caught.key == "prev_rev"
         with pytest.raises(CatmemError):
             ws.submit(ws.envelope("neo", content, agent="neo", prev=2))
     assert MORE in file.read_text(encoding="utf-8")

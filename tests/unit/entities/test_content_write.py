@@ -11,19 +11,13 @@ from typing import Any
 import pytest
 
 from catmem.errors import (
-    ApprovalError,
     ConfigError,
-    DriftError,
     EditError,
     EnvelopeError,
     ForbiddenError,
-    MergeConflictError,
-    OperationCollisionError,
     RefusedError,
     StaleError,
     UnknownNameError,
-    UnknownRevisionError,
-    UnreadableError,
 )
 from catmem.jsonable import jsonable
 from catmem.workspace import history
@@ -32,6 +26,7 @@ from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.http_root import Served, served
+from tests.refusals import refusal
 from tests.unit.entities.conftest import ALPHA, DATABASE, NOTES, file_of
 
 
@@ -42,8 +37,7 @@ def test_a_write_a_branch_and_a_merge(any_root: Workspace) -> None:
     assert (first.revision, first.changed, first.entries) == ("1", True, ())
     assert ws.store.peek(ALPHA) == b'{"a":[1.5,null],"b":1}'
     assert not ws.put(ALPHA, {"a": [1.5, None], "b": 1}, expected=1).changed
-    with pytest.raises(StaleError):
-        ws.put(ALPHA, 1, expected=0)
+    refusal("stale_prev", ws.put, ALPHA, 1, expected=0)
     ws.put(ALPHA, {"b": 2, "a": [1.5, None]}, expected=1, actor="neo")
     beside = ws.put(ALPHA, {"b": 1, "a": [], "c": 0}, expected=1, actor="trinity", on_stale="branch")
     assert (beside.revision, beside.branch) == ("2a", True)
@@ -68,24 +62,21 @@ def test_what_both_changed_is_a_conflict_for_one_side_or_for_the_writer(any_root
     ws.put(ALPHA, {"a": 1}, expected=0)
     ws.put(ALPHA, {"a": 2}, expected=1)
     ws.put(ALPHA, {"a": 3}, expected=1, on_stale="branch")
-    with pytest.raises(MergeConflictError) as caught:
-        ws.merge(ALPHA)
-    (conflict,) = caught.value.conflicts
+    caught = refusal("merge_conflict", ws.merge, ALPHA)
+    (conflict,) = caught.conflicts
     assert {name: conflict[name] for name in ("branch", "category", "base", "ours", "theirs")} == {
         "branch": "2a", "category": "/a", "base": "1", "ours": "2", "theirs": "3",
     }  # fmt: skip
     assert [each.conflicts for each in ws.branches(ALPHA)] == [1]
     for how in ("both", lambda _: "ours"):
-        with pytest.raises(EditError) as refused:
-            ws.merge(ALPHA, precedence=how)
-        assert (refused.value.code, "--precedence" in str(refused.value.hint)) == ("bad_operation", True)
+        refused = refusal("bad_operation", ws.merge, ALPHA, precedence=how)
+        assert "--precedence" in str(refused.hint)
     with pytest.raises(ConfigError, match="there is no agent 'noe'"):
         ws.merge(ALPHA, precedence=["noe"])
     # Of one agent the later change wins, of two that are not ranked none.
     (later,) = ws.merge(ALPHA, precedence=["neo"], dry_run=True).settled
     assert later.taken == "theirs"
-    with pytest.raises(UnknownRevisionError):
-        ws.put(ALPHA, {"a": 5}, expected=2, merges=["2z"])
+    refusal("unknown_revision", ws.put, ALPHA, {"a": 5}, expected=2, merges=["2z"])
     assert ws.put(ALPHA, {"a": 5}, expected=2, merges=["2a"]).revision == "3"
     assert (ws.content(ALPHA).value, ws.branches(ALPHA)) == ({"a": 5}, [])
     ws.put(ALPHA, {"a": 6}, expected=2, on_stale="branch")
@@ -101,12 +92,10 @@ def test_of_a_text_no_list_of_agents_says_who_changed_a_line(any_root: Workspace
     ws.put(NOTES, "one\n", expected=0)
     ws.put(NOTES, "two\n", expected=1, actor="neo")
     ws.put(NOTES, "three\n", expected=1, actor="boss", on_stale="branch")
-    with pytest.raises(MergeConflictError) as caught:
-        ws.merge(NOTES)
-    assert [(each["ours_by"], each["theirs_by"]) for each in caught.value.conflicts] == [("neo", "boss")]
-    with pytest.raises(EditError) as refused:
-        ws.merge(NOTES, precedence=["boss", "neo"])
-    assert (refused.value.code, "AGENT" in str(refused.value.hint)) == ("bad_operation", False)
+    caught = refusal("merge_conflict", ws.merge, NOTES)
+    assert [(each["ours_by"], each["theirs_by"]) for each in caught.conflicts] == [("neo", "boss")]
+    refused = refusal("bad_operation", ws.merge, NOTES, precedence=["boss", "neo"])
+    assert "AGENT" not in str(refused.hint)
     assert ws.merge(NOTES, precedence="theirs").revision == "3"
     assert ws.content(NOTES).value == "three\n"
 
@@ -117,8 +106,7 @@ def test_a_reading_names_the_revision_that_a_change_of_it_is_made_on(root: Works
     read = root.content(ALPHA)
     assert (first, read) == ((None, "0"), ({"a": 1}, "1"))
     root.put(ALPHA, {"a": 2}, expected=1)
-    with pytest.raises(StaleError):
-        root.put(ALPHA, {**read.value, "b": 1}, expected=read.revision)
+    refusal("stale_prev", root.put, ALPHA, {**read.value, "b": 1}, expected=read.revision)
     file_of(root).write_bytes(b'{"a":3}')
     changed = root.content(ALPHA)
     assert root.put(ALPHA, {**changed.value, "b": 1}, expected=changed.revision).changed
@@ -153,26 +141,21 @@ def test_a_retry_gets_the_first_answer_and_other_content_none(any_root: Workspac
     ws.put(ALPHA, {"a": 2}, expected=1)
     again = ws.put(ALPHA, {"a": 1}, expected=0, actor="neo", op_id="neo:1#1")
     assert (again.repeated, again.revision, again.digest) == (True, first.revision, first.digest)
-    with pytest.raises(OperationCollisionError):
-        ws.put(ALPHA, {"a": 3}, expected=2, actor="neo", op_id="neo:1#1")
+    refusal("hash_collision", ws.put, ALPHA, {"a": 3}, expected=2, actor="neo", op_id="neo:1#1")
     # The names of writes are those of one entity.
     assert ws.put(NOTES, "a text", expected=0, actor="neo", op_id="neo:1#1").revision == "1"
 
 
 def test_who_may(root: Workspace) -> None:
     root.put(ALPHA, {"a": 1}, expected=0)
-    with pytest.raises(ForbiddenError):
-        root.put(ALPHA, {"a": 2}, expected=1, actor="mouse")
+    refusal("forbidden", root.put, ALPHA, {"a": 2}, expected=1, actor="mouse")
     for entity in (ALPHA, "project:none"):
-        with pytest.raises(UnknownNameError) as caught:
-            root.put(entity, {"a": 2}, expected=1, actor="switch")
-        assert caught.value.message == f"there is no entity {entity!r}"
-        assert caught.value.hint == "There are no entities."
+        caught = refusal("unknown_entity", root.put, entity, {"a": 2}, expected=1, actor="switch")
+        assert caught.message == f"there is no entity {entity!r}"
+        assert caught.hint == "There are no entities."
     assert root.put(ALPHA, {"a": 2}, expected=1, actor="boss").changed
-    with pytest.raises(ForbiddenError):
-        root.merge(ALPHA, actor="mouse")
-    with pytest.raises(UnknownNameError):
-        root.merge(ALPHA, actor="switch")
+    refusal("forbidden", root.merge, ALPHA, actor="mouse")
+    refusal("unknown_entity", root.merge, ALPHA, actor="switch")
     with pytest.raises(UnknownNameError, match="project:alhpa") as near:
         root.content("project:alhpa")
     assert near.value.hint == "Did you mean 'project:alpha'?"
@@ -185,9 +168,8 @@ def test_a_hand_made_change_is_adopted_and_merged_or_refused(root: Workspace) ->
     root.put(ALPHA, {"a": 1, "b": 1}, expected=0, actor="neo")
     file_of(root).write_text('{"a": 1, "b": 2}\n')
     assert root.content(ALPHA).value == {"a": 1, "b": 2}
-    with pytest.raises(DriftError) as caught:
-        root.put(ALPHA, {"a": 2, "b": 1}, expected=1, actor="neo")
-    assert (caught.value.code, caught.value.found) == ("drift", "2")
+    caught = refusal("drift", root.put, ALPHA, {"a": 2, "b": 1}, expected=1, actor="neo")
+    assert caught.found == "2"
     assert root.submit(root.envelope(ALPHA, {"a": 2, "b": 2}, agent="neo", prev=2)).revision == "3"
     assert root.store.read(ALPHA, "2").data == b'{"a": 1, "b": 2}\n'
 
@@ -198,8 +180,7 @@ def test_on_drift_merge_brings_both_together(make: Callable[..., Workspace], lat
     ws.put(ALPHA, {"a": 1, "b": 1}, expected=0)
     file_of(ws).write_text('{"a": 1, "b": 2}')
     if expected is None:
-        with pytest.raises(DriftError):
-            ws.put(ALPHA, late, expected=1)
+        refusal("drift", ws.put, ALPHA, late, expected=1)
         expected = {"a": 1, "b": 2}
     else:
         ws.put(ALPHA, late, expected=1)
@@ -213,16 +194,13 @@ def test_a_rollout_that_lets_a_stale_write_pass_loses_nothing(make: Callable[...
     done = ws.put(ALPHA, {"a": 1, "trinity": 1}, expected=1)
     assert any("stale_prev" in note for note in done.notes)
     assert ws.content(ALPHA).value == {"a": 1, "neo": 1, "trinity": 1}
-    with pytest.raises(DriftError):
-        ws.put(ALPHA, {"a": 1, "neo": 2}, expected=1)
+    refusal("drift", ws.put, ALPHA, {"a": 1, "neo": 2}, expected=1)
 
 
 def test_what_is_no_json_is_said_kept_and_written_over(root: Workspace) -> None:
     root.put(ALPHA, {"a": 1}, expected=0)
     file_of(root).write_text("{broken")
-    with pytest.raises(UnreadableError) as caught:
-        root.content(ALPHA)
-    assert caught.value.code == "not_json"
+    refusal("not_json", root.content, ALPHA)
     history.adopt(root, ALPHA)
     root.put(ALPHA, {"a": 2}, expected=2)
     assert (root.content(ALPHA).value, root.store.read(ALPHA, "2").data) == ({"a": 2}, b"{broken")
@@ -277,25 +255,20 @@ def test_an_agents_merge_by_envelope_cannot_wait(make: Callable[..., Workspace])
     late = root.add("neo", "three", category="talk", expected=1, on_stale="branch")
     whole = "## Talk\none\n§\ntwo\n§\nthree\n"
     fields = jsonable(root.envelope("neo", whole, agent="boss", prev=2)) | {"parents": [2, late.revision]}
-    with pytest.raises(ApprovalError):
-        root.submit(fields)
+    refusal("needs_approval", root.submit, fields)
     assert root.proposals() == []
     assert [each.revision for each in root.branches("neo")] == [late.revision]
 
 
 def test_an_envelope_for_an_entity_is_made_for_its_readers_alone(any_root: Workspace) -> None:
     any_root.put(ALPHA, {"a": 1}, expected=0)
-    with pytest.raises(UnknownNameError) as hidden:
-        any_root.envelope(ALPHA, {}, agent="switch")
-    with pytest.raises(UnknownNameError) as unknown:
-        any_root.envelope("project:none", {}, agent="switch")
-    assert str(hidden.value).replace(ALPHA, "project:none") == str(unknown.value)
+    hidden = refusal("unknown_entity", any_root.envelope, ALPHA, {}, agent="switch")
+    unknown = refusal("unknown_entity", any_root.envelope, "project:none", {}, agent="switch")
+    assert str(hidden).replace(ALPHA, "project:none") == str(unknown)
 
 
 def test_a_content_names_what_it_is_made_on_and_an_op_id_has_a_name(any_root: Workspace) -> None:
-    with pytest.raises(EditError) as caught:
-        any_root.put(ALPHA, {"a": 1}, expected=None)
-    assert caught.value.code == "bad_expected"
+    refusal("bad_expected", any_root.put, ALPHA, {"a": 1}, expected=None)
     with pytest.raises(EditError, match="op_id is empty"):
         any_root.put(ALPHA, {"a": 1}, expected=0, op_id="")
     assert any_root.store.head(ALPHA) is None

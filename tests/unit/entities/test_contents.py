@@ -3,14 +3,13 @@
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.config.config import DeclaredEntity
 from catmem.digest import canonical_json
 from catmem.entities.contents import ContentConflict, content_bytes, content_of, merge_contents
-from catmem.errors import EditError, NotUtf8Error, TooLargeError, UnreadableError
+from tests.refusals import refusal
 from tests.together import together
 
 JSON = DeclaredEntity("project:alpha", "json")
@@ -36,25 +35,19 @@ def test_a_value_is_kept_canonical_and_read_again(value: Any) -> None:
 
 @together("data", [b"{", b'{"a":1,"a":2}', b"NaN", b"[" * 200 + b"]" * 200, b"\xef\xbb\xbf1"])
 def test_what_another_program_left_is_no_json(data: bytes) -> None:
-    with pytest.raises(UnreadableError) as caught:
-        content_of(JSON, data)
-    assert caught.value.code == "not_json"
+    refusal("not_json", content_of, JSON, data)
 
 
 def test_what_is_no_utf8_is_no_content() -> None:
     for declared in (JSON, TEXT):
-        with pytest.raises(NotUtf8Error):
-            content_of(declared, b"\xff")
+        refusal("not_utf8", content_of, declared, b"\xff")
 
 
 def test_a_text_is_a_text_and_no_content_is_larger_than_may_be() -> None:
     assert content_of(TEXT, content_bytes(TEXT, "é\r\n")) == "é\r\n"
-    with pytest.raises(EditError) as caught:
-        content_bytes(TEXT, {"a": 1})
-    assert caught.value.code == "bad_content"
+    refusal("bad_content", content_bytes, TEXT, {"a": 1})
     assert len(content_bytes(TEXT, "x" * 1_000_000)) == 1_000_000
-    with pytest.raises(TooLargeError):
-        content_bytes(TEXT, "x" * 1_000_001)
+    refusal("too_large", content_bytes, TEXT, "x" * 1_000_001)
 
 
 # --- JSON ----------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.unit.entities.conftest import ALPHA, CONFIG, DATABASE, NOTES, file_of
 from tests.unit.workspace.tree import holding
 
@@ -206,11 +207,10 @@ def test_a_content_that_holds_the_words_is_refused_until_it_is_written_without(
     ws = any_root
     ws.put(ALPHA, content, expected=0)
     for dry_run in (True, False):
-        with pytest.raises(EditError) as caught:
-            purge(ws, ALPHA, CODE, dry_run=dry_run)
-        assert (caught.value.code, caught.value.message) == ("in_content", "project:alpha holds the words now")
-        assert caught.value.hint is not None
-        assert "catmem write project:alpha FILE --expected REVISION" in caught.value.hint
+        caught = refusal("in_content", purge, ws, ALPHA, CODE, dry_run=dry_run)
+        assert caught.message == "project:alpha holds the words now"
+        assert caught.hint is not None
+        assert "catmem write project:alpha FILE --expected REVISION" in caught.hint
     assert (len([*ws.store.log(ALPHA)]), ws.content(ALPHA, 1).value) == (1, content)
     ws.put(ALPHA, {"a": {"code": 1}}, expected=1)
     assert purge(ws, ALPHA, CODE).left == ()

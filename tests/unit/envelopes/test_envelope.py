@@ -11,6 +11,7 @@ from catmem.digest import canonical_json
 from catmem.envelopes.envelope import Envelope, content_hash, json_of, operations_of, read_envelope
 from catmem.errors import EnvelopeError
 from catmem.jsonable import jsonable
+from tests.refusals import refusal
 from tests.together import together
 
 KEY = b"k" * 32
@@ -112,16 +113,14 @@ def test_a_missing_field(name):
     ],
 )
 def test_a_field_that_is_not_as_it_must_be(changes, key):
-    with pytest.raises(EnvelopeError) as caught:
-        read_envelope(FIELDS | changes)
-    assert (caught.value.code, caught.value.key) == ("schema", key)
-    assert caught.value.hint
+    caught = refusal("schema", read_envelope, FIELDS | changes)
+    assert caught.key == key
+    assert caught.hint
 
 
 def test_a_hash_that_does_not_fit():
-    with pytest.raises(EnvelopeError) as caught:
-        read_envelope(FIELDS | {"mem_hash": DIGEST})
-    assert (caught.value.code, caught.value.key) == ("bad_hash", "mem_hash")
+    caught = refusal("bad_hash", read_envelope, FIELDS | {"mem_hash": DIGEST})
+    assert caught.key == "mem_hash"
 
 
 @together(
@@ -149,15 +148,13 @@ def test_what_is_no_envelope_at_all(text, said):
 
 
 def test_a_slip_in_the_json_has_a_place():
-    with pytest.raises(EnvelopeError) as caught:
-        json_of('{\n  "op_id" "x"}')
-    assert (caught.value.line, caught.value.column) == (2, 11)
+    caught = refusal("schema", json_of, '{\n  "op_id" "x"}')
+    assert (caught.line, caught.column) == (2, 11)
 
 
 @together("value", [{1: {2}}, {"a": object()}, {"a": float("nan")}, {"a": "\ud800"}])
 def test_fields_that_json_cannot_say(value):
-    with pytest.raises(EnvelopeError):
-        read_envelope(value)
+    refusal("schema", read_envelope, value)
 
 
 @together(

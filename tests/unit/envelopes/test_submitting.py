@@ -11,14 +11,13 @@ from catmem.envelopes.envelope import moment
 from catmem.errors import (
     CatmemError,
     EditError,
-    EnvelopeError,
     ForbiddenError,
-    OperationCollisionError,
     StaleError,
 )
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, make_files, signed_root
+from tests.refusals import refusal
 from tests.roots import make_root, newest, text_of
 
 ADD = [{"action": "add", "content": "tea, not coffee", "category": "talk"}]
@@ -94,10 +93,9 @@ def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, co
     path.write_text(text_of(workspace).replace("be kind", "be very kind"), encoding="utf-8")
     edited = text_of(workspace)
     for _ in range(2):  # the second time the edit is in the history
-        with pytest.raises(OperationCollisionError) as caught:
-            workspace.submit(second)
-        assert caught.value.message == "neo wrote something newer before this: revision 2, with other content"
-        assert "another tab, session or process of neo" in str(caught.value.hint)
+        caught = refusal("hash_collision", workspace.submit, second)
+        assert caught.message == "neo wrote something newer before this: revision 2, with other content"
+        assert "another tab, session or process of neo" in str(caught.hint)
         assert text_of(workspace) == edited
 
 
@@ -264,8 +262,7 @@ def test_another_role(workspace, changes):
 
 def test_junk_is_on_the_record_and_nowhere_else(signing):
     for junk in (b"\xff", "{", {"entity_id": 7}, {"entity_id": "x" * 10_000, "prev_rev": 10**40}):
-        with pytest.raises(EnvelopeError):
-            signing.submit(junk)
+        refusal("schema", signing.submit, junk)
     assert signing.store.head("neo/user") is None
     lines = (signing.root / ".catmem" / "audit.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(lines) == 4
@@ -345,10 +342,9 @@ def test_it_is_refused_as_well_where_nothing_is_hidden(tmp_path):
 
 def test_the_json_form_of_a_file_is_refused_by_the_schema(watched):
     fields = jsonable(watched.envelope("neo", TEXT, prev=newest(watched)))
-    with pytest.raises(EnvelopeError) as caught:
-        watched.submit(fields | {"content": {"partial": True, "categories": {"talk": []}}})
-    assert (caught.value.code, caught.value.key) == ("schema", "content")
-    assert "A list of operations" in str(caught.value.hint)
+    caught = refusal("schema", watched.submit, fields | {"content": {"partial": True, "categories": {"talk": []}}})
+    assert caught.key == "content"
+    assert "A list of operations" in str(caught.hint)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from catmem.errors import ConfigError, StoreError, UnreadableError
+from catmem.errors import ConfigError, StoreError
 from catmem.store.contract import Change
 from catmem.workspace.copying import copy_entities, copy_root
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.store.memory import InMemoryStore
 from tests.together import together
 
@@ -98,10 +99,8 @@ def test_a_target_that_has_only_the_beginning_decides_whether_it_was_stopped_the
         InMemoryStore.import_history(begun, USER, list(source.replay(USER))[:2])
     assert copy_entities(source, resumable, [OTHER, USER])[1].outcome == "copied"
     assert everything(resumable) == everything(source)
-    with pytest.raises(StoreError) as caught:
-        copy_entities(source, target, [OTHER, USER])
-    assert caught.value.code == "not_empty"
-    assert "Copy to another place" in caught.value.hint
+    caught = refusal("not_empty", copy_entities, source, target, [OTHER, USER])
+    assert "Copy to another place" in caught.hint
     assert target.head(OTHER) is None
 
 
@@ -217,15 +216,11 @@ def test_what_names_no_store_is_refused_before_any_file_is_looked_for(root, pair
 
 @together("pair", [("files", "files"), ("sqlite:///a.db", "sqlite:///a.db"), ("sqlite:///a.db", "sqlite:///./a.db")])
 def test_a_store_is_not_copied_to_itself(root, pair):
-    with pytest.raises(ConfigError) as caught:
-        copy_root(root, *pair)
-    assert caught.value.code == "same_store"
+    refusal("same_store", copy_root, root, *pair)
 
 
 def test_a_database_is_made_neither_to_be_read_nor_in_a_dry_run(root):
-    with pytest.raises(UnreadableError) as caught:
-        copy_root(root, "sqlite:///none.db", "files")
-    assert caught.value.code == "missing"
+    refusal("missing", copy_root, root, "sqlite:///none.db", "files")
     (told,) = copy_root(root, "files", "sqlite:///new.db", dry_run=True)
     assert (told.entity, told.outcome, told.adopted) == ("trinity/user", "would be copied", True)
     assert [*root.root.glob("*.db")] == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from catmem.errors import ChangedMeanwhileError, DriftError, NotUtf8Error, UnreadableError
+from catmem.errors import ChangedMeanwhileError, DriftError, UnreadableError
 from catmem.files import rewrite_file
 from catmem.linting.root_lint import Linter
 from catmem.store.contract import Change
@@ -20,6 +20,7 @@ from catmem.workspace.formatting import memory_files, plan_files, plan_format, p
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.together import together
 
 UNTIDY = "## A\n\n\none\n§\n§\ntwo\n## B\nthree"
@@ -121,9 +122,8 @@ def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_p
         if named:
             assert plan_format(workspace, link, may_be_link=may_be_link).changes
         else:
-            with pytest.raises(UnreadableError) as caught:
-                plan_format(workspace, link, may_be_link=may_be_link)
-            assert (caught.value.code, "Name the link" in caught.value.hint) == ("symlink", True)
+            caught = refusal("symlink", plan_format, workspace, link, may_be_link=may_be_link)
+            assert "Name the link" in caught.hint
 
 
 def test_a_link_is_written_through_where_the_profile_may_leave_the_root(workspace, place):
@@ -173,11 +173,10 @@ def test_a_folder_that_cannot_be_listed_is_not_passed_over(workspace, place, mon
 @together("name", ["notes.txt", "USER", "x.md.bak", "script.py"])
 def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
     file = put(place / name, UNTIDY)
-    with pytest.raises(UnreadableError) as caught:
-        memory_files(workspace, [place / "homes" / "neo" / "USER.md", file])
-    assert (caught.value.code, caught.value.path) == ("not_markdown", str(file))
-    assert "catmem fmt -" in caught.value.hint
-    assert "catmem migrate -" in caught.value.hint
+    caught = refusal("not_markdown", memory_files, workspace, [place / "homes" / "neo" / "USER.md", file])
+    assert caught.path == str(file)
+    assert "catmem fmt -" in caught.hint
+    assert "catmem migrate -" in caught.hint
 
 
 # --- migrating --------------------------------------------------------------------------------------------------------
@@ -288,9 +287,8 @@ def test_what_is_not_written_leaves_the_file_and_its_copy_as_they_were(migrating
     assert {path.read_text() for path in notes.parent.iterdir()} == {FLAT}
     notes.chmod(0o640)
     notes.write_bytes(b"\xff")
-    with pytest.raises(NotUtf8Error) as caught:
-        plan_migrated(migrating, notes)
-    assert caught.value.path == str(notes)
+    caught = refusal("not_utf8", plan_migrated, migrating, notes)
+    assert caught.path == str(notes)
 
 
 def test_a_link_that_is_named_stays_one(migrating, labelled, notes):
@@ -437,9 +435,8 @@ def test_a_link_stays_a_link(tmp_path):
 
 
 def test_a_file_that_changed_meanwhile_is_left(file):
-    with pytest.raises(ChangedMeanwhileError) as caught:
-        rewrite_file(file, b"older", b"new")
-    assert caught.value.exit_status == 3
+    caught = refusal("changed_meanwhile", rewrite_file, file, b"older", b"new")
+    assert caught.exit_status == 3
     assert file.read_bytes() == b"old"
     assert alone(file)
 
@@ -459,11 +456,9 @@ def test_a_failing_disk_leaves_the_file_as_it_was(file, monkeypatch, step):
 
 
 def refused(file):
-    with pytest.raises(UnreadableError) as caught:
-        rewrite_file(file, b"old", b"new")
-    assert caught.value.code == "not_writable"
+    caught = refusal("not_writable", rewrite_file, file, b"old", b"new")
     assert file.read_bytes() == b"old"
-    return caught.value
+    return caught
 
 
 def test_a_folder_that_cannot_be_opened_is_refused_before_anything_is_written(file, monkeypatch):

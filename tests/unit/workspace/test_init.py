@@ -13,11 +13,12 @@ import pytest
 
 from catmem.config.config import load_config
 from catmem.config.profile import HERMES_LIMITS
-from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError
+from catmem.errors import UnknownNameError, UnreadableError
 from catmem.model.layout import formatted
 from catmem.workspace.init import CONFIG, find_repository, make_root, set_up_git
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import contents, put
+from tests.refusals import refusal
 from tests.together import together
 from tests.unit.workspace.tree import as_somebody_else
 
@@ -85,20 +86,17 @@ def test_twice_is_harmless_also_where_a_file_has_outgrown_the_limits_or_has_room
 @pytest.mark.parametrize("name", ["catmem.yaml", "profiles/orchestrator.yaml"])
 def test_nothing_is_overwritten_and_then_nothing_is_written(tmp_path, name):
     put(tmp_path / name, "mine")
-    with pytest.raises(WouldOverwriteError) as caught:
-        make_root(tmp_path, example=True)
-    assert caught.value.paths == (name,)
+    caught = refusal("would_overwrite", make_root, tmp_path, example=True)
+    assert caught.paths == (name,)
     assert contents(tmp_path) == {name: b"mine"}
     # A folder and a dangling link are in the way too.
     other = tmp_path / "other"
     (other / name).mkdir(parents=True)
-    with pytest.raises(WouldOverwriteError) as caught:
-        make_root(other)
-    assert caught.value.paths == (name,)
+    caught = refusal("would_overwrite", make_root, other)
+    assert caught.paths == (name,)
     (other / name).rmdir()
     (other / name).symlink_to(tmp_path / "nowhere")
-    with pytest.raises(WouldOverwriteError):
-        make_root(other)
+    refusal("would_overwrite", make_root, other)
     assert not (tmp_path / "nowhere").exists()
 
 
@@ -151,9 +149,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 def test_a_folder_without_the_right_to_write(tmp_path):
     tmp_path.chmod(0o500)
     try:
-        with pytest.raises(UnreadableError) as caught:
-            make_root(tmp_path)
-        assert caught.value.code == "not_writable"
+        refusal("not_writable", make_root, tmp_path)
     finally:
         tmp_path.chmod(0o700)
     assert not list(tmp_path.iterdir())
@@ -207,10 +203,9 @@ def test_a_linked_folder_is_not_written_through(tmp_path, tmp_path_factory, name
     link = tmp_path / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(outside if there else outside / "nowhere")
-    with pytest.raises(UnreadableError) as caught:
-        make_root(tmp_path, example=example)
-    assert (caught.value.code, caught.value.path) == ("symlink", str(link))
-    assert "Nothing was written" in caught.value.hint
+    caught = refusal("symlink", make_root, tmp_path, example=example)
+    assert caught.path == str(link)
+    assert "Nothing was written" in caught.hint
     assert not list(outside.iterdir())
     assert contents(tmp_path) == {}
 
@@ -344,17 +339,14 @@ def test_no_catmem_on_path_is_told(repository, monkeypatch):
 def test_no_repository(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     for folder in (tmp_path, tmp_path / "not" / "there"):
-        with pytest.raises(ConfigError) as caught:
-            set_up_git(folder)
-        assert (caught.value.code, caught.value.path) == ("no_repository", str(folder))
+        caught = refusal("no_repository", set_up_git, folder)
+        assert caught.path == str(folder)
     assert not list(tmp_path.iterdir())
 
 
 def test_no_git(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ConfigError) as caught:
-        find_repository(tmp_path)
-    assert caught.value.code == "no_git"
+    refusal("no_git", find_repository, tmp_path)
 
 
 @pytest.fixture
@@ -439,15 +431,11 @@ def test_no_program_that_the_repository_names_is_run(repository, program, config
 def test_a_linked_file_is_not_written_through(repository):
     outside = put(repository / "elsewhere", "mine\n")
     (repository / ".gitattributes").symlink_to(outside)
-    with pytest.raises(UnreadableError) as caught:
-        set_up_git(repository)
-    assert caught.value.code == "symlink"
+    refusal("symlink", set_up_git, repository)
     assert outside.read_text() == "mine\n"
 
 
 def test_a_configuration_that_git_cannot_write_is_told(repository):
     put(repository / ".git" / "config.lock", "")
-    with pytest.raises(ConfigError) as caught:
-        set_up_git(repository)
-    assert caught.value.code == "git"
+    refusal("git", set_up_git, repository)
     assert not (repository / ".gitattributes").exists()

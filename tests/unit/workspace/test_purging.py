@@ -6,7 +6,7 @@ import os
 import pytest
 
 from catmem import Operation
-from catmem.errors import AmbiguousError, EditError, NoMatchError, NotUtf8Error
+from catmem.errors import EditError, NoMatchError, NotUtf8Error
 from catmem.model.document import parse
 from catmem.seeding.seed_lock import LOCK_NAME, read_lock
 from catmem.workspace.purging import purge
@@ -14,6 +14,7 @@ from catmem.workspace.redaction import Redaction, needle_of
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.together import together
 from tests.unit.seeding.seeds import DAY, bodies, locked, seed, write_files
 from tests.unit.workspace.tree import holding
@@ -91,10 +92,9 @@ def test_an_id_means_one_body_whatever_its_tags(workspace):
 def test_several_present_bodies_are_ambiguous(workspace):
     workspace.add("neo", "The card is 4711. Sign for it.", category="pay")
     before = kept(workspace)
-    with pytest.raises(AmbiguousError) as caught:
-        purge(workspace, "neo", "The card is 4711.")
-    assert len(caught.value.places) == 2
-    assert caught.value.hint.startswith("Nothing was forgotten.")
+    caught = refusal("ambiguous", purge, workspace, "neo", "The card is 4711.")
+    assert len(caught.places) == 2
+    assert caught.hint.startswith("Nothing was forgotten.")
     assert kept(workspace) == before
 
 
@@ -128,8 +128,7 @@ def test_an_entry_that_holds_it_in_its_tags_is_one_that_holds_it(workspace):
     for name in ("neo", "ann"):
         workspace.add(name, "Ask the porter.", category="talk", tags={"source": "letter about 4711"})
     workspace.add("ann", "Ask the porter.", category="pay")
-    with pytest.raises(AmbiguousError):
-        purge(workspace, "neo", "4711")
+    refusal("ambiguous", purge, workspace, "neo", "4711")
     report = purge(workspace, "neo", "4711", every=True)
     assert (report.entities, report.left) == (("neo/user", "ann/user"), ())
     assert "4711" not in kept(workspace) + kept(workspace, "ann/user")
@@ -151,12 +150,8 @@ def test_a_line_outside_all_entries_is_refused_and_goes_from_the_past(workspace,
     path.write_text(line + TEXT, encoding="utf-8")
     workspace.add("neo", "a note", category="talk")
     before = path.read_bytes()
-    with pytest.raises(EditError) as caught:
-        purge(workspace, "neo", "4711", dry_run=dry_run)
-    assert (caught.value.code, str(caught.value)) == (
-        "in_line",
-        "line 1 of neo/user holds the text outside its entries",
-    )
+    caught = refusal("in_line", purge, workspace, "neo", "4711", dry_run=dry_run)
+    assert str(caught) == "line 1 of neo/user holds the text outside its entries"
     assert path.read_bytes() == before
     path.write_bytes(before.replace(line.encode(), line.replace("4711", "front").encode()))
     report = purge(workspace, "neo", "4711", dry_run=dry_run)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DamagedError, NoMatchError, UnreadableError
+from catmem.errors import BusyError, DamagedError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.journal import Journal
@@ -16,6 +16,7 @@ from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.unit.workspace.tree import holding
 
 SMALL = 3
@@ -181,8 +182,7 @@ def test_the_text_goes_from_everywhere(workspace, home, place):
     changed = {os.path.relpath(workspace.root / name, home) for name in (*report.files, *report.removed)}
     assert place is as_stopped_write or holders <= changed
     assert not fsck(workspace).damaged
-    with pytest.raises(NoMatchError):
-        purge(workspace, "neo", "4711")
+    refusal("no_match", purge, workspace, "neo", "4711")
 
 
 @pytest.mark.parametrize("place", [as_backup, as_other_backup, as_leftover, as_damaged_journal])
@@ -406,8 +406,7 @@ def test_a_file_that_is_busy_is_tried_again(workspace, home, monkeypatch):
     assert purge(workspace, "neo", "4711").left == ()
     assert holding(home, b" 4711") == []
     busy += [BusyError("busy")] * 5
-    with pytest.raises(BusyError):
-        purge(workspace, "neo", "short")
+    refusal("busy", purge, workspace, "neo", "short")
 
 
 def test_a_new_entry_with_the_text_stays_and_is_named(workspace, home, monkeypatch):

@@ -15,6 +15,7 @@ from catmem.workspace.reports import Orphan, categories_of, damages, explain, fl
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import contents, put
+from tests.refusals import refusal
 from tests.roots import make_root
 from tests.together import together
 from tests.unit.audit.audited import make_audited
@@ -81,9 +82,8 @@ def test_why_knows_what_is_in_a_file_of_any_profile_and_says_what_it_can_where_o
 
 @together("said", ["tlak", "", "!!"])
 def test_why_refuses_what_a_closed_taxonomy_does_not_know(place, said):
-    with pytest.raises(UnknownNameError) as caught:
-        explain(opened(place), "neo", said)
-    assert caught.value.hint.startswith("Did you mean 'talk'?" if said == "tlak" else "The categories are ")
+    caught = refusal("unknown_name", explain, opened(place), "neo", said)
+    assert caught.hint.startswith("Did you mean 'talk'?" if said == "tlak" else "The categories are ")
 
 
 def test_in_an_open_taxonomy_why_tells_what_would_hold(place):

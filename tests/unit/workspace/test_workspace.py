@@ -11,12 +11,13 @@ from pathlib import Path
 import pytest
 
 from catmem.config.profile import one_reading
-from catmem.errors import NotUtf8Error, TooLargeError, UnknownNameError, UnreadableError
+from catmem.errors import UnknownNameError, UnreadableError
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace import stores
 from catmem.workspace.profile_memory import TEXTS, read_memory
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -78,26 +79,18 @@ def test_profiles_and_paths(workspace, place):
 @together("name", ["../neo", "..", "", "/etc", "neo/../boss", "NEO", "neo.yaml", "nobody", "n\x00eo", "-x", "x" * 65])
 def test_a_name_that_is_no_profile_of_the_root(workspace, name):
     for call in (workspace.profile, workspace.prompt, workspace.list, workspace.missing_files):
-        with pytest.raises(UnknownNameError):
-            call(name)
+        refusal("unknown_name", call, name)
     for target in ("user", "memory"):
-        with pytest.raises(UnknownNameError):
-            workspace.path(name, target)
-    with pytest.raises(UnknownNameError):
-        workspace.prompt("neo", source=name)
+        refusal("unknown_name", workspace.path, name, target)
+    refusal("unknown_name", workspace.prompt, "neo", source=name)
 
 
 @together("target", ["", "USER", "users", "../user"])
 def test_a_target_that_is_none(workspace, target):
     for call in (workspace.path, workspace.view):
-        with pytest.raises(UnknownNameError) as caught:
-            call("neo", target)
-        assert caught.value.code == "unknown_target"
-    with pytest.raises(UnknownNameError):
-        workspace.list("neo", target=target)
-    with pytest.raises(UnknownNameError) as caught:
-        workspace.add("neo", "x", target=target)
-    assert caught.value.code == "unknown_target"
+        refusal("unknown_target", call, "neo", target)
+    refusal("unknown_target", workspace.list, "neo", target=target)
+    refusal("unknown_target", workspace.add, "neo", "x", target=target)
 
 
 def test_choices_of_the_caller_reach_the_builder(workspace):
@@ -114,12 +107,10 @@ def test_without_a_day_it_is_today(workspace):
 # --- files that cannot be read -------------------------------------------------------------------------------------
 
 
-def refused(workspace, code, error=UnreadableError):
+def refused(workspace, code):
     for call in (workspace.prompt, workspace.list, lambda name: workspace.view(name, "user")):
-        with pytest.raises(error) as caught:
-            call("neo")
-        assert caught.value.code == code
-        assert caught.value.path.endswith("USER.md")
+        caught = refusal(code, call, "neo")
+        assert caught.path.endswith("USER.md")
 
 
 def instead(make):
@@ -143,20 +134,20 @@ def a_file_for_its_folder(file):
 
 
 UNREADABLE = {
-    "no UTF-8": (lambda file: file.write_bytes(b"## Talk\nsecret \xff"), "not_utf8", NotUtf8Error),
-    "over the limit": (lambda file: os.truncate(file, DEFAULT_LIMITS.file_bytes + 1), "too_large", TooLargeError),
-    "a folder": (instead(os.mkdir), "not_a_file", UnreadableError),
-    "a pipe": (instead(os.mkfifo), "not_a_file", UnreadableError),
-    "a link": (instead(a_link), "symlink", UnreadableError),
-    "a link to nothing": (instead(lambda file: file.symlink_to("nothing")), "symlink", UnreadableError),
-    "a file in the place of the folder": (instead(a_file_for_its_folder), "not_a_file", UnreadableError),
+    "no UTF-8": (lambda file: file.write_bytes(b"## Talk\nsecret \xff"), "not_utf8"),
+    "over the limit": (lambda file: os.truncate(file, DEFAULT_LIMITS.file_bytes + 1), "too_large"),
+    "a folder": (instead(os.mkdir), "not_a_file"),
+    "a pipe": (instead(os.mkfifo), "not_a_file"),
+    "a link": (instead(a_link), "symlink"),
+    "a link to nothing": (instead(lambda file: file.symlink_to("nothing")), "symlink"),
+    "a file in the place of the folder": (instead(a_file_for_its_folder), "not_a_file"),
 }
 
 
-@pytest.mark.parametrize(("make", "code", "error"), UNREADABLE.values(), ids=UNREADABLE)
-def test_what_cannot_be_read_is_an_error_and_no_empty_file(workspace, place, make, code, error):
+@pytest.mark.parametrize(("make", "code"), UNREADABLE.values(), ids=UNREADABLE)
+def test_what_cannot_be_read_is_an_error_and_no_empty_file(workspace, place, make, code):
     make(place / "homes" / "neo" / "USER.md")
-    refused(workspace, code, error)
+    refused(workspace, code)
 
 
 def test_a_link_is_followed_where_the_profile_may_leave_the_root(workspace, place, tmp_path_factory):

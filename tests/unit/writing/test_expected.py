@@ -6,9 +6,6 @@ A dry run is refused where the write itself would be, and answers what it would;
 import pytest
 
 from catmem.errors import (
-    ApprovalError,
-    DriftError,
-    EditError,
     OperationCollisionError,
     ProposalError,
     StaleError,
@@ -18,6 +15,7 @@ from catmem.workspace import history
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import checked_expected
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.roots import make_root, put_bytes, text_of
 
 NEVER = "sha256:" + "0" * 64
@@ -63,10 +61,8 @@ def test_a_revision_or_a_digest(given, taken):
     ["", " 7", "7\n", "-7", -7, "latest", "a8", "8A", "٧", "sha256:", NEVER[:-1], NEVER.upper(), True, 7.0, b"7"],
 )
 def test_what_can_be_neither(given):
-    with pytest.raises(EditError) as caught:
-        checked_expected(given)
-    assert caught.value.code == "bad_expected"
-    assert "a revision such as 7" in caught.value.hint
+    caught = refusal("bad_expected", checked_expected, given)
+    assert "a revision such as 7" in caught.hint
 
 
 @pytest.mark.parametrize(("expected", "error"), [("1", StaleError), ("5", UnknownRevisionError)])
@@ -89,22 +85,17 @@ def test_a_revision_of_the_file_that_was_not_named_is_told_with_the_file_that_ho
 @pytest.mark.parametrize("revision", ["3", "8a"])
 def test_a_revision_that_is_in_no_record(workspace, dry_run, on_drift, revision):
     add(workspace)
-    with pytest.raises(UnknownRevisionError):
-        add(workspace, "y", expected=revision, dry_run=dry_run, on_drift=on_drift)
-    with pytest.raises(UnknownRevisionError):
-        history.restore(workspace, "neo", "1", expected=revision, dry_run=dry_run)
+    refusal("unknown_revision", add, workspace, "y", expected=revision, dry_run=dry_run, on_drift=on_drift)
+    refusal("unknown_revision", history.restore, workspace, "neo", "1", expected=revision, dry_run=dry_run)
 
 
 @BOTH
 def test_a_digest_that_is_in_no_record_is_drift_only_where_there_is_a_change_from_outside(workspace, file, dry_run):
-    with pytest.raises(DriftError):
-        add(workspace, expected=NEVER, dry_run=dry_run)
+    refusal("drift", add, workspace, expected=NEVER, dry_run=dry_run)
     add(workspace)
-    with pytest.raises(StaleError):
-        add(workspace, "y", expected=NEVER, dry_run=dry_run)
+    refusal("stale_prev", add, workspace, "y", expected=NEVER, dry_run=dry_run)
     by_another(file)
-    with pytest.raises(DriftError):
-        add(workspace, "y", expected=NEVER, dry_run=dry_run)
+    refusal("drift", add, workspace, "y", expected=NEVER, dry_run=dry_run)
 
 
 @BOTH
@@ -175,8 +166,7 @@ def test_a_restore_under_one_op_id_is_made_once_and_stands_for_one_revision(ws):
     assert next(ws.store.log(USER)).agent == "person"
     for revision, op_id in (("2", "once"), ("1", "of an addition")):
         for dry_run in (True, False):
-            with pytest.raises(OperationCollisionError):
-                history.restore(ws, USER, revision, op_id=op_id, dry_run=dry_run)
+            refusal("hash_collision", history.restore, ws, USER, revision, op_id=op_id, dry_run=dry_run)
 
 
 def test_a_dry_run_of_a_proposal_beyond_the_limit(ws):
@@ -191,8 +181,7 @@ def test_a_dry_run_of_a_proposal_beyond_the_limit(ws):
 
 def test_a_dry_run_of_an_undo_that_would_need_approval(ws):
     ws.replace("neo", "Fridays", "Deploys go out on Mondays.")
-    with pytest.raises(ApprovalError):
-        ws.undo(USER, actor="boss", dry_run=True)
+    refusal("needs_approval", ws.undo, USER, actor="boss", dry_run=True)
     assert ws.undo(USER, dry_run=True).changed
     assert text_of(ws).count("Mondays") == 1
 
@@ -201,11 +190,9 @@ def test_a_dry_run_of_a_merge_that_would_need_approval(ws):
     rule(ws)
     ws.remove("neo", "Invoices", expected=1, on_stale="branch")
     assert ws.merge(USER, dry_run=True).changed
-    with pytest.raises(ApprovalError):
-        ws.merge(USER, actor="boss", dry_run=True)
+    refusal("needs_approval", ws.merge, USER, actor="boss", dry_run=True)
     rule(ws, "Two.", op_id="m")
-    with pytest.raises(OperationCollisionError):
-        ws.merge(USER, op_id="m", dry_run=True)
+    refusal("hash_collision", ws.merge, USER, op_id="m", dry_run=True)
     assert len(ws.store.branches(USER)) == 2
 
 

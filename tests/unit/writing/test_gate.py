@@ -20,6 +20,7 @@ from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
 from catmem.writing.request import Operation
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.store.memory import InMemoryStore
 from tests.unit.audit.audited import lines, make_audited, outcomes
 
@@ -117,9 +118,8 @@ def test_an_op_id_that_looks_like_a_secret_is_refused_and_kept_nowhere(workspace
         lambda: restore(workspace, "neo/user", "1", actor=actor and "boss", op_id=SECRET),
         lambda: workspace.submit(envelope),
     ):
-        with pytest.raises(CatmemError) as caught:
-            write()
-        assert (caught.value.code, caught.value.key) == ("secret", "op_id")
+        caught = refusal("secret", write)
+        assert caught.key == "op_id"
     if actor is not None:
         write = {"action": "add", "content": "two", "category": "work", "op_id": SECRET}
         assert memory_tool(workspace, actor, write)["reason"] == "secret"
@@ -167,8 +167,7 @@ def test_what_goes_wrong_after_a_commit_makes_no_refusal_of_it(workspace):
 
 def test_a_dry_run_makes_no_line(workspace):
     workspace.add("neo", "one", category="work", dry_run=True)
-    with pytest.raises(ForbiddenError):
-        workspace.add("neo", "x", category="talk", actor="neo", dry_run=True)
+    refusal("forbidden", workspace.add, "neo", "x", category="talk", actor="neo", dry_run=True)
     assert not os.path.lexists(workspace.root / ".catmem")
 
 
@@ -330,17 +329,14 @@ def test_a_canary_enforces_for_its_share_of_the_entities(tmp_path, percent, stat
 def test_shadow_mode_does_not_let_an_entry_be_changed_that_somebody_else_changed_since(shadow):
     shadow.add("neo", "the price is 10", category="work")
     shadow.replace("neo", "price", "the price is 20")
-    with pytest.raises(RefusedError) as refused:
-        shadow.replace("neo", "the price is", "the price is 30", expected=1)
-    assert refused.value.code == "drift"
+    refusal("drift", shadow.replace, "neo", "the price is", "the price is 30", expected=1)
     assert [entry.body for entry in shadow.view("neo", "user").entries] == ["the price is 20"]
     assert outcomes(shadow)[2] == ("conflict", "drift")
 
 
 def test_shadow_mode_lets_no_old_text_be_put_over_a_newer_one(shadow):
     two_revisions(shadow)
-    with pytest.raises(StaleError):
-        restore(shadow, "neo/user", "1", expected=1)
+    refusal("stale_prev", restore, shadow, "neo/user", "1", expected=1)
     assert outcomes(shadow)[2] == ("conflict", "stale_prev")
 
 
@@ -471,9 +467,7 @@ def test_an_envelope_is_held_to_it_without_asking(tmp_path):
     workspace = alerting(tmp_path)
     for content in (f"## Work\n{FAR}\n", [{"action": "replace", "old_text": "Deploys", "content": FAR}]):
         envelope = workspace.envelope("neo", content)
-        with pytest.raises(RefusedError) as refused:
-            workspace.submit(envelope)
-        assert refused.value.code == "semantic_collision"
+        refusal("semantic_collision", workspace.submit, envelope)
     assert workspace.submit(envelope, confirm=True).changed
 
 
@@ -483,9 +477,7 @@ def test_an_empty_value_has_no_words_that_could_be_lost(tmp_path, empty):
     workspace = make_audited(tmp_path, f"semantic_alert: 0.3\n{entity}")
     workspace.put("project:alpha", empty, expected="0")
     workspace.put("project:alpha", {"plan": "ship on Friday"}, expected="1")
-    with pytest.raises(RefusedError) as refused:
-        workspace.put("project:alpha", {"status": "done"}, expected="2")
-    assert refused.value.code == "semantic_collision"
+    refusal("semantic_collision", workspace.put, "project:alpha", {"status": "done"}, expected="2")
 
 
 def test_a_document_without_words_has_none_that_could_be_lost(tmp_path):

@@ -26,21 +26,92 @@ def workspace(tmp_path):
     return make_root(tmp_path, profiles=profiles, files={"neo/user": TEXT})
 
 
-# --- an addition ---
+NEW_WORDS = "'long answers' has new words, so its verification of 2026-01-02 is gone; verify it if they hold"
+NO_SECOND = "'short answers' is already there, so no second copy was made; to give it these tags, use replace OLD --tag KEY=VALUE"
+LIKE_TAGS = "begins like tags, and is kept as words; give tags by name"
+TITLED = (
+    "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "
+    "without the #"
+)
+HEADED = "# Deploy on Fridays.\n§\nno calls\n"
 
 
-def test_an_entry_that_is_expired_when_it_is_added_is_noted(workspace):
-    (note,) = workspace.add("neo", "Gone already.", category="talk", tags={"expires": "2025-01-01"}).notes
-    assert note == "'Gone already.' expired on 2025-01-01, and stays out of prompts until its tag expires is changed"
+def add(content, **how):
+    return lambda ws: ws.add("neo", content, category=how.pop("category", "talk"), **how)
 
 
-def test_words_that_begin_like_tags_are_noted(workspace):
-    (note,) = workspace.add("neo", "[expires: 2027-01-01] Rent is due.", category="talk").notes
-    assert note.endswith("begins like tags, and is kept as words; give tags by name (--tag KEY=VALUE)")
-    (note,) = workspace.replace("neo", "no calls", content="[created: 2020-01-01] no calls").notes
-    assert "begins like tags" in note
-    (note,) = workspace.add("neo", "[mood: good] Rent.", category="talk", actor="neo").notes
-    assert note.endswith("kept as words; give tags by name")
+def reword(old_text, content, **tags):
+    return lambda ws: ws.replace("neo", old_text, content, tags=tags or None)
+
+
+def move(category, **how):
+    return lambda ws: ws.move("neo", "no calls", category, **how)
+
+
+NOTED = {
+    "expired when it is added": (
+        add("Gone already.", tags={"expires": "2025-01-01"}),
+        "'Gone already.' expired on 2025-01-01, and stays out of prompts until its tag expires is changed",
+    ),
+    "words like tags": (
+        add("[expires: 2027-01-01] Rent is due."),
+        f"'[expires: 2027-01-01] Rent is due.' {LIKE_TAGS} (--tag KEY=VALUE)",
+    ),
+    "words like tags, of an agent": (add("[mood: good] Rent.", actor="neo"), f"'[mood: good] Rent.' {LIKE_TAGS}"),
+    "a category nearly called as another": (
+        add("no mails", category="talks"),
+        "talks is a new category. Did you mean talk?",
+    ),
+    "a category nearly called as one that the agent does not see": (add("more", category="pays", actor="neo"), None),
+    "a move to one": (move("pays2"), "pays2 is a new category. Did you mean pay?"),
+    "new words for what was verified": (reword("short", "long answers"), NEW_WORDS),
+    "with other tags": (reword("short", "long answers", domain="b"), NEW_WORDS),
+    "with the date of the old ones": (reword("short", "long answers", verified_date="2026-01-02"), NEW_WORDS),
+    "tags alone": (reword("short", None, domain="b"), None),
+    "the same words": (reword("short", "short answers", domain="b"), None),
+    "verified with it": (reword("short", "long answers", verified_date="2026-05-01"), None),
+    "no longer verified": (reword("short", "long answers", verified_date=None), None),
+    "never verified": (reword("no calls", "calls"), None),
+    "another tag for what is there": (add("short answers", tags={"domain": "b"}), NO_SECOND),
+    "a list for it": (add("short answers", tags={"domain": ["a"]}), NO_SECOND),
+    "one tag more for it": (add("short answers", tags={"source": "me"}), NO_SECOND),
+    "its tag and one more": (add("short answers", tags={"domain": "a", "source": "me"}), NO_SECOND),
+    "a move": (move("pay", actor="neo"), None),
+    "a move to where a hidden one says the same": (
+        lambda ws: (put_bytes(ws, "neo/user", TEXT.replace("secret", "no calls")), move("pay", actor="neo")(ws))[1],
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("write", "note"), NOTED.values(), ids=NOTED)
+def test_a_write_is_noted(workspace, write, note):
+    written = write(workspace)
+    assert written.notes == (() if note is None else (note,))
+    assert written.changed is (note != NO_SECOND)
+    if note == NEW_WORDS:
+        assert "verified_date" not in written.entries[0].tags
+
+
+def test_a_new_category_is_noted_once_and_any_where_some_are_declared(workspace, tmp_path):
+    assert workspace.add("neo", "no mails", category="talks").notes
+    assert workspace.add("neo", "no mail", category="talks").notes == ()
+    config = "version: 1\ntaxonomy: {categories: {talk: {}}}\n"
+    root = make_root(tmp_path / "declared", config=config, profiles={"neo": READS_TALK}, files={"neo/user": TEXT})
+    assert move("office")(root).notes == ("office is a new category; 'catmem access' says who reads it",)
+    assert root.add("neo", "Open at nine.", category="office").notes == ()
+
+
+@pytest.mark.parametrize("write", [add("x"), move("talk")], ids=["add", "move"])
+def test_that_the_heading_of_a_flat_file_becomes_its_title_is_noted(workspace, write):
+    put_bytes(workspace, "neo/user", HEADED)
+    assert TITLED in write(workspace).notes
+
+
+@pytest.mark.parametrize("name", ["uncategorized", "Uncategorized"])
+def test_uncategorized_is_no_category_but_none(workspace, name):
+    assert workspace.move("neo", "no calls", name).entries[0].category == "__uncategorized__"
+    assert workspace.add("neo", "Later.", category=name).entries[0].category == "__uncategorized__"
 
 
 def test_what_is_no_text_and_no_operation_is_told(workspace):
@@ -62,79 +133,6 @@ def test_what_is_no_text_and_no_operation_is_told(workspace):
         with pytest.raises(EditError, match=message) as caught:
             call()
         assert caught.value.code == "wrong_type"
-
-
-def test_a_new_category_that_is_nearly_called_as_another_is_noted_and_shows_an_agent_none_that_it_does_not_see(
-    workspace,
-):
-    done = workspace.add("neo", "no mails", category="talks")
-    assert done.notes == ("talks is a new category. Did you mean talk?",)
-    assert workspace.add("neo", "no mail", category="talks").notes == ()  # by now it is one
-    assert workspace.add("neo", "more", category="pays", actor="neo").notes == ()
-    assert workspace.move("neo", "no calls", "pays2").notes == ("pays2 is a new category. Did you mean pays?",)
-
-
-def test_a_person_is_told_of_any_new_category_where_some_are_declared(tmp_path):
-    config = "version: 1\ntaxonomy: {categories: {talk: {}}}\n"
-    root = make_root(tmp_path, config=config, profiles={"neo": READS_TALK}, files={"neo/user": TEXT})
-    assert root.move("neo", "no calls", "office").notes == (
-        "office is a new category; 'catmem access' says who reads it",
-    )
-    assert root.add("neo", "Open at nine.", category="office").notes == ()
-
-
-@pytest.mark.parametrize("name", ["uncategorized", "Uncategorized"])
-def test_uncategorized_is_no_category_but_none(workspace, name):
-    assert workspace.move("neo", "no calls", name).entries[0].category == "__uncategorized__"
-    assert workspace.add("neo", "Later.", category=name).entries[0].category == "__uncategorized__"
-
-
-# --- other words for what was verified ---
-
-
-@pytest.mark.parametrize("tags", [None, {}, {"domain": "b"}, {"verified_date": "2026-01-02"}])
-def test_new_words_for_a_verified_entry_are_noted(workspace, tags):
-    written = workspace.replace("neo", "short", "long answers", tags=tags)
-    assert written.notes == (
-        "'long answers' has new words, so its verification of 2026-01-02 is gone; verify it if they hold",
-    )
-    assert "verified_date" not in written.entries[0].tags
-
-
-@pytest.mark.parametrize(
-    ("old_text", "content", "tags"),
-    [
-        ("short", None, {"domain": "b"}),
-        ("short", "short answers", {"domain": "b"}),
-        ("short", "long answers", {"verified_date": "2026-05-01"}),
-        ("short", "long answers", {"verified_date": None}),
-        ("no calls", "calls", None),
-    ],
-    ids=["tags alone", "the same words", "verified with it", "no longer verified", "never verified"],
-)
-def test_without_new_words_or_a_verification_there_is_nothing_to_note(workspace, old_text, content, tags):
-    written = workspace.replace("neo", old_text, content, tags=tags)
-    assert (written.changed, written.notes) == (True, ())
-
-
-# --- what is there already ---
-
-
-@pytest.mark.parametrize(
-    "tags", [{"domain": "b"}, {"domain": ["a"]}, {"source": "me"}, {"domain": "a", "source": "me"}]
-)
-def test_tags_for_a_text_that_is_there_need_a_replace(workspace, tags):
-    written = workspace.add("neo", "short answers", category="talk", tags=tags)
-    (note,) = written.notes
-    assert note.endswith("so no second copy was made; to give it these tags, use replace OLD --tag KEY=VALUE")
-    assert not written.changed
-
-
-def test_a_hidden_double_is_not_told(workspace):
-    written = workspace.move("neo", "no calls", "pay", actor="neo")
-    put_bytes(workspace, "neo/user", TEXT.replace("secret", "no calls"))
-    again = workspace.move("neo", "no calls", "pay", actor="neo")
-    assert (written.notes, again.notes) == ((), ())
 
 
 # --- what is verified and expired ---
@@ -198,25 +196,6 @@ def test_of_entries_that_say_the_same_the_first_is_meant(workspace, write, after
     put_bytes(workspace, "neo/user", "## Talk\nsame\n§\nx\n§\nsame\n")
     written = write(workspace)
     assert (written.after, written.notes) == (after, (ALIKE,))
-
-
-# --- the first section of a flat file ---
-
-HEADED = "# Deploy on Fridays.\n§\nmine\n"
-TITLED = (
-    "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "
-    "without the #"
-)
-FIRST_SECTION = {
-    "add": lambda ws: ws.add("neo", "x", category="talk"),
-    "move": lambda ws: ws.move("neo", "mine", "talk"),
-}
-
-
-@pytest.mark.parametrize("write", FIRST_SECTION.values(), ids=FIRST_SECTION)
-def test_that_the_heading_of_a_flat_file_becomes_its_title_is_noted(workspace, write):
-    put_bytes(workspace, "neo/user", HEADED)
-    assert TITLED in write(workspace).notes
 
 
 # --- tags that are slips ---

@@ -8,7 +8,6 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import DriftError, NoMatchError, OperationCollisionError, OverBudgetError, StaleError
 from catmem.jsonable import jsonable
 from catmem.ops.memory_tool import memory_tool
 from catmem.store.contract import Change
@@ -17,6 +16,7 @@ from catmem.writing.drift_guard import ToolSession
 from catmem.writing.request import Operation
 from catmem.writing.written import FileUsage
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)
@@ -56,11 +56,13 @@ def test_a_batch_is_one_revision(workspace):
 
 
 def test_a_batch_is_made_whole_or_not_at_all(workspace):
-    with pytest.raises(NoMatchError) as caught:
-        workspace.write(
-            "neo", [Operation("add", content="one", category="talk"), Operation("remove", old_text="zebra")]
-        )
-    assert caught.value.key == "operations[1]"
+    caught = refusal(
+        "no_match",
+        workspace.write,
+        "neo",
+        [Operation("add", content="one", category="talk"), Operation("remove", old_text="zebra")],
+    )
+    assert caught.key == "operations[1]"
     assert (text_of(workspace), revision_of(workspace)) == (TEXT, "1")
 
 
@@ -84,8 +86,7 @@ def test_a_retry_gives_the_first_answer(workspace):
     assert (again.entries, again.usage, again.changed) == (first.entries, first.usage, True)
     assert again.notes == ("this was done before, under the same op_id",)
     assert revision_of(workspace) == "3"
-    with pytest.raises(OperationCollisionError):
-        write("y")
+    refusal("hash_collision", write, "y")
 
 
 def test_a_retry_belongs_to_who_made_it(workspace):
@@ -94,32 +95,7 @@ def test_a_retry_belongs_to_who_made_it(workspace):
     assert (own.changed, own.repeated) == (True, False)
     again = workspace.add("neo", "y", category="talk", op_id="mine", actor="neo")
     assert (again.revision, again.repeated) == (own.revision, True)
-    with pytest.raises(OperationCollisionError):
-        workspace.add("neo", "x", category="talk", op_id="mine", actor="neo")
-
-
-# --- dry runs ---
-
-
-@pytest.mark.parametrize(
-    "write",
-    [
-        lambda ws, **how: ws.add("neo", "x", category="talk", as_of=DAY, **how),
-        lambda ws, **how: ws.remove("neo", "no calls", **how),
-        lambda ws, **how: ws.add("neo", "no calls", category="talk", **how),
-    ],
-)
-def test_a_dry_run_tells_what_would_be_and_writes_nothing(workspace, write):
-    tried = write(workspace, dry_run=True)
-    assert (text_of(workspace), revision_of(workspace), tried.revision) == (TEXT, "1", "1")
-    done = write(workspace)
-    assert (tried.after, tried.digest, tried.changed, tried.entries, tried.notes) == (
-        done.after,
-        done.digest,
-        done.changed,
-        done.entries,
-        done.notes,
-    )
+    refusal("hash_collision", workspace.add, "neo", "x", category="talk", op_id="mine", actor="neo")
 
 
 # --- what somebody else changed ---
@@ -150,9 +126,7 @@ def changed(workspace):
 )
 def test_an_entry_that_somebody_else_changed_is_not_touched_unseen(changed, write):
     before = text_of(changed)
-    with pytest.raises(DriftError) as caught:
-        write(changed, expected="1", on_drift="merge")
-    assert caught.value.code == "drift"
+    refusal("drift", write, changed, expected="1", on_drift="merge")
     assert text_of(changed) == before
 
 
@@ -189,8 +163,7 @@ def test_what_a_batch_itself_brings_back_is_its_own(workspace):
 def test_where_the_base_cannot_be_read_every_entry_counts_as_changed(tmp_path):
     workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": b"## Talk\nno calls \xff\n"})
     put_bytes(workspace, "neo/user", TEXT)
-    with pytest.raises(DriftError):
-        workspace.remove("neo", "no calls", expected="1", on_drift="merge")
+    refusal("drift", workspace.remove, "neo", "no calls", expected="1", on_drift="merge")
     assert workspace.add("neo", "x", category="talk", expected="1", on_drift="merge").changed
 
 
@@ -204,10 +177,8 @@ def test_bytes_that_are_no_text_are_not_written_over(tmp_path):
         lambda: workspace.add("neo", "x", category="talk"),
         lambda: workspace.add("neo", "x", category="talk", dry_run=True),
     ):
-        with pytest.raises(DriftError) as caught:
-            write()
-        assert caught.value.code == "not_utf8"
-        assert "catmem fsck neo/user" in caught.value.hint
+        caught = refusal("not_utf8", write)
+        assert "catmem fsck neo/user" in caught.hint
     assert workspace.store.peek("neo/user") == data
 
 
@@ -234,10 +205,7 @@ def with_long_entry(tmp_path):
 
 @pytest.mark.parametrize("write", NO_MENDING.values(), ids=NO_MENDING)
 def test_an_entry_over_the_whole_limit_is_not_written_to(with_long_entry, write):
-    with pytest.raises(DriftError) as caught:
-        write(with_long_entry)
-    error = caught.value
-    assert error.code == "entry_too_large"
+    error = refusal("entry_too_large", write, with_long_entry)
     assert error.message == "this entry has 49 characters, longer than the whole limit of the file, 40"
     assert "Shorten or remove it once you have read it, or see what 'catmem fsck neo/user' would do" in error.hint
     assert with_long_entry.remove("neo", "short").changed
@@ -246,28 +214,22 @@ def test_an_entry_over_the_whole_limit_is_not_written_to(with_long_entry, write)
 @pytest.mark.parametrize(("write", "after"), MENDING.values(), ids=MENDING)
 def test_who_has_seen_it_may_remove_or_shorten_an_entry_over_the_whole_limit(with_long_entry, write, after):
     for _ in range(2):
-        with pytest.raises(DriftError) as caught:
-            write(with_long_entry)
-        assert caught.value.code == "entry_too_large"
+        refusal("entry_too_large", write, with_long_entry)
     assert write(with_long_entry, expected=with_long_entry.read("neo").digest).after == after
 
 
 @pytest.mark.parametrize("actor", ["neo", "boss"])
 @pytest.mark.parametrize(("write", "_"), MENDING.values(), ids=MENDING)
 def test_no_profile_may_unseen(with_long_entry, write, _, actor):
-    with pytest.raises(DriftError) as caught:
-        write(with_long_entry, actor=actor)
-    assert caught.value.code == "drift"
-    assert "longer than the whole file may be (40 characters)" in caught.value.message
+    caught = refusal("drift", write, with_long_entry, actor=actor)
+    assert "longer than the whole file may be (40 characters)" in caught.message
 
 
 def test_an_entry_over_the_size_of_any_entry(tmp_path):
     huge = "y" * ((1 << 20) + 1)
     workspace = make_root(tmp_path, profiles=PROFILES, files={"neo/user": f"{huge}\n§\nshort\n"})
-    with pytest.raises(DriftError) as caught:
-        workspace.verify("neo", "yyy")
-    assert caught.value.code == "entry_too_large"
-    assert caught.value.message.endswith("longer than an entry may be, 1,048,576")
+    caught = refusal("entry_too_large", workspace.verify, "neo", "yyy")
+    assert caught.message.endswith("longer than an entry may be, 1,048,576")
     assert workspace.remove("neo", "yyy", expected="1").after == "short\n"
 
 
@@ -277,9 +239,8 @@ def test_an_entry_over_the_size_of_any_entry(tmp_path):
 def test_the_profiles_own_limit_counts_before_the_roots(tmp_path):
     profiles = {"neo": "limits: {user: 10}\n", "one": ""}
     workspace = make_root(tmp_path, config=LIMITED, profiles=profiles)
-    with pytest.raises(OverBudgetError) as caught:
-        workspace.add("neo", "12345678901")
-    assert caught.value.limit == 10
+    caught = refusal("over_budget", workspace.add, "neo", "12345678901")
+    assert caught.limit == 10
     assert workspace.add("one", "12345678901").usage.limit == 40
     assert workspace.add("one", "x" * 1000, target="memory").usage == FileUsage(1022, None)
 
@@ -290,12 +251,10 @@ def test_of_what_could_leave_the_actors_own_comes_first(tmp_path):
     workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": text})
     for body in ("own, first", "own, second"):
         workspace.add("neo", body, category="talk", actor="neo")
-    with pytest.raises(OverBudgetError) as caught:
-        workspace.add("neo", "too much " * 9, category="talk", actor="neo")
-    assert [each["text"] for each in caught.value.could_go] == ["own, first", "own, second", "another's"]
-    with pytest.raises(OverBudgetError) as caught:
-        workspace.add("neo", "too much " * 9, category="talk")
-    assert caught.value.could_go[0]["text"] == "another's"
+    caught = refusal("over_budget", workspace.add, "neo", "too much " * 9, category="talk", actor="neo")
+    assert [each["text"] for each in caught.could_go] == ["own, first", "own, second", "another's"]
+    caught = refusal("over_budget", workspace.add, "neo", "too much " * 9, category="talk")
+    assert caught.could_go[0]["text"] == "another's"
 
 
 def test_a_person_moves_an_entry_in_a_full_file_too(tmp_path):
@@ -304,23 +263,19 @@ def test_a_person_moves_an_entry_in_a_full_file_too(tmp_path):
     workspace = make_root(tmp_path, config=f"limits: {{user: {len(text)}}}\n", profiles={"neo": ""}, files=files)
     usage = workspace.move("neo", "one", "rules").usage
     assert usage.size > usage.limit == len(text)
-    with pytest.raises(OverBudgetError) as caught:
-        workspace.add("neo", "three", category="talk")
-    assert "The limit stands in limits of the profile, else of catmem.yaml" in caught.value.hint
-    with pytest.raises(OverBudgetError):
-        workspace.replace("neo", "one", "other", category="rules")
+    caught = refusal("over_budget", workspace.add, "neo", "three", category="talk")
+    assert "The limit stands in limits of the profile, else of catmem.yaml" in caught.hint
+    refusal("over_budget", workspace.replace, "neo", "one", "other", category="rules")
 
 
 def test_what_could_leave_is_what_the_actor_sees_and_may_remove(tmp_path):
     profiles = {"neo": "user_memory_categories: [talk, rules]\nwritable_categories: [talk]\nlimits: {user: 50}\n"}
     text = "## Talk\nmine\n\n## Rules\nseen\n\n## Pay\nhidden\n"
     workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": text})
-    with pytest.raises(OverBudgetError) as caught:
-        workspace.add("neo", "new", category="talk", actor="neo")
-    assert [entry["text"] for entry in caught.value.could_go] == ["mine"]
-    with pytest.raises(OverBudgetError) as caught:
-        workspace.add("neo", "new", category="talk")
-    assert [entry["text"] for entry in caught.value.could_go] == ["mine", "seen", "hidden"]
+    caught = refusal("over_budget", workspace.add, "neo", "new", category="talk", actor="neo")
+    assert [entry["text"] for entry in caught.could_go] == ["mine"]
+    caught = refusal("over_budget", workspace.add, "neo", "new", category="talk")
+    assert [entry["text"] for entry in caught.could_go] == ["mine", "seen", "hidden"]
 
 
 def test_a_batch_is_held_to_the_limit_in_the_end(tmp_path):
@@ -328,9 +283,8 @@ def test_a_batch_is_held_to_the_limit_in_the_end(tmp_path):
         tmp_path, config="limits: {user: 30}\n", profiles=PROFILES, files={"neo/user": "1234567890\n"}
     )
     add, remove = Operation("add", content="x" * 5), Operation("remove", old_text="123")
-    with pytest.raises(OverBudgetError) as caught:
-        workspace.write("neo", [add])
-    assert caught.value.key is None
+    caught = refusal("over_budget", workspace.write, "neo", [add])
+    assert caught.key is None
     assert workspace.write("neo", [add, remove]).usage.size == 27
 
 
@@ -339,8 +293,7 @@ def test_what_shortens_a_file_over_its_limit_is_no_fault(tmp_path):
     workspace = make_root(tmp_path, config=LIMITED, profiles=PROFILES, files={"neo/user": text})
     assert workspace.remove("neo", "entry 1").usage.size > 40
     assert workspace.replace("neo", "entry 2", "entry b").usage.size > 40
-    with pytest.raises(OverBudgetError):
-        workspace.add("neo", "x")
+    refusal("over_budget", workspace.add, "neo", "x")
     workspace.verify("neo", "entry 3")  # a person brings no words
 
 
@@ -358,11 +311,9 @@ def branching(tmp_path):
 
 
 def test_a_call_may_ask_for_a_branch_and_may_ask_for_a_refusal(branching, workspace):
-    with pytest.raises(StaleError):
-        branching.add("neo", "one", category="talk", expected=1, on_stale="refuse")
+    refusal("stale_prev", branching.add, "neo", "one", category="talk", expected=1, on_stale="refuse")
     put_bytes(workspace, "neo/user", NEW)
-    with pytest.raises(StaleError):
-        workspace.add("neo", "one", category="talk", expected=1)
+    refusal("stale_prev", workspace.add, "neo", "one", category="talk", expected=1)
     assert workspace.add("neo", "one", category="talk", expected=1, on_stale="branch").branch
 
 
@@ -372,8 +323,7 @@ def test_a_retry_names_the_branch_again(branching):
     assert (again.revision, again.branch, again.repeated, again.after) == ("2a", True, True, first.after)
     assert again.notes[-1] == first.notes[-1]
     assert len([*branching.store.log("neo/user")]) == 3
-    with pytest.raises(OperationCollisionError):
-        branching.add("neo", "two", category="talk", expected=1, op_id="a")
+    refusal("hash_collision", branching.add, "neo", "two", category="talk", expected=1, op_id="a")
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
@@ -390,9 +340,8 @@ def test_a_branch_tells_a_profile_nothing_of_the_head(branching):
     assert written.revision == "2a"
     assert f'"{other}"' not in said
     assert "another" not in said
-    with pytest.raises(NoMatchError) as caught:
-        branching.replace("neo", "long answers", "none", expected=1, actor="neo")
-    assert "long" not in str(caught.value.hint)
+    caught = refusal("no_match", branching.replace, "neo", "long answers", "none", expected=1, actor="neo")
+    assert "long" not in str(caught.hint)
 
 
 def test_the_memory_tool_says_that_it_is_a_branch_and_goes_on_from_it(branching):
@@ -423,15 +372,12 @@ def test_the_roots_own_store_writes_its_files(tmp_path):
         file.write_text(text, encoding="utf-8")
         assert workspace.read("neo").revision is None
         for how in ({"expected": "2"}, {"on_drift": "refuse"}):
-            with pytest.raises(DriftError):
-                workspace.verify("neo", "y", dry_run=True, **how)
+            refusal("drift", workspace.verify, "neo", "y", dry_run=True, **how)
         for dry_run in (True, False):
-            with pytest.raises(DriftError):
-                workspace.remove("neo", "outside", dry_run=dry_run)
+            refusal("drift", workspace.remove, "neo", "outside", dry_run=dry_run)
         assert workspace.verify("neo", "y", as_of=DAY).changed
         assert "from outside" in file.read_text(encoding="utf-8")
-        with pytest.raises(DriftError):
-            workspace.remove("neo", "outside")
+        refusal("drift", workspace.remove, "neo", "outside")
         assert workspace.remove("neo", "outside", expected="4").changed
     finally:
         workspace.store.close()

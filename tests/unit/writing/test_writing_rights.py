@@ -6,16 +6,15 @@ import pytest
 
 from catmem.errors import (
     AmbiguousError,
-    CatmemError,
     EditError,
     ForbiddenError,
     NoMatchError,
-    UnknownNameError,
 )
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put
+from tests.refusals import refusal
 from tests.roots import make_root, put_bytes, text_of
 
 DAY = date(2026, 5, 1)
@@ -38,19 +37,17 @@ def workspace(tmp_path):
 def test_what_several_entries_hold_tells_an_agent_nothing_of_what_stands_before_them(workspace, hidden):
     above = "\n§\n".join(f"secret {number}" for number in range(hidden))
     put_bytes(workspace, "neo/user", f"## Pay\n{above}\n\n## Talk\nsame thing one\n§\nsame thing two\n")
-    with pytest.raises(AmbiguousError) as told:
-        workspace.remove("neo", "same thing", actor="neo")
-    assert [sorted(place) for place in told.value.places] == [["category", "id"]] * 2
-    assert "line" not in told.value.message
+    told = refusal("ambiguous", workspace.remove, "neo", "same thing", actor="neo")
+    assert [sorted(place) for place in told.places] == [["category", "id"]] * 2
+    assert "line" not in told.message
     with pytest.raises(AmbiguousError, match=rf"line {2 * hidden + 3} \(talk\)"):
         workspace.remove("neo", "same thing")
 
 
 @pytest.mark.parametrize("owner", ["one", "nobody", "../neo"])
 def test_another_profiles_files_look_as_if_there_were_none(workspace, owner):
-    with pytest.raises(UnknownNameError) as caught:
-        workspace.add(owner, "x", category="talk", actor="neo")
-    assert jsonable(caught.value) == {
+    caught = refusal("unknown_name", workspace.add, owner, "x", category="talk", actor="neo")
+    assert jsonable(caught) == {
         "code": "unknown_name",
         "message": f"there is no profile {owner!r}",
         "hint": "neo acts on its own files only: use the name 'neo'.",
@@ -90,10 +87,9 @@ def test_what_it_may_not_write_is_refused_in_the_same_words(workspace, category)
         lambda: workspace.add("neo", "x", category=category, actor="neo"),
         lambda: workspace.move("neo", "short", category, actor="neo"),
     ):
-        with pytest.raises(ForbiddenError) as caught:
-            write()
-        assert caught.value.message == f"neo may not write to the category {category!r}"
-        assert caught.value.hint == "It may write to talk, drop."
+        caught = refusal("forbidden", write)
+        assert caught.message == f"neo may not write to the category {category!r}"
+        assert caught.hint == "It may write to talk, drop."
 
 
 @pytest.mark.parametrize(
@@ -106,9 +102,8 @@ def test_what_it_may_not_write_is_refused_in_the_same_words(workspace, category)
     ],
 )
 def test_what_it_only_sees_stays(workspace, write):
-    with pytest.raises(ForbiddenError) as caught:
-        write(workspace)
-    assert caught.value.hint == "It may write to talk, drop."
+    caught = refusal("forbidden", write, workspace)
+    assert caught.hint == "It may write to talk, drop."
     assert text_of(workspace) == TEXT
 
 
@@ -119,9 +114,8 @@ def test_a_category_that_it_may_not_write_is_refused_in_the_same_words_as_the_pl
         lambda: workspace.replace("neo", "zebra", "x", category=category, actor="neo"),
         lambda: workspace.move("neo", "be", "talk", category=category, actor="neo"),
     ):
-        with pytest.raises(ForbiddenError) as caught:
-            write()
-        assert caught.value.message == f"neo may not write to the category {category!r}"
+        caught = refusal("forbidden", write)
+        assert caught.message == f"neo may not write to the category {category!r}"
 
 
 @pytest.mark.parametrize("actor", ["neo", "boss"])
@@ -133,17 +127,15 @@ def test_an_addition_does_not_tell_whether_a_hidden_text_is_there(workspace, act
 
 def test_uncategorized_entries_may_be_seen_and_still_not_writable(tmp_path):
     workspace = make_root(tmp_path, profiles={"neo": "{}\n"}, files={"neo/user": "loose\n"})
-    with pytest.raises(ForbiddenError):
-        workspace.remove("neo", "loose", actor="neo")
+    refusal("forbidden", workspace.remove, "neo", "loose", actor="neo")
 
 
 def test_hidden_names_are_not_suggested(tmp_path):
     config = "taxonomy: {card_titles: true, categories: {talk: {}, pay-roll: {}}}\n"
     profiles = {"neo": "writable_categories: ['*', '!pay-roll']\n"}
     workspace = make_root(tmp_path, config=config, profiles=profiles)
-    with pytest.raises(CatmemError) as caught:
-        workspace.add("neo", "x", category="pay-rol", actor="neo")
-    assert (caught.value.code, caught.value.hint) == ("unknown_category", "The categories to write to are talk.")
+    caught = refusal("unknown_category", workspace.add, "neo", "x", category="pay-rol", actor="neo")
+    assert caught.hint == "The categories to write to are talk."
 
 
 # --- verifying ---
@@ -159,9 +151,8 @@ def test_hidden_names_are_not_suggested(tmp_path):
     ids=["verify", "add", "replace"],
 )
 def test_a_profile_without_the_right_verifies_nothing(workspace, write, leave_out):
-    with pytest.raises(ForbiddenError) as caught:
-        write(workspace, actor="neo")
-    assert ("Leave verified_date out" in caught.value.hint) is leave_out
+    caught = refusal("forbidden", write, workspace, actor="neo")
+    assert ("Leave verified_date out" in caught.hint) is leave_out
     assert text_of(workspace) == TEXT
 
 
@@ -185,9 +176,8 @@ DATED = "## Talk\n[verified_date: 2026-01-01, created: 2025-01-01, expires: 2026
 @pytest.mark.parametrize("content", [None, "other words"])
 def test_nor_does_it_turn_the_clock_of_a_fact(workspace, old_text, tags, content):
     put_bytes(workspace, "neo/user", DATED)
-    with pytest.raises(ForbiddenError) as caught:
-        workspace.replace("neo", old_text, content, tags=tags, actor="neo")
-    assert caught.value.hint.startswith(f"Leave {next(iter(tags))} out. ")
+    caught = refusal("forbidden", workspace.replace, "neo", old_text, content, tags=tags, actor="neo")
+    assert caught.hint.startswith(f"Leave {next(iter(tags))} out. ")
     assert text_of(workspace) == DATED
     assert workspace.replace("neo", old_text, content, tags=tags).changed
 
@@ -237,9 +227,8 @@ def test_who_has_no_right_does_not_touch_the_store(tmp_path, write):
 
 def test_of_several_operations_the_one_without_a_right_is_named(workspace):
     operations = [Operation("remove", old_text="zebra"), Operation("add", content="x", category="pay")]
-    with pytest.raises(ForbiddenError) as caught:
-        workspace.write("neo", operations, actor="neo")
-    assert caught.value.key == "operations[1]"
+    caught = refusal("forbidden", workspace.write, "neo", operations, actor="neo")
+    assert caught.key == "operations[1]"
 
 
 def test_a_date_that_is_there_already_verifies_no_new_words(workspace):
@@ -252,10 +241,8 @@ def test_who_may_verify_verifies_what_it_sees_and_need_not_write_it(workspace):
     assert workspace.verify("auditor", "be kind", as_of=DAY, actor="auditor").entries[0].tags == {
         "verified_date": "2026-05-01"
     }
-    with pytest.raises(NoMatchError):
-        workspace.verify("auditor", "hidden pay", actor="auditor")
-    with pytest.raises(ForbiddenError):
-        workspace.replace("auditor", "be kind", "be cruel", actor="auditor")
+    refusal("no_match", workspace.verify, "auditor", "hidden pay", actor="auditor")
+    refusal("forbidden", workspace.replace, "auditor", "be kind", "be cruel", actor="auditor")
 
 
 # --- domains, and how long a fact in one is fresh ---
@@ -279,9 +266,8 @@ def domains(tmp_path):
 )
 @pytest.mark.parametrize("content", [None, "other words"])
 def test_nor_does_it_choose_a_domain_in_which_a_fact_is_fresh_for_longer(domains, old_text, domain, content):
-    with pytest.raises(ForbiddenError) as caught:
-        domains.replace("neo", old_text, content, tags={"domain": domain}, actor="neo")
-    assert caught.value.hint.startswith("Leave domain out. ")
+    caught = refusal("forbidden", domains.replace, "neo", old_text, content, tags={"domain": domain}, actor="neo")
+    assert caught.hint.startswith("Leave domain out. ")
     assert text_of(domains) == DOMAIN_TEXT
     assert domains.replace("neo", old_text, content, tags={"domain": domain}).changed
 

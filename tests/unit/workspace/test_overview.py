@@ -83,11 +83,24 @@ def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
     assert overview.waiting(()) == {"unverified": 2, "stale": 1, "expired": 1}
 
 
-def test_a_file_that_cannot_be_read_is_no_empty_one(overviews, workspace):
-    workspace.path("neo", "user").write_bytes(b"\xff")
+def not_utf8(path, _elsewhere):
+    path.write_bytes(b"\xff")
+
+
+def out_of_the_root(path, elsewhere):
+    path.unlink()
+    path.parent.rmdir()
+    path.parent.symlink_to(elsewhere)
+
+
+@pytest.mark.parametrize(("harm", "code"), [(not_utf8, "not_utf8"), (out_of_the_root, "outside_root")])
+def test_a_file_that_cannot_be_read_is_no_empty_one_and_a_problem_of_its_profile_alone(
+    overviews, workspace, tmp_path_factory, harm, code
+):
+    harm(workspace.path("neo", "user"), tmp_path_factory.mktemp("elsewhere"))
     found = line(overviews.read(DAY), "neo")
     assert found.sizes is None
-    assert [problem.code for problem in found.problems] == ["not_utf8"]
+    assert [problem.code for problem in found.problems] == [code]
     assert line(overviews.read(DAY), "boss").sizes is not None
 
 
@@ -156,17 +169,6 @@ def test_what_has_not_changed_is_not_worked_out_again(overviews, workspace):
     assert line(after, "boss").sizes is line(before, "boss").sizes
     assert line(after, "pupil").seeded is line(before, "pupil").seeded
     assert line(after, "neo").sizes is not line(before, "neo").sizes
-
-
-def test_a_folder_that_leads_out_of_the_root_is_a_problem_of_its_profile_alone(overviews, workspace, tmp_path_factory):
-    workspace.path("neo", "user").unlink()
-    home = workspace.path("neo", "user").parent
-    home.rmdir()
-    home.symlink_to(tmp_path_factory.mktemp("elsewhere"))
-    overview = overviews.read(DAY)
-    assert line(overview, "neo").sizes is None
-    assert len(line(overview, "neo").problems) == 1
-    assert line(overview, "boss").sizes is not None
 
 
 def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, workspace):

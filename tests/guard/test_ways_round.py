@@ -50,46 +50,51 @@ def begun(ws):
     return session
 
 
-def refused(ws, session, **arguments):
-    answer = memory_tool(ws, "neo", arguments or REMOVE, session=session)
-    return (answer["success"], answer.get("reason")) == (False, "drift")
+def asked(ws, session, arguments=REMOVE):
+    """Whether the tool does it, and the reason if not."""
+    answer = memory_tool(ws, "neo", arguments, session=session)
+    return answer["success"], answer.get("reason")
+
+
+REFUSED, DONE = (False, "drift"), (True, None)
+LIST = {"action": "list", "target": "user"}
 
 
 @pytest.mark.parametrize("tag", ["created", "expires", "verified_date", "domain", "source"])
 def test_words_in_a_tag_are_not_shown_by_a_prompt_nor_passed_over(ws, file, tag):
     session = begun(ws)
     change(file, "Uses tabs", f"[{tag}: {MORE}] Uses tabs")
-    assert memory_tool(ws, "neo", {"action": "prompt"}, session=session)["success"]
-    assert refused(ws, session)
-    assert memory_tool(ws, "neo", {"action": "list", "target": "user"}, session=session)["success"]
-    assert memory_tool(ws, "neo", REMOVE, session=session)["success"]
+    assert asked(ws, session, {"action": "prompt"}) == DONE
+    assert asked(ws, session) == REFUSED
+    assert asked(ws, session, LIST) == DONE
+    assert asked(ws, session) == DONE
 
 
 def test_a_date_that_another_program_gave_is_no_obstacle(ws, file):
     session = begun(ws)
     change(file, "Uses tabs", "[verified_date: 2026-11-01] Uses tabs")
-    assert memory_tool(ws, "neo", REMOVE, session=session)["success"]
+    assert asked(ws, session) == DONE
 
 
-@pytest.mark.parametrize("between", ["a refusal", "an addition", "a person's write", "a person's look"])
+BEFORE = {
+    "a refusal": lambda ws, session: asked(ws, session) == REFUSED,
+    "an addition": lambda ws, session: (
+        asked(ws, session, {"action": "add", "content": "x", "category": "projects"}) == DONE
+    ),
+    "a person's write": lambda ws, _: ws.add("neo", "By hand.", target="user", category="projects").changed,
+    "a person's look": lambda ws, _: adopt(ws, "neo/user"),
+}
+
+
+@pytest.mark.parametrize("between", BEFORE.values(), ids=BEFORE)
 def test_a_new_conversation_knows_nothing_of_what_another_program_wrote(ws, file, between):
     session = begun(ws)
     change(file, "Uses tabs", f"Uses tabs, {MORE},")
-    if between == "a refusal":
-        assert refused(ws, session)
-    elif between == "an addition":
-        assert memory_tool(
-            ws, "neo", {"action": "add", "content": "One more.", "category": "projects"}, session=session
-        )
-    elif between == "a person's write":
-        ws.add("neo", "By hand.", target="user", category="projects")
-    else:
-        adopt(ws, "neo/user")
-    assert refused(ws, begun(Workspace.open(ws.root)))
+    assert between(ws, session)
+    assert asked(ws, begun(Workspace.open(ws.root))) == REFUSED
     # What catmem wrote, and what stood there at first, a new conversation does know.
     for wanted in ("Likes tea", "Has a cat"):
-        done = {"action": "remove", "target": "user", "old_text": wanted}
-        assert memory_tool(ws, "neo", done, session=begun(ws))["success"]
+        assert asked(ws, begun(ws), {**REMOVE, "old_text": wanted}) == DONE
 
 
 def test_of_a_file_that_could_not_be_read_at_the_beginning_nothing_is_known(ws):
@@ -98,7 +103,7 @@ def test_of_a_file_that_could_not_be_read_at_the_beginning_nothing_is_known(ws):
     session = begun(ws)
     path.rmdir()
     path.write_text(f"Uses tabs, {MORE}.\n", encoding="utf-8")
-    assert refused(ws, session, **{**REMOVE, "target": "memory"})
+    assert asked(ws, session, {**REMOVE, "target": "memory"}) == REFUSED
 
 
 # --- HTTP -------------------------------------------------------------------------------------------------------------
@@ -187,7 +192,7 @@ def test_a_root_from_flat_files_has_a_history_from_the_first_day(tmp_path):
 
 
 CONFIG = "version: 1\napproval: off\nentities:\n  'project:alpha': {content: json, writers: [neo]}\n"
-VIEWS = {"a conversation": ToolSession, "rights alone": lambda: None}
+VIEWS = {"a conversation": begun, "rights alone": lambda _: None}
 
 
 @pytest.fixture(params=["files", "SQLite"])
@@ -210,18 +215,20 @@ def by_another(root, old, new):
     rows.close()
 
 
+def branched(root):
+    """Two words for one entry, one at the head, one in a branch."""
+    root.replace("neo", "Courier", "Courier is Delta.", expected="1")
+    assert root.replace("neo", "Courier", "Courier is Gamma.", expected="1", on_stale="branch").branch
+
+
 def courier(root):
     return [each.body for each in root.read("neo").document.entries]
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
 def test_a_merge_takes_nothing_away_that_its_agent_was_not_shown(rooted, view):
-    rooted.replace("neo", "Courier", "Courier is Delta.", expected="1")
-    branch = rooted.replace("neo", "Courier", "Courier is Gamma.", expected="1", on_stale="branch")
-    assert branch.branch
-    session = view()
-    if session is not None:
-        session.begin(rooted, "neo")
+    branched(rooted)
+    session = view(rooted)
     by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
     for _ in range(3):
         refusal("drift", rooted.merge, "neo", precedence="theirs", actor="neo", session=session)
@@ -230,7 +237,7 @@ def test_a_merge_takes_nothing_away_that_its_agent_was_not_shown(rooted, view):
     if session is None:
         rooted.merge("neo", precedence="theirs", actor="neo", expected=now.revision or now.digest)
     else:
-        assert memory_tool(rooted, "neo", {"action": "list", "target": "user"}, session=session)["success"]
+        assert asked(rooted, session, LIST) == DONE
         rooted.merge("neo", precedence="theirs", actor="neo", session=session)
     assert courier(rooted) == ["Courier is Gamma."]
 
@@ -265,8 +272,7 @@ def test_a_title_of_another_program_stays_too(ws, file):
 
 def test_the_refusal_of_a_merge_shows_no_words(rooted):
     put(rooted.root / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [other]\n")
-    rooted.replace("neo", "Courier", "Courier is Delta.", expected="1")
-    rooted.replace("neo", "Courier", "Courier is Gamma.", expected="1", on_stale="branch")
+    branched(rooted)
     session = ToolSession()
     session.begin(rooted, "boss", "neo/user")
     by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
@@ -283,8 +289,7 @@ def test_a_merge_that_takes_nothing_away_goes_on(rooted):
 
 
 def test_a_person_decides_as_before(rooted):
-    rooted.replace("neo", "Courier", "Courier is Delta.", expected="1")
-    rooted.replace("neo", "Courier", "Courier is Gamma.", expected="1", on_stale="branch")
+    branched(rooted)
     by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
     rooted.merge("neo", precedence="theirs")
     assert courier(rooted) == ["Courier is Gamma."]
@@ -327,9 +332,7 @@ def written_by_another(root, text):
 def test_a_value_of_another_program_is_shown_before_a_merge_decides_against_it(declared, view):
     declared.put("project:alpha", {"a": 2}, expected="1")
     assert declared.put("project:alpha", {"a": 3}, expected="1", on_stale="branch").branch
-    session = view()
-    if session is not None:
-        session.begin(declared, "neo")
+    session = view(declared)
     written_by_another(declared, '{"a": 9}')
     for _ in range(3):
         refusal("drift", declared.merge, "project:alpha", precedence="theirs", actor="neo", session=session)

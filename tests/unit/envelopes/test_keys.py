@@ -37,20 +37,13 @@ def config(home):
     return load_config(home / "root")
 
 
-def test_a_new_key_is_for_its_owner_alone(config):
+def test_a_new_key_is_for_its_owner_alone_shows_no_secret_and_is_of_one_root(config, home):
     key = new_key(config, "neo")
     assert stat.S_IMODE(key.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(key.path.parent.stat().st_mode) == 0o700
     assert len(key.secret) == 32
     assert config.root not in key.path.parents
-
-
-def test_no_key_shows_its_secret(config):
-    key = new_key(config, "neo")
     assert key.secret.hex() not in f"{key!r} {jsonable(key)}"
-
-
-def test_two_roots_have_keys_of_their_own(config, home):
     make_files(home / "elsewhere" / "root")
     assert keys_folder(config) != keys_folder(load_config(home / "elsewhere" / "root"))
 

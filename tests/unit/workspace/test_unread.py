@@ -45,11 +45,15 @@ def codes(workspace):
     return [fault.code for fault in fsck(workspace).faults]
 
 
-def test_files_beside_a_new_database_are_told_with_the_way_out(root):
+def test_files_beside_a_new_database_are_told_with_the_way_out_which_works(root):
     assert "no profile reads the entries of homes/neo/USER.md" in unread_note(root)
     assert REMEDY in unread_note(root)
     assert codes(root) == ["unread_file"]
     assert not (root.root / ".catmem" / "memory.db").exists()
+    command = re.search("'catmem (store copy .*?)'", unread_note(root))
+    run(*shlex.split(command[1]), "--root", root.root)
+    assert "Kept in files." in [entry.body for entry in root.read("neo").document.entries]
+    assert unread_note(root) is None
 
 
 def adding(root):
@@ -80,38 +84,21 @@ def test_what_is_said_of_a_file_beside_a_database_with_a_history_works(root):
     assert codes(root) == []
 
 
-def test_what_is_said_of_a_file_beside_an_empty_database_works(root):
-    command = re.search("'catmem (store copy .*?)'", unread_note(root))
-    run(*shlex.split(command[1]), "--root", root.root)
-    assert "Kept in files." in [entry.body for entry in root.read("neo").document.entries]
-    assert unread_note(root) is None
-
-
-def test_files_that_were_copied_there_are_no_news(root):
+def test_files_that_were_copied_there_or_have_no_entries_are_no_news_and_what_is_written_there_later_is(root):
+    path = root.root / "homes" / "neo" / "USER.md"
+    text = path.read_text()
+    put(path, "# About the user\n\n## Rules\n")
+    assert (unread_note(root), codes(root)) == (None, [])
+    put(path, text)
     run("store", "copy", "files", URL, "--root", root.root)
     root.add("neo", "Goes on in the database.", category="rules")
-    assert unread_note(root) is None
-    assert codes(root) == []
-
-
-def test_what_somebody_writes_to_such_a_file_later_is_told(root):
-    run("store", "copy", "files", URL, "--root", root.root)
-    path = root.root / "homes" / "neo" / "USER.md"
-    put(path, path.read_text() + "§\nWritten by hand, to nobody.\n")
+    assert (unread_note(root), codes(root)) == (None, [])
+    put(path, text + "§\nWritten by hand, to nobody.\n")
     assert "homes/neo/USER.md" in unread_note(root)
     assert codes(root) == ["unread_file"]
-
-
-def test_a_file_without_entries_is_no_news(root):
-    put(root.root / "homes" / "neo" / "USER.md", "# About the user\n\n## Rules\n")
-    assert unread_note(root) is None
-    assert codes(root) == []
-
-
-def test_a_root_with_files_is_told_nothing(root):
-    workspace = opened(root.root, "files")
-    assert unread_note(workspace) is None
-    workspace.store.close()
+    in_files = opened(root.root, "files")
+    assert unread_note(in_files) is None
+    in_files.store.close()
 
 
 def test_each_command_that_reads_or_writes_says_so_on_stderr(root, monkeypatch):

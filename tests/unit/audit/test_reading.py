@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.audit.log_queries import Filter, read_audit, rollout_report
-from catmem.audit.rollout import SOFT, enforces, place_of
-from catmem.config.config import Rollout
+from catmem.config.config import SOFT, Rollout, enforces, place_of
 from catmem.errors import StoreError
 from catmem.jsonable import jsonable
 from catmem.store.audit_log import AuditLine

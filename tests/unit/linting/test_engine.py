@@ -8,8 +8,7 @@ import pytest
 import catmem
 from catmem.config.config import Config, Taxonomy
 from catmem.errors import ConfigError
-from catmem.linting.engine import lint_root
-from catmem.linting.linted import LintedFile
+from catmem.linting.linted import LintedFile, lint_root
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import Finding, LintSettings, Related, rule
 from tests.together import together

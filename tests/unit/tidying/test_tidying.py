@@ -6,8 +6,17 @@ import pytest
 
 from catmem.errors import ConfigError
 from catmem.model.document import parse
-from catmem.plugins.sorting.judging import judged, judging_question, pairs_to_judge
-from catmem.plugins.sorting.tidying import ENTRIES_A_PAIR, TidyEntry, alike_pairs, same_words, suggestions, words_of
+from catmem.plugins.sorting.tidying import (
+    ENTRIES_A_PAIR,
+    TidyEntry,
+    alike_pairs,
+    judged,
+    judging_question,
+    pairs_to_judge,
+    same_words,
+    suggestions,
+    words_of,
+)
 from tests.together import together
 
 # --- which texts are alike ---

@@ -6,9 +6,7 @@ Hermes's own memory (``catmem.plugins.hermes.memory_store``) is no door of this 
 import json
 import re
 import shutil
-import tempfile
 from datetime import date
-from pathlib import Path
 
 import anyio
 import pytest
@@ -247,7 +245,7 @@ class Doors:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _day():
+def day():
     with pytest.MonkeyPatch.context() as patch:
         stand_still(patch, worlds.NOW.date())
         patch.setenv("TZ", "UTC")
@@ -256,15 +254,7 @@ def _day():
 
 def told(kind, seed, sequence, name="neo") -> list[list[str]]:
     """What both worlds answer."""
-    found = []
-    for number in (0, 1):
-        folder = Path(tempfile.mkdtemp())
-        try:
-            worlds.make(folder, kind, seed, number)
-            found.append(Doors(worlds.opened(folder), name).answers(sequence))
-        finally:
-            shutil.rmtree(folder)
-    return found
+    return [worlds.once(kind, seed, each, lambda world: Doors(world, name).answers(sequence)) for each in (0, 1)]
 
 
 GUESSED = [
@@ -298,46 +288,46 @@ def test_who_sees_everything_is_told_of_each_world_what_is_in_it():
     assert all(one != other for one, other in zip(here, there, strict=True))
 
 
+def listener(world):
+    """A call that gives what is new to neo since the last one."""
+    path, since = world.folder / "tokens.json", {}
+    headers = {"Authorization": f"Bearer {new_token(world.workspace.config, path, 'neo')[1]}"}
+    client = TestClient(
+        create_app(world.workspace, ServerSettings(tokens=path)), base_url="http://127.0.0.1:8428", headers=headers
+    )
+
+    def hear() -> str:
+        answer = client.get("/mem/changes", params=since)
+        since["since"] = answer.json()["since"]
+        return answer.text
+
+    return hear
+
+
 def test_what_is_new_is_the_same_in_both():
     """Whatever somebody else does to hidden entries, by catmem or by hand."""
-    found = []
-    for number in (0, 1):
-        folder = Path(tempfile.mkdtemp())
-        try:
-            worlds.make(folder, "plain", 4, number)
-            found.append(_news(worlds.opened(folder), number))
-        finally:
-            shutil.rmtree(folder)
+    found = [worlds.once("plain", 4, number, lambda world, number=number: _news(world, number)) for number in (0, 1)]
     here, there = (UNRECORDED.sub("~u", json.dumps(each)) for each in found)
     assert here == there
-    assert [len(each["changes"]) for each in found[0]] == [0, 1, 1, 1, 1, 2]
+    assert [len(json.loads(each)["changes"]) for each in found[0]] == [0, 1, 1, 1, 1, 2]
 
 
-def _news(world, number) -> list[dict[str, object]]:
-    path = world.folder / "tokens.json"
-    _, token = new_token(world.workspace.config, path, "neo")
-    workspace, heard = world.workspace, []
-    client = TestClient(create_app(workspace, ServerSettings(tokens=path)), base_url="http://127.0.0.1:8428")
-
-    def hear() -> None:
-        since = {"since": heard[-1]["since"]} if heard else {}
-        answer = client.get("/mem/changes", params=since, headers={"Authorization": f"Bearer {token}"})
-        heard.append(answer.json())
-
-    text = worlds.SECRETS[number][1]
-    hear()
+def _news(world, number) -> list[str]:
+    workspace, hear = world.workspace, listener(world)
+    text, category = worlds.SECRETS[number][1], ("vault", "attic")[number]
+    heard = [hear()]
     world.system.at(worlds.NOW)
-    workspace.add("neo", text, category=("vault", "attic")[number])
-    hear()
+    workspace.add("neo", text, category=category)
+    heard.append(hear())
     workspace.add("neo", "seen by neo", category="talk", actor="neo")
-    hear()
-    workspace.remove("neo", text, category=("vault", "attic")[number])
-    hear()
+    heard.append(hear())
+    workspace.remove("neo", text, category=category)
+    heard.append(hear())
     file = world.folder / "homes" / "neo" / "USER.md"
     file.write_text(file.read_text(encoding="utf-8").replace("## Drop", f"## Drop\n{text}\n\xa7"), encoding="utf-8")
-    hear()
+    heard.append(hear())
     workspace.add("neo", "also seen by neo", category="talk", actor="neo")
-    hear()
+    heard.append(hear())
     workspace.store.close()
     return heard
 

@@ -3,33 +3,20 @@
 So that a write has to wait tells nothing of a text that is hidden, and was there once.
 """
 
-import shutil
-import tempfile
 from functools import cache
-from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 pytest.importorskip("anthropic", reason="NOT TESTED: the package anthropic is not installed")
 
-from catmem.envelopes.tokens import new_token
-from catmem.server.app import create_app
-from catmem.server.guard import ServerSettings
-from tests.days import stand_still
 from tests.property import waiting_worlds, worlds
-from tests.property.test_two_worlds import Doors
+from tests.property.test_two_worlds import Doors, day, listener
 
 SEEDS = (*range(11), 30)
 """Among what is told in these stories is each kind of answer."""
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _day():
-    with pytest.MonkeyPatch.context() as patch:
-        stand_still(patch, worlds.NOW.date())
-        patch.setenv("TZ", "UTC")
-        yield
+__all__ = ["day"]  # the fixture: the day stands still
 
 
 @cache
@@ -81,54 +68,39 @@ def test_the_calls_propose_ask_and_withdraw():
 
 
 def test_who_may_know_is_told_of_each_world_what_waits_in_it():
-    found = []
-    for propose in (False, True):
-        folder = Path(tempfile.mkdtemp())
-        worlds.make(folder, "plain", 0, 0)
-        world = worlds.opened(folder)
-        waiting_worlds.Others(world, propose=propose).have("something")
-        found.append(len(world.workspace.proposals()))
-        world.workspace.store.close()
-        shutil.rmtree(folder)
-    assert found == [0, 7]
+    assert [worlds.once("plain", 0, 0, lambda world, each=each: _waiting(world, each)) for each in (False, True)] == [
+        0,
+        7,
+    ]
+
+
+def _waiting(world, propose) -> int:
+    waiting_worlds.Others(world, propose=propose).have("something")
+    found = len(world.workspace.proposals())
+    world.workspace.store.close()
+    return found
 
 
 def test_what_is_new_is_the_same_in_both():
-    found = []
-    for propose in (False, True):
-        folder = Path(tempfile.mkdtemp())
-        try:
-            worlds.make(folder, "plain", 4, 0)
-            found.append(_news(worlds.opened(folder), propose=propose))
-        finally:
-            shutil.rmtree(folder)
-    assert found[0] == found[1]
-    assert [each.count('"revision":') for each in found[0]] == [0, 1, 1, 1]
+    here, there = (worlds.once("plain", 4, 0, lambda world, each=each: _news(world, each)) for each in (False, True))
+    assert here == there
+    assert [each.count('"revision":') for each in here] == [0, 1, 1, 1]
 
 
-def _news(world, *, propose) -> list[str]:
-    path = world.folder / "tokens.json"
-    _, token = new_token(world.workspace.config, path, "neo")
-    workspace, heard, since = world.workspace, [], {}
-    client = TestClient(create_app(workspace, ServerSettings(tokens=path)), base_url="http://127.0.0.1:8428")
+def _news(world, propose) -> list[str]:
+    workspace, hear = world.workspace, listener(world)
     others = waiting_worlds.Others(world, propose=propose)
-
-    def hear() -> None:
-        answer = client.get("/mem/changes", params=since, headers={"Authorization": f"Bearer {token}"})
-        since["since"] = answer.json()["since"]
-        heard.append(waiting_worlds.normal(answer.text))
-
-    hear()
+    heard = [hear()]
     world.system.at(worlds.NOW)
     others.have("one")
     workspace.add("neo", "seen by neo", category="talk", actor="neo")
-    hear()
+    heard.append(hear())
     own = workspace.add("neo", "this waits", category="talk", actor="neo", proposes=True).waiting
     others.have("two")
     workspace.approve(own)
-    hear()
+    heard.append(hear())
     others.have("three")
     workspace.add("neo", "also seen by neo", category="talk", actor="neo")
-    hear()
+    heard.append(hear())
     workspace.store.close()
-    return heard
+    return [waiting_worlds.normal(each) for each in heard]

@@ -7,10 +7,13 @@ there once and is gone, branches, the source of seeds and its history, and the f
 
 import os
 import random
+import shutil
+import tempfile
+from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
@@ -90,6 +93,16 @@ def opened(folder: Path) -> World:
         durable=False,
     )  # fmt: skip
     return World(folder, Workspace.open(folder, search=False, store=store), system)
+
+
+def once(kind: str, seed: int, number: int, tell: Callable[[World], Any]) -> Any:
+    """What is told of one of the two worlds of a kind, which is gone afterwards."""
+    folder = Path(tempfile.mkdtemp())
+    try:
+        make(folder, kind, seed, number)
+        return tell(opened(folder))
+    finally:
+        shutil.rmtree(folder)
 
 
 def make(folder: Path, kind: str, seed: int, number: int) -> None:

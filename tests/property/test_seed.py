@@ -1,6 +1,7 @@
 """The laws of seeding, over random fleets: whatever people and agents did to source, targets and lock."""
 
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -159,14 +160,16 @@ def named(patterns) -> set[str]:
     return {category for category in CATEGORIES if profile.selectors("user", TAXONOMY).matches(category)}
 
 
-def fleet(folder: str, source: Side, targets: dict[str, list[str]], own: dict[str, Side]):
+@contextmanager
+def fleet(source: Side, targets: dict[str, list[str]], own: dict[str, Side] | None = None):
     profiles = {"boss": "tier: 1\nuser_memory_categories: ['*']\n"}
     profiles |= {
         name: "seed_from: boss\nuser_memory_categories: [{}]\n".format(", ".join(f"'{one}'" for one in patterns))
         for name, patterns in targets.items()
     }
-    files = {"boss/user": source.text(), **{f"{name}/user": side.text() for name, side in own.items()}}
-    return make_root(Path(folder), profiles=profiles, files=files)
+    files = {"boss/user": source.text(), **{f"{name}/user": side.text() for name, side in (own or {}).items()}}
+    with tempfile.TemporaryDirectory() as folder:
+        yield make_root(Path(folder), profiles=profiles, files=files)
 
 
 def seeded(workspace, targets=None):
@@ -216,8 +219,7 @@ REWORDED_FIRST = Side({"rules": ["SOURCE of rules 4: alpha alpha", "SOURCE of ru
 def test_seeding_again_changes_no_byte_and_a_new_plan_is_empty(  # noqa: PLR0917 - what hypothesis draws
     source, targets, own, there, here, lose
 ):
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = fleet(folder, source, targets, {next(iter(targets)): own})
+    with fleet(source, targets, {next(iter(targets)): own}) as workspace:
         seeded(workspace)
         put_bytes(workspace, "boss/user", sown(edited(text_of(workspace, "boss/user"), there, "EDIT")))
         for name in targets:
@@ -235,8 +237,7 @@ def test_seeding_again_changes_no_byte_and_a_new_plan_is_empty(  # noqa: PLR0917
 @FEW
 @given(sides("CANARY"), fleets, sides("OWN"), edits, edits)
 def test_a_target_holds_nothing_of_a_category_that_its_profile_does_not_name(source, targets, own, there, moved):
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = fleet(folder, source, targets, {next(iter(targets)): own})
+    with fleet(source, targets, {next(iter(targets)): own}) as workspace:
         for text in (
             text_of(workspace, "boss/user"),
             edited(text_of(workspace, "boss/user"), [*there, *moved], "CANARY"),
@@ -252,8 +253,7 @@ def test_a_target_holds_nothing_of_a_category_that_its_profile_does_not_name(sou
 @FEW
 @given(sides("SOURCE"), sides("OWN"), selectors, edits)
 def test_what_is_the_targets_own_keeps_its_bytes(source, own, patterns, there):
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = fleet(folder, source, {"neo": patterns}, {"neo": own})
+    with fleet(source, {"neo": patterns}, {"neo": own}) as workspace:
         seeded(workspace)
         put_bytes(workspace, "boss/user", sown(edited(text_of(workspace, "boss/user"), there, "EDIT")))
         seeded(workspace)
@@ -268,8 +268,7 @@ def test_neither_the_order_of_targets_nor_that_of_runs_matters(source, targets, 
     ends = []
     for one_by_one in (False, True):
         names = sorted(targets)
-        with tempfile.TemporaryDirectory() as folder:
-            workspace = fleet(folder, source, targets, {names[0]: own})
+        with fleet(source, targets, {names[0]: own}) as workspace:
             if one_by_one:
                 random.shuffle(names)
                 for name in names:
@@ -288,8 +287,7 @@ def test_edits_of_different_entries_on_both_sides_survive(source, one, other):
     assume(len(entries) > 1)
     there, here = entries[one % len(entries)], entries[other % len(entries)]
     assume(there != here)
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = fleet(folder, source, {"neo": ["*"]}, {})
+    with fleet(source, {"neo": ["*"]}) as workspace:
         seeded(workspace)
         put_bytes(workspace, "boss/user", text_of(workspace, "boss/user").replace(there, f"{there} THERE"))
         put_bytes(workspace, "neo/user", text_of(workspace).replace(here, f"{here} HERE"))
@@ -302,10 +300,7 @@ def test_edits_of_different_entries_on_both_sides_survive(source, one, other):
 @FEW
 @given(sides("SOURCE"), selectors, selectors)
 def test_a_chain_of_tiers_gives_what_the_top_gives_with_both_selectors(source, second, third):
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = fleet(
-            folder, source, {"lead": second, "scout": third, "both": sorted(named(second) & named(third))}, {}
-        )
+    with fleet(source, {"lead": second, "scout": third, "both": sorted(named(second) & named(third))}) as workspace:
         seeded(workspace, ["lead", "both"])
         # The second tier needs an entry of its own where it got none: a source without any is refused.
         if text_of(workspace, "lead/user"):
@@ -367,8 +362,7 @@ def last_days(text: str) -> dict[tuple[str, str], date]:
 )
 def test_after_a_seed_without_conflicts_no_copy_that_follows_its_source_says_more_than_that_on_any_day(source, changes):
     assume("## " in source.text())  # a flat source seeds nothing, and is told
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = fleet(folder, source, {"neo": ["*"]}, {})
+    with fleet(source, {"neo": ["*"]}) as workspace:
         seeded(workspace)
         own: set[tuple[str, str]] = set()  # to which of its copies the target gave a day of its own
         for kind, who, place, day, again in changes:
@@ -400,8 +394,7 @@ def says(text):
 def test_a_lock_that_is_lost_or_badly_merged_costs_no_entry(  # noqa: PLR0917 - what hypothesis draws
     source, own, patterns, there, here, fate
 ):
-    with tempfile.TemporaryDirectory() as folder:
-        workspace = fleet(folder, source, {"neo": patterns}, {"neo": own})
+    with fleet(source, {"neo": patterns}, {"neo": own}) as workspace:
         seeded(workspace)
         lock = workspace.root / LOCK_NAME
         first = lock.read_text() if lock.exists() else ""

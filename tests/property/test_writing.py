@@ -1,7 +1,6 @@
 """The writing verbs on any text: the entry that is meant changes, and every other one stays as it is."""
 
 from collections import Counter
-from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -13,7 +12,7 @@ from catmem.model.layout import is_shared
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put
-from tests.property.strategies import bodies, categories, stored_form, tag_sets, texts
+from tests.property.strategies import bodies, categories, stored_form, texts
 from tests.roots import put_bytes, text_of
 from tests.store.memory import InMemoryStore
 
@@ -86,45 +85,6 @@ def test_an_addition_is_one_entry_more_in_its_category(folder, text, content, ca
     ]
     assert len(titles) - len(before.sections) in {0, 1}
     assert text_of(workspace).endswith("\n") or is_shared(after)
-
-
-def changes(entry_tags):
-    """An operation on an entry: its words, its tags, its place or its date."""
-    return st.one_of(
-        st.builds(Operation, st.just("replace"), content=contents, tags=st.one_of(st.none(), entry_tags)),
-        st.builds(Operation, st.just("move"), to_category=categories),
-        st.builds(Operation, st.sampled_from(["remove", "verify"])),
-    )
-
-
-@given(text=documents, index=st.integers(0, 20), change=changes(tag_sets))
-def test_a_change_touches_one_entry(folder, text, index, change):
-    workspace = opened(folder, text)
-    before = parsed(workspace)
-    entry = before.entries[index % len(before.entries)]
-    operation, action = replace(change, old_text=entry.id, category=entry.category), change.action
-    try:
-        written = workspace.write("neo", [operation])
-    except AmbiguousError:
-        alike = [each for each in before.entries if (each.category, each.id) == (entry.category, entry.id)]
-        assert len(alike) > 1
-        return
-    except EditError as error:
-        assert error.code == "bad_tag"
-        return
-    after = parsed(workspace)
-    (touched,) = written.entries
-    lost, came = Counter(says(before)), Counter(says(after))
-    if written.changed:
-        lost[entry.category, entry.raw] -= 1
-        came[touched.category, touched.raw] -= action != "remove"
-    assert +lost == +came
-    if action == "replace":
-        assert touched.body == stored_form(operation.content)
-    elif action != "remove":
-        assert touched.body == entry.body
-    if action == "verify":
-        assert touched.tags == {**entry.tags, "verified_date": "2026-05-01"}
 
 
 steps = st.builds(

@@ -16,14 +16,6 @@ def code_of(path, *, limit=100, follow_symlink=True):
     return caught.value.code
 
 
-def test_reads_the_whole_file(tmp_path):
-    path = tmp_path / "file"
-    for size in (0, 1, 99, 100):
-        path.write_bytes(b"x" * size)
-        assert read_bounded(path, 100) == b"x" * size
-    assert read_bounded(str(path), 100) == b"x" * 100
-
-
 def test_a_file_over_the_limit_is_not_read(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"x" * 101)

@@ -1,14 +1,8 @@
 import pytest
 
 from catmem.errors import NotUtf8Error, TooLargeError
-from catmem.text import Limits, LineIndex, counted, decode, dominant_newline, equal_ends, unify_newlines, with_newline
+from catmem.text import Limits, LineIndex, counted, decode, equal_ends
 from tests.together import together
-
-
-@together("data", [b"", b"x", "é中\U0001f600".encode(), b"\xef\xbb\xbfx", b"a\r\nb\r", bytes(range(128))])
-def test_decoding_loses_nothing(data):
-    assert decode(data).encode() == data
-    assert decode(decode(data)) == decode(data)
 
 
 @together(
@@ -28,30 +22,6 @@ def test_sizes_are_bytes(data):
     assert (caught.value.size, caught.value.limit) == (5, 4)
     size = len(data.encode() if isinstance(data, str) else data)
     assert decode(data, Limits(file_bytes=size))
-
-
-@together(
-    ("text", "newline"),
-    [
-        ("", "\n"),
-        ("a", "\n"),
-        ("a\r", "\n"),
-        ("a\r\n", "\r\n"),
-        ("a\r\nb\n", "\n"),
-        ("a\r\nb\r\nc\n", "\r\n"),
-        ("\u2028\x0b\x0c", "\n"),
-    ],
-)
-def test_the_dominant_newline(text, newline):
-    assert dominant_newline(text) == newline
-
-
-@together("newline", ["\n", "\r\n"])
-@together("text", ["", "a\nb", "a\r\nb", "\r\n\r\n", "a\r\r\nb\n\rc"])
-def test_a_text_comes_back_from_either_newline(text, newline):
-    stored = with_newline(text, newline)
-    assert unify_newlines(stored) == text
-    assert stored.count("\n") == text.count("\n")
 
 
 def test_lines_and_columns_count_from_one_and_lf_alone_ends_a_line():

@@ -92,11 +92,6 @@ def test_without_a_file_everything_has_a_default(tmp_path):
     assert config.taxonomy.closed_slugs is None
 
 
-@together("text", ["", "# nothing yet\n", "{}\n", "version: 1\n"])
-def test_an_empty_file_says_nothing(config_of, tmp_path, text):
-    assert config_of(text) == Config(tmp_path, tmp_path / "catmem.yaml")
-
-
 def test_a_root_that_is_no_folder_is_no_root(tmp_path):
     (tmp_path / "file").touch()
     for path in (tmp_path / "nothing", tmp_path / "file"):
@@ -153,12 +148,6 @@ def test_no_path_is_made_of_a_bad_name(tmp_path):
     with pytest.raises(ConfigError) as caught:
         Config(tmp_path).home("../neo")
     assert caught.value.code == "bad_name"
-
-
-@together("name", ["communication-style", "Communication Style", "COMM", "How we talk"])
-def test_a_category_has_a_slug_a_title_and_aliases(config_of, name):
-    taxonomy = config_of(EVERYTHING).taxonomy
-    assert taxonomy.category(name) == taxonomy.named(name) == "communication-style"
 
 
 def test_a_name_that_is_not_declared_is_a_slug_of_its_own_and_aliases_are_resolved_in_exact_selectors_only(config_of):

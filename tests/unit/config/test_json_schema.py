@@ -182,22 +182,6 @@ OWNER = {"owner": {"type": "string", "enum": ["ann", "ben"]}, "review": {"type":
 
 
 @together(
-    "tags",
-    [
-        {},
-        {"verified_date": "2026-05-01", "created": "2024-02-29", "expires": "9999-12-31"},
-        {"domain": "finance"},
-        {"domain": ["finance", "human-resources"]},
-        {"source": ""},
-        {"anything": "else", "more": ["a", "b"]},
-        {"owner": "ann", "review": "2026-01-01"},
-    ],
-)
-def test_tags_that_fit(tags):
-    assert tag_faults(tags, OWNER) == []
-
-
-@together(
     ("tags", "message"),
     [
         ({"verified_date": "2026-13-01"}, "'2026-13-01' is not a day of the form YYYY-MM-DD"),

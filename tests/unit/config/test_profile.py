@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from catmem import resources
 from catmem.config import profile as profile_module
 from catmem.config.config import Config, Taxonomy, load_config
 from catmem.config.profile import (
@@ -84,24 +83,6 @@ def write(tmp_path):
 
 
 # --- the shipped profiles ---
-
-
-@pytest.fixture
-def shipped(write):
-    return load_profiles(write({f"{name}.yaml": text for name, text in resources.profile_texts().items()}))
-
-
-def test_the_shipped_profiles_are_the_worked_example(shipped):
-    assert {name: (profile.tier, profile.user_memory_categories) for name, profile in shipped.items()} == {
-        "orchestrator": (1, ("*",)),
-        "specialist": (2, ()),
-        "neo": (2, ("communication-style", "workflow-rules-development")),
-        "morpheus": (2, ("communication-style", "cognitive-patterns", "working-relationship")),
-        "trinity": (2, ("communication-style", "workflow-rules-finance", "approval-conventions")),
-        "scout": (3, ("communication-style",)),
-    }
-    assert [name for name, profile in shipped.items() if profile.verifies] == ["orchestrator"]
-    assert {profile.seed_from for name, profile in shipped.items() if name != "orchestrator"} == {"orchestrator"}
 
 
 # --- settings ---

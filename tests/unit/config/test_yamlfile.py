@@ -59,11 +59,6 @@ def test_scalars_are_those_of_yaml_1_2(word, value):
     assert type(read) is type(value)
 
 
-@together("text", ["", "\n", "# only a comment\n", "---\n", "\ufeff"])
-def test_an_empty_file_has_no_data(text):
-    assert data_of(text) is None
-
-
 def test_positions_name_every_key_and_item():
     file = parse_yaml("name: neo\nprompt:\n  style: xml\ncategories:\n  - a\n  - {b: 1}\n")
     assert file.positions == {

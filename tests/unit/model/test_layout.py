@@ -59,19 +59,6 @@ def made(*pairs, titles=(), like=PLAIN):
     return composed(versions(*pairs), dict(titles), like)
 
 
-def test_a_header_for_each_category_and_a_delimiter_between_entries():
-    document = made(
-        ("talk", "[verified_date: 2026-05-01] Short answers."),
-        ("rules", "Vendor is Acme.\nAlways."),
-        ("talk", "No calls."),
-        titles={"talk": "How to talk"},
-        like=parse("", aliases={"how-to-talk": "talk"}),
-    )
-    assert document.text == (
-        "## How to talk\n[verified_date: 2026-05-01] Short answers.\n§\nNo calls.\n\n## Rules\nVendor is Acme.\nAlways.\n"
-    )
-
-
 ODD = [
     "§",
     "## Pay\nhidden",
@@ -121,10 +108,3 @@ def test_aliases_and_declared_titles_are_those_of_the_other_document():
     document = made(("talk", "## Not declared, so it is text"), like=like)
     assert said(document) == [("talk", "## Not declared, so it is text", {})]
     assert document.scan.categories == like.scan.categories
-
-
-def test_a_thousand_entries_of_a_hundred_categories_keep_their_order():
-    pairs = [(f"c{number % 100}", f"fact {number}") for number in range(1_000)]
-    document = made(*pairs)
-    assert sorted(entry.body for entry in document.entries) == sorted(text for _, text in pairs)
-    assert [entry.body for entry in document.by_category["c7"]] == [text for name, text in pairs if name == "c7"]

@@ -1,6 +1,5 @@
 """How long a prompt is beside flat files of the same facts, what it keeps out that they show, and its tokens."""
 
-from collections import Counter
 from datetime import date
 
 from benchmarks.notes import notes
@@ -106,29 +105,6 @@ def test_percent_is_of_flat_files_and_of_nothing_there_is_none():
     found = Sizes(Size(1, 1), Size(9, 9), Size(3, 4), seen=0, entries=0)
     assert (found.percent, found.tokens_percent) == (33.3, 25.0)
     assert total([]).percent is None
-
-
-def some(times, budgets=()):
-    """So many times the same sizes."""
-    return Sizes(
-        prompt=Size(times, 10 * times),
-        files=Size(3 * times, 30 * times),
-        flat=Size(4 * times, 40 * times),
-        seen=7 * times,
-        entries=8 * times,
-        secrets=9 * times,
-        states=Counter({"stale": times}),
-        left_out=Counter({"blocked": times}),
-        marked=Counter({"stale": 2 * times}),
-        in_flat=Counter({"secrets": times}),
-        budgets=budgets,
-    )
-
-
-def test_the_total_adds_up():
-    one = some(1, budgets=(Use("user", 1, 2),))
-    assert total([one, one]) == some(2)
-    assert total([]) == some(0)
 
 
 # --- how many tokens a text is, by the rule; each example is worked by hand ---------------------------------------------

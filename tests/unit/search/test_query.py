@@ -2,9 +2,6 @@
 
 import unicodedata
 
-from hypothesis import given
-from hypothesis import strategies as st
-
 from benchmarks.notes import notes
 from catmem.model.document import parse
 from catmem.search.index import Index
@@ -95,11 +92,6 @@ def test_many_letters_fold_as_few_do():
 )
 def test_a_query_is_words_and_phrases(query, terms):
     assert [term.words for term in parse_query(query)] == terms
-
-
-def test_a_phrase_is_required_and_a_word_is_not():
-    query = parse_query('tea "due date"')
-    assert [term.words for term in query if term.is_phrase] == [("due", "date")]
 
 
 def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():
@@ -238,12 +230,6 @@ def test_the_language_of_ordinary_notes(language):
 @together("language", FUNCTION_WORDS)
 def test_function_words_are_folded_words(language):
     assert [word for word in FUNCTION_WORDS[language] if words_of(word) != (word,)] == []
-
-
-@given(st.text(alphabet="abcdeilnorstuy", min_size=3, max_size=12))
-def test_a_word_begins_like_its_beginning(word):
-    assert word.startswith(beginning(word))
-    assert len(beginning(word)) >= 3
 
 
 @together(

@@ -17,6 +17,7 @@ from catmem.plugins.harnesses.sync_targets import HARNESSES, declared_syncs
 from tests.golden.case import put
 from tests.harnesses import readers
 from tests.harnesses.homes import CANARY, MEMORY, USER
+from tests.harnesses.trees import faults, trial
 
 FACTS = (
     "Prefers short answers.",
@@ -513,3 +514,18 @@ def test_the_lock_has_no_words_of_the_memory(home):
     assert json.loads(text)["version"] == 1
     assert not any(re.search(re.escape(word), text) for word in ("short answers", "Acme", CANARY))
     assert MEMORY not in text
+
+
+# --- random trees and changes ---
+
+
+@pytest.mark.parametrize("first", range(0, 40, 10))
+def test_random_trees(first):
+    assert {seed: faults(trial(seed)) for seed in range(first, first + 10)} == {
+        seed: {} for seed in range(first, first + 10)
+    }
+
+
+def test_many_random_trees():
+    """The figures of docs/harnesses.md come from `python -m tests.harnesses.trees 20000`."""
+    assert [seed for seed in range(1000, 2500) if faults(trial(seed))] == []

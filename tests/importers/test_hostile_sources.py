@@ -83,9 +83,10 @@ def test_half_characters_are_left_out_and_printed_as_escapes(tmp_path):
 # --- paths ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_device_and_a_circle_of_links(tmp_path):
+def test_nothing_a_device_and_a_circle_of_links(tmp_path):
     (tmp_path / "circle").symlink_to("circle")
     for source in SOURCES:
+        assert refused(source, tmp_path / "nothing").code == "missing"
         assert refused(source, "/dev/zero").code == "not_a_file"
         assert refused(source, tmp_path / "circle").code == "missing"
 

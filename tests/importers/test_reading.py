@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import UnreadableError
-from catmem.plugins.importers import SOURCES, read, source_files
+from catmem.plugins.importers import read, source_files
 from tests.golden.case import put
 from tests.together import together
 
@@ -266,13 +266,6 @@ def test_the_time_of_the_file_dates_what_has_no_date_and_that_of_today_nothing(t
 
 
 # --- whatever is there ---------------------------------------------------------------------------------------------
-
-
-@together("source", SOURCES)
-def test_nothing_there(tmp_path, source):
-    with pytest.raises(UnreadableError) as caught:
-        read(source, tmp_path / "nothing")
-    assert caught.value.code == "missing"
 
 
 @together("source", ["cheetahclaws", "claude", "basic-memory"])

@@ -122,3 +122,86 @@ def test_a_diff_shows_entries(repository):
     diff = repository.git("diff")
     changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in {"+++", "---"}]
     assert changed == ["-  [verified_date: 2026-01-01]", "+  [verified_date: 2026-05-01]"]
+
+
+# --- seeds on two branches ---
+
+
+SOURCE, TARGET = "homes/boss/USER.md", "homes/neo/USER.md"
+
+
+@pytest.fixture
+def seeded(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\nwritable_categories: ['*']\n")
+    put(tmp_path / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [facts]\n")
+    put(tmp_path / ".gitignore", ".catmem/\n*.bak.*\n")
+    put(tmp_path / SOURCE, "## Facts\nThe office is in Lyon.\n§\nThe vendor is Acme.\n")
+    made = Repository(tmp_path)
+    seed(made)
+    made.set_up()
+    return made
+
+
+def seed(seeded):
+    seeded.catmem("seed", "boss", "neo")
+
+
+def branches(seeded, on_theirs, on_ours):
+    """Make one change on each of two branches, and merge them."""
+    seeded.git("checkout", "--quiet", "-b", "theirs")
+    on_theirs()
+    seeded.commit({}, "theirs")
+    seeded.git("checkout", "--quiet", "main")
+    on_ours()
+    seeded.commit({}, "ours")
+    seeded.git("merge", "--quiet", "--no-edit", "theirs")
+    assert seeded.unmerged() == []
+
+
+def bodies_of(seeded, file):
+    return sorted(entry.body for entry in parse((seeded.folder / file).read_bytes()).entries)
+
+
+def learn(seeded, text):
+    def act():
+        seeded.catmem("add", "-p", "boss", "-c", "facts", text)
+        seed(seeded)
+
+    return act
+
+
+def test_seeds_on_both_branches(seeded):
+    branches(seeded, learn(seeded, "Travel is on cost centre 410."), learn(seeded, "Ada runs finance."))
+    both = ["Ada runs finance.", "The office is in Lyon.", "The vendor is Acme.", "Travel is on cost centre 410."]
+    assert (bodies_of(seeded, SOURCE), bodies_of(seeded, TARGET)) == (both, both)
+    seed(seeded)
+    assert bodies_of(seeded, TARGET) == both
+    # From the record that this seed made, a removal at the source arrives again.
+    seeded.catmem("remove", "-p", "boss", "Travel is on")
+    seed(seeded)
+    assert bodies_of(seeded, TARGET) == both[:3]
+
+
+def test_a_seed_on_one_branch_and_an_edit_of_the_copy_on_the_other(seeded):
+    def edit():
+        seeded.catmem("replace", "-p", "neo", "The vendor is Acme", "The vendor is Acme Ltd of Leeds.")
+
+    branches(seeded, edit, learn(seeded, "Ada runs finance."))
+    seed(seeded)
+    assert bodies_of(seeded, TARGET) == [
+        "Ada runs finance.",
+        "The office is in Lyon.",
+        "The vendor is Acme Ltd of Leeds.",
+    ]
+
+
+def test_what_was_taken_back_on_one_branch_stays_away(seeded):
+    def forget():
+        seeded.catmem("remove", "-p", "boss", "The vendor is Acme")
+        seed(seeded)
+
+    branches(seeded, forget, learn(seeded, "Ada runs finance."))
+    seed(seeded)
+    left = ["Ada runs finance.", "The office is in Lyon."]
+    assert (bodies_of(seeded, SOURCE), bodies_of(seeded, TARGET)) == (left, left)

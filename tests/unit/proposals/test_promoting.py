@@ -51,7 +51,7 @@ def test_what_specialists_learned_waits_in_the_name_of_the_specialist(ws):
     assert [each.written.waiting is not None for each in found] == [True, True]
     assert text_of(ws, "boss/user") == BOSS
     waiting = ws.proposals()
-    assert {each.agent for each in waiting} == {"neo"}
+    assert {(each.agent, each.reason) for each in waiting} == {("neo", "added or reworded in neo/user")}
     reworded = next(each for each in waiting if each.changes[0].before is not None)
     assert reworded.changes[0].before.body == "Deploys go out on Fridays."
 

@@ -1,5 +1,6 @@
-"""Proposals in every store: kept, copied, replayed, found whole, and written to by envelopes."""
+"""Proposals in every store: kept, copied, replayed, found whole, written to by envelopes, and purged."""
 
+import json
 from contextlib import closing
 from dataclasses import replace
 from uuid import uuid4
@@ -7,9 +8,10 @@ from uuid import uuid4
 import pytest
 
 from catmem.audit.rebuilding import replay
-from catmem.errors import ProposalError
+from catmem.errors import NoMatchError, ProposalError
 from catmem.jsonable import jsonable
 from catmem.workspace.copying import copy_root
+from catmem.workspace.purging import purge
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import newest
@@ -112,3 +114,69 @@ def test_an_envelope_cannot_merge_one_in(ws):
         ws.submit(replace(envelope, merges=(leaf,)))
     assert caught.value.code == "on_proposal"
     assert ws.proposal(name).state == "waiting"
+
+
+# --- what is purged is gone from what waits too ---
+
+
+WORDS = "The clinic in Elm Street has the file."
+
+
+@pytest.fixture(params=["files", "sqlite"])
+def workspace(request, tmp_path):
+    store = "" if request.param == "files" else "store: sqlite:///memory.db\n"
+    put(tmp_path / "catmem.yaml", f"approval: others\n{store}")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [rules]\nwritable_categories: [rules]\n")
+    return Workspace.open(tmp_path)
+
+
+def everything(workspace):
+    texts = [data.decode() for _, data in workspace.store.replay("neo/user")]
+    notes = [json.dumps(dict(each.note)) for each in workspace.store.log("neo/user")]
+    return "\n".join([*texts, *notes])
+
+
+def test_a_purge_takes_the_words_and_the_reasons_out_of_proposals(workspace):
+    workspace.add("neo", "Invoices are paid in 30 days.", category="rules")
+    workspace.verify("neo", "Invoices")
+    reason = f"He said so: {WORDS}"
+    name = workspace.replace("neo", "Invoices", content=WORDS, actor="neo", reason=reason).waiting
+    other = workspace.add("neo", "Another thing.", category="rules", reason=reason, proposes=True).waiting
+    workspace.reject(other, reason=f"Not because {WORDS}")
+    assert everything(workspace).count(WORDS) >= 4
+    purge(workspace, "neo/user", WORDS)
+    assert WORDS not in everything(workspace)
+    assert workspace.proposal(name).state == "stale"
+    with pytest.raises(ProposalError):
+        workspace.approve(name)
+    assert "Invoices are paid in 30 days." in everything(workspace)
+
+
+def test_words_that_only_a_reason_or_evidence_says_are_purged(workspace):
+    workspace.add("neo", "Invoices are due.", category="rules", reason=f"A write: {WORDS}")
+    workspace.verify("neo", "Invoices", evidence=f"Seen: {WORDS}")
+    workspace.replace("neo", "Invoices", content="Due later.", actor="neo", reason=f"A proposal: {WORDS}")
+    other = workspace.add("neo", "Another thing.", category="rules", proposes=True).waiting
+    workspace.reject(other, reason=f"A rejection: {WORDS}")
+    before, said = workspace.store.peek("neo/user"), everything(workspace).count(WORDS)
+    quoting = [each.revision for each in workspace.store.log("neo/user") if WORDS in json.dumps(dict(each.note))]
+    foretold = purge(workspace, "neo/user", WORDS, dry_run=True)
+    assert (len(quoting), everything(workspace).count(WORDS)) == (4, said)
+    assert sorted(foretold.places) == sorted(f"a reason, evidence or category of revision {each}" for each in quoting)
+    done = purge(workspace, "neo/user", WORDS)
+    assert (done.revisions, done.places, done.entries) == (4, foretold.places, ())
+    assert WORDS not in everything(workspace)
+    assert workspace.store.peek("neo/user") == before
+    with pytest.raises(NoMatchError):
+        purge(workspace, "neo/user", WORDS)
+
+
+def test_a_purge_of_a_declared_entity_names_the_file_whose_reason_says_the_words(workspace):
+    workspace.add("neo", "Invoices are due.", category="rules", reason=WORDS)
+    config = (workspace.root / "catmem.yaml").read_text()
+    put(workspace.root / "catmem.yaml", f'{config}entities: {{"notes:alpha": {{content: text, writers: [neo]}}}}\n')
+    workspace = Workspace.open(workspace.root)
+    workspace.put("notes:alpha", f"{WORDS}\n", expected="0")
+    workspace.put("notes:alpha", "nothing\n", expected="1")
+    report = purge(workspace, "notes:alpha", WORDS)
+    assert [each.why for each in report.left] == ["neo/user holds the words too: purge it there"]

@@ -8,6 +8,7 @@ from catmem import clock
 from catmem.errors import ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.proposals import proposal, proposing
+from catmem.proposals.proposal import disclosed
 from catmem.staleness.lineage import blame
 from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
@@ -329,9 +330,13 @@ def test_undo_of_the_first_text_of_a_file_takes_it_out(tmp_path):
 def test_the_record_of_an_approval_says_what_it_did_to_which_entry(tmp_path, words):
     ws = root(tmp_path)
     proposed = "Something else altogether, from top to bottom."
-    revision = ws.approve(ws.replace("neo", "Fridays", proposed, actor="neo").waiting, words=words).revision
+    name = ws.replace("neo", "Fridays", proposed, actor="neo").waiting
+    revision = ws.approve(name, words=words).revision
     first = ws.parse(ws.store.peek("neo/user")).entries[0]
     assert first.body == (words or proposed)
+    told = disclosed(ws, name, "neo")["decision"]["words"]
+    assert told is None if words is None else told.endswith(words)
+    assert [change.after.body for change in ws.proposal(name).changes] == [proposed]
     actions = ws.store.head("neo/user").note["actions"]
     assert [(each["action"], each["id"]) for each in actions] == [("replace", first.id)]
     # So the entry goes on from what it was, in other words.

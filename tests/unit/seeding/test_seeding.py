@@ -383,10 +383,9 @@ def test_a_seed_with_no_target_left_says_what_is_wrong_with_one(tmp_path):
 
 def test_a_seed_from_that_nobody_has_names_the_line(tmp_path):
     workspace = seed_root(tmp_path, profiles={"neo": "tier: 2\nseed_from: bos\n"})
-    with pytest.raises(UnknownNameError) as caught:
+    with pytest.raises(UnknownNameError, match="bos") as caught:
         seed(workspace, "neo")
-    assert (caught.value.key, caught.value.line) == ("seed_from", 2)
-    assert caught.value.hint == "Did you mean 'boss'?"
+    assert (caught.value.key, caught.value.line, caught.value.hint) == ("seed_from", 2, "Did you mean 'boss'?")
 
 
 @pytest.mark.parametrize(("actor", "agent"), [(None, "person"), ("boss", "boss")])

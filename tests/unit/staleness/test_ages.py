@@ -1,16 +1,20 @@
 """The four clocks of a fact: verified, created, first seen by the journal, the time of the file."""
 
 import os
+import threading
 from datetime import date, datetime
 
 import pytest
 
+from catmem.clock import today
+from catmem.staleness import lineage
 from catmem.staleness.lineage import freshness_of, notes_of
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.journal import Journal
 from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.staleness.aging import LATER, Aging
 
@@ -174,6 +178,11 @@ def test_a_date_that_is_none_or_in_the_future_dates_nothing(aging, tags, clock):
     assert aging.clocks()["a fact"] == clock
 
 
+def test_a_file_of_the_future_dates_nothing(aging):
+    aging.outsider("a fact\n", "2031-01-10")
+    assert aging.clocks()["a fact"] == (None, None)
+
+
 def test_what_the_journal_saw_later_than_the_day_that_is_asked_about(legacy):
     legacy.on("2026-04-01").add("neo", "x", category="talk")
     moment = datetime.fromisoformat("2026-01-20T12:00:00+00:00").timestamp()
@@ -211,3 +220,94 @@ def test_an_addition_opens_no_history_that_it_knows_already(aging, monkeypatch):
     monkeypatch.setattr(FileStore, "_own_folder", lambda store, place: opened.append(place) or own_folder(store, place))
     workspace.add("neo", "It goes on from what it knows.", category="talk", actor="neo")
     assert opened == []
+
+
+# --- asked for by those who read and by those who write, at once ---
+
+
+RIGHTS = "user_memory_categories: [talk]\nwritable_categories: [talk]\n"
+"""Who has no right to verify, so that each write asks how old its words are."""
+MOST = 120
+"""Seconds after which a thread that has not ended waits for ever."""
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", RIGHTS)
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nwithout a date\n")
+    workspace = Workspace.open(tmp_path)
+    yield workspace
+    workspace.store.close()
+
+
+def read(workspace):
+    """Ask how old everything is, as a page does."""
+    document = workspace.view("neo", "user").document
+    profile = workspace.profile("neo")
+    return freshness_of(workspace, profile, "neo/user", document, document.entries, as_of=today(), reader=None)
+
+
+def test_a_reader_and_a_write_do_not_wait_for_each_other(workspace, monkeypatch):
+    """The reader comes while the write holds the lock of the store, and is asking for ages when the write does so."""
+    workspace.add("neo", "a history", category="talk")
+    in_write, reading = threading.Event(), threading.Event()
+    known_since, follow = lineage.known_since, lineage.followed
+
+    def asked_in_a_write(*asked):
+        in_write.set()
+        assert reading.wait(MOST)
+        return known_since(*asked)
+
+    def followed(*asked):
+        if threading.current_thread() is reader:
+            reading.set()
+        return follow(*asked)
+
+    monkeypatch.setattr(lineage, "known_since", asked_in_a_write)
+    monkeypatch.setattr(lineage, "followed", followed)
+    writer = threading.Thread(
+        target=workspace.add, args=("neo", "from an agent"), kwargs={"category": "talk", "actor": "neo"}, daemon=True
+    )
+
+    def once_in_the_write():
+        assert in_write.wait(MOST)
+        read(workspace)
+
+    reader = threading.Thread(target=once_in_the_write, daemon=True)
+    for each in (writer, reader):
+        each.start()
+    for each in (writer, reader):
+        each.join(MOST)
+    assert not writer.is_alive()
+    assert not reader.is_alive()
+    assert "from an agent" in workspace.view("neo", "user").document.text
+
+
+def test_many_that_write_and_read_at_once_all_end(workspace):
+    writes, writers, readers = 8, 3, 2
+    refused: list[Exception] = []
+
+    def write(number):
+        for count in range(writes):
+            try:
+                workspace.add("neo", f"fact {number}.{count}", category="talk", actor="neo")
+            except Exception as error:  # noqa: BLE001 - told below
+                refused.append(error)
+
+    def look():
+        for _ in range(writes):
+            try:
+                read(workspace)
+            except Exception as error:  # noqa: BLE001 - told below
+                refused.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,), daemon=True) for number in range(writers)]
+    threads += [threading.Thread(target=look, daemon=True) for _ in range(readers)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join(MOST)
+    assert not any(each.is_alive() for each in threads)
+    assert refused == []
+    assert len(workspace.view("neo", "user").document.entries) == 1 + writers * writes

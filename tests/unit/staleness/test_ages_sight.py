@@ -149,6 +149,24 @@ def test_what_is_kept_is_what_the_journal_tells_anew(aging):
     assert told.items() <= {**seen(aging), "begins": told["begins"]}.items()
 
 
+def test_what_was_purged_is_worked_out_anew(aging):
+    from catmem.workspace.purging import purge
+
+    workspace = aging.on("2026-03-01")
+    document = workspace.read("neo").document
+    workspace.add("neo", "a leaked secret", category="talk")
+
+    def known():
+        freshness_of(
+            workspace, workspace.profile("neo"), "neo/user", document, document.entries, as_of=LATER, reader=None
+        )
+        return workspace._cache.histories._kept["neo/user"].known
+
+    assert body_key("a leaked secret") in known()
+    purge(workspace, "neo", "a leaked secret")
+    assert body_key("a leaked secret") not in known()
+
+
 def test_how_much_is_kept_has_a_bound(aging, monkeypatch):
     monkeypatch.setattr(lineage, "KEPT", 20)
     workspace = aging.on("2026-03-01")

@@ -209,6 +209,15 @@ def test_a_fact_that_an_outsider_changed_is_refused(place):
     assert "by hand" in text(place)
 
 
+def test_what_others_do_elsewhere_in_the_file_is_no_hindrance(place):
+    review = opened(place)
+    shown = at(review, "stale")
+    put(place / "homes" / "neo" / "USER.md", NEO.replace("## Talk\n", "## Talk\nby hand\n§\n"))
+    review.answer(shown, "keep")
+    assert "by hand" in text(place)
+    assert "[verified_date: 2026-11-21] stale" in text(place)
+
+
 def test_a_fact_that_another_program_wrote_is_answered_as_it_was_shown(place):
     workspace_of(place).add("neo", "So that there is a history.", category="talk")
     put(place / "homes" / "neo" / "USER.md", text(place).replace("older", "by hand"))

@@ -249,16 +249,6 @@ def test_an_entry_under_another_heading_is_moved_as_one_write(written):
     assert written.one().state == "in sync"
 
 
-def test_a_block_that_was_taken_out_is_not_put_back(written):
-    written.agent.write_text("mine\n")
-    done = written.one()
-    assert (done.state, done.exit_status) == ("taken out", 3)
-    assert written.agent.read_text() == "mine\n"
-    written.agent.unlink()
-    assert written.one().state == "taken out"
-    assert written.one(again=True).state == "written"
-
-
 def test_without_its_lock_a_changed_block_is_left_and_another_is_written(written):
     (written.root / "catmem.sync.lock").unlink()
     (written.root / "homes" / "trinity" / "USER.md").write_text(USER.replace("Fridays", "Mondays"))

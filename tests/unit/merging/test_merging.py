@@ -55,19 +55,6 @@ def conflicting(workspace, here="planner", there="auditor"):
 # --- what comes together by itself ---
 
 
-def test_disjoint_changes_merge_into_a_revision_with_both_parents(workspace):
-    reword(workspace, "before ten", "no calls before nine", 1)
-    reword(workspace, "15th", "invoices on the 20th", 1)
-    done = workspace.merge("neo")
-    assert text_of(workspace) == BASE.replace("before ten", "before nine").replace("15th", "20th")
-    assert recorded(workspace)[0] == ("3", ("2", "2a"), "merge")
-    assert (done.revision, done.changed, done.merged, done.conflicts) == ("3", True, ("2a",), ())
-    assert done.digest == workspace.store.read("neo/user").digest
-    assert workspace.branches("neo") == []
-    note = workspace.store.head("neo/user").note
-    assert (note["merged"], note["actor"], note["target"]) == (["2a"], None, "user")
-
-
 def test_all_branches_merge_at_once_and_in_the_order_in_which_they_were_made(workspace):
     for number in range(4):
         workspace.add("neo", f"fact {number}", category="rules", expected=1)
@@ -77,15 +64,6 @@ def test_all_branches_merge_at_once_and_in_the_order_in_which_they_were_made(wor
     assert sorted(line[-6:] for line in text_of(workspace).splitlines() if "fact" in line) == [
         f"fact {number}" for number in range(4)
     ]
-
-
-def test_a_branch_of_a_branch_brings_both(workspace):
-    workspace.add("neo", "head", category="talk", expected=1)
-    first = workspace.add("neo", "one", category="rules", expected=1)
-    workspace.add("neo", "two", category="rules", expected=first.digest)
-    assert [each.revision for each in workspace.branches("neo")] == ["3a"]
-    workspace.merge("neo")
-    assert all(word in text_of(workspace) for word in ("head", "one", "two"))
 
 
 def test_what_is_written_on_a_branch_after_its_merge_merges_from_there(workspace):
@@ -111,15 +89,6 @@ def test_a_branch_that_says_what_the_head_says_changes_no_byte(workspace):
     assert workspace.store.read("neo/user").data == before
     assert recorded(workspace)[0][1] == ("2", "2a")
     assert workspace.branches("neo") == []
-
-
-def test_a_branch_is_merged_once(workspace):
-    workspace.add("neo", "one", category="talk", expected=1)
-    workspace.add("neo", "two", category="talk", expected=1)
-    workspace.merge("neo")
-    done = workspace.merge("neo", ["2a"])
-    assert (done.merged, done.notes) == ((), ("2a was merged or dropped already; 'catmem log neo/user' says when",))
-    assert len(recorded(workspace)) == 4
 
 
 # --- conflicts ---
@@ -370,23 +339,6 @@ def counted_calls(monkeypatch, module, name):
 
     monkeypatch.setattr(module, name, call)
     return calls
-
-
-def test_branches_that_conflict_are_left_and_what_is_clean_meets_only_what_was_merged(workspace):
-    reword(workspace, "before ten", "no calls before nine", 1, "planner")
-    reword(workspace, "15th", "invoices on the 20th", 1, "auditor")
-    reword(workspace, "before ten", "no calls before eight", 1, "auditor")
-    reword(workspace, "15th", "invoices on the 25th", 1, "clerk")
-    workspace.add("neo", "a clean one", category="rules", expected=1)
-    workspace.add("clerk", "one", category="talk", target="memory")
-    done = workspace.merge_all()
-    assert [(plan.entity, plan.merged) for plan in done.merged] == [("neo/user", ("2a", "2d"))]
-    assert [(each.branch, len(each.conflicts), each.error) for each in done.left] == [("2b", 1, None), ("2c", 1, None)]
-    assert "20th" in text_of(workspace)
-    assert "a clean one" in text_of(workspace)
-    assert [each.revision for each in workspace.branches("neo")] == ["2c", "2b"]
-    again = workspace.merge_all()
-    assert (again.merged, [each.branch for each in again.left]) == ((), ["2b", "2c"])
 
 
 def test_a_precedence_that_cannot_be_leaves_every_branch_with_the_error(workspace):

@@ -56,9 +56,15 @@ def test_what_was_looked_at_under_an_id_stays_what_it_is(tmp_path):
     assert "2020-01-01" not in text_of(ws)
 
 
-def test_a_title_cannot_ride_along(tmp_path):
+NO_ENTRY_SHOWS = {
+    "a title": f"# OTHER TITLE\n\n{TEXT.replace('## Rules', '## RULES')}§\nOne more note.\n",
+    "a new section": TEXT.replace("Fridays", "Mondays") + "\n## From now on Acme is paid\n",
+}
+
+
+@pytest.mark.parametrize("text", NO_ENTRY_SHOWS.values(), ids=NO_ENTRY_SHOWS)
+def test_what_no_entry_shows_cannot_ride_along(tmp_path, text):
     ws = root(tmp_path, "all")
-    text = f"# OTHER TITLE\n\n{TEXT.replace('## Rules', '## RULES')}§\nOne more note.\n"
     with pytest.raises(ApprovalError):
         ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user")))
     assert ws.proposals() == []
@@ -144,12 +150,9 @@ def test_words_that_the_file_has_by_now_are_not_approved_into_one_with_it(tmp_pa
     ws.reject(name)
 
 
-def test_a_new_section_without_entries_cannot_ride_along(tmp_path):
+def test_a_new_section_that_an_entry_shows_waits(tmp_path):
     ws = root(tmp_path)
-    text = TEXT.replace("Fridays", "Mondays") + "\n## From now on Acme is paid\n"
-    with pytest.raises(ApprovalError):
-        ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user")))
-    text += "An entry shows it.\n"
+    text = NO_ENTRY_SHOWS["a new section"] + "An entry shows it.\n"
     assert ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user"))).waiting
 
 

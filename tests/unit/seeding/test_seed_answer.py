@@ -12,11 +12,6 @@ from tests.unit.seeding.seeds import LOCK_NAME, NEO, TEXT, bodies, everything, s
 
 
 @pytest.fixture
-def workspace(tmp_path):
-    return seed_root(tmp_path)
-
-
-@pytest.fixture
 def call(workspace):
     """Calls the tool; the answer has been through JSON."""
 

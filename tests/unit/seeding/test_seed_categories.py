@@ -15,11 +15,6 @@ from tests.unit.seeding.seeds import DAY, NEO, PROFILES, TEXT, bodies, everythin
 CHANGED = TEXT.replace("Likes tea", "Likes coffee").replace("Acme", "Bolt")
 
 
-@pytest.fixture
-def workspace(tmp_path):
-    return seed_root(tmp_path)
-
-
 # --- some categories ---
 
 

@@ -34,11 +34,6 @@ from tests.together import together
 from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, seed_root, states
 
 
-@pytest.fixture
-def workspace(tmp_path):
-    return seed_root(tmp_path)
-
-
 def edit(workspace, old, new, entity="boss/user"):
     text = text_of(workspace, entity)
     assert text.count(old) == 1

@@ -13,7 +13,6 @@ from catmem.store.files.file_store import FileStore
 from catmem.store.files.journal import Journal
 from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
-from catmem.workspace.purging import purge
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.staleness.aging import LATER, Aging
@@ -89,28 +88,8 @@ def _tagged(aging):
     aging.on("2026-04-01").replace("neo", TEN, None, tags={"source": "a person"})
 
 
-def _edited_by_hand_elsewhere(aging):
-    aging.on("2026-04-01").add("neo", "catmem wrote", category="talk")
-    aging.outsider(aging.path.read_text().replace(TABS, "four spaces"), "2026-05-01")
-
-
-def _purged_elsewhere(aging):
-    aging.on("2026-04-01").add("neo", "a leaked secret", category="rules")
-    purge(aging.on("2026-05-01"), "neo", "a leaked secret")
-
-
-def _another_verified(aging):
-    aging.on("2026-04-01").verify("neo", TABS, as_of=date(2026, 4, 1))
-
-
-@pytest.mark.parametrize(
-    "work",
-    [
-        _restored, _emptied_and_put_back, _moved, _tagged, _edited_by_hand_elsewhere, _purged_elsewhere,
-        _another_verified,
-    ],
-)  # fmt: skip
-def test_what_does_not_move_a_clock(legacy, work):
+@pytest.mark.parametrize("work", [_restored, _emptied_and_put_back, _moved, _tagged])
+def test_what_does_not_move_the_clock_of_an_entry(legacy, work):
     legacy.on("2026-03-01").add("neo", "the first write", category="talk")
     work(legacy)
     assert legacy.clocks()[TEN] == JANUARY

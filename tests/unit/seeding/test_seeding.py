@@ -97,21 +97,13 @@ def test_a_category_that_the_profile_no_longer_names_goes_and_own_entries_in_it_
 
 
 @pytest.fixture
-def clashing(workspace):
-    """Both sides have another vendor."""
-    seed(workspace, "neo")
-    edit(workspace, "Vendor is Acme.", "Vendor is Bolt.")
-    edit(workspace, "Vendor is Acme.", "Vendor is Core.", "neo/user")
-    return workspace
-
-
-@pytest.fixture
-def kept(clashing):
+def kept(workspace):
     """A person said that the target keeps its words, which have little in common with the source's."""
-    edit(clashing, "Vendor is Core.", "We buy nothing from anybody until spring.", "neo/user")
-    edit(clashing, "Vendor is Bolt.", "Ask Bolt first.")
-    seed(clashing, "neo", resolve="target")
-    return clashing
+    seed(workspace, "neo")
+    edit(workspace, "Vendor is Acme.", "Ask Bolt first.")
+    edit(workspace, "Vendor is Acme.", "We buy nothing from anybody until spring.", "neo/user")
+    seed(workspace, "neo", resolve="target")
+    return workspace
 
 
 def test_what_the_target_keeps_stays_the_wording_of_the_same_entry(kept):
@@ -143,19 +135,29 @@ def test_what_the_target_kept_and_then_removed_is_removed_in_it(kept):
 
 # --- sources ---
 
+MARKED = "## Talk\n<<<<<<< HEAD\nLikes tea.\n=======\nLikes milk.\n>>>>>>> update\n"
+REFUSED = {
+    "emptied": ("boss/user", "", UnreadableError, "source_empty", None),
+    "blank lines": ("boss/user", "\n\n", UnreadableError, "source_empty", None),
+    "headers alone": ("boss/user", "## Talk\n\n## Rules\n§\n", UnreadableError, "source_empty", None),
+    "no headers any more": ("boss/user", "Likes tea.\n§\nVendor is Acme.\n", UnreadableError, "source_empty", None),
+    "the other file is not UTF-8": ("boss/memory", b"## Notes\ncaf\xe9\n", NotUtf8Error, "not_utf8", None),
+    "an unfinished merge of git": ("boss/user", MARKED, DriftError, "unmerged", 2),
+}
 
-FLAT = "Likes tea.\n§\nVendor is Acme.\n"
 
-
-@pytest.mark.parametrize("gone", ["", "\n\n", "## Talk\n\n## Rules\n§\n", FLAT])
-def test_a_source_that_is_emptied_is_refused_and_nothing_is_removed(workspace, gone, tmp_path):
+@pytest.mark.parametrize(("entity", "data", "error", "code", "line"), REFUSED.values(), ids=REFUSED)
+def test_a_source_that_is_not_right_is_refused_and_nothing_is_half_done(  # noqa: PLR0917 - a row of the table
+    workspace, tmp_path, entity, data, error, code, line
+):
     seed(workspace, "neo", "ann")
-    put_bytes(workspace, "boss/user", gone)
+    edit(workspace, "Likes tea", "Likes milk")
+    put_bytes(workspace, entity, data)
     files = everything(tmp_path)
-    with pytest.raises(UnreadableError) as caught:
+    with pytest.raises(error) as caught:
         seed(workspace, "neo", "ann")
-    assert caught.value.code == "source_empty"
-    assert "catmem log boss/user" in caught.value.hint
+    assert (caught.value.code, line in {None, caught.value.line}) == (code, True)
+    assert code != "source_empty" or "catmem log boss/user" in caught.value.hint
     assert (text_of(workspace), everything(tmp_path)) == (NEO, files)
 
 
@@ -202,17 +204,6 @@ def test_it_is_told_what_another_program_took_out_of_a_target(files):
     assert told in "".join(plan.notes)
 
 
-def test_a_source_that_is_not_utf8_is_refused_and_nothing_is_half_done(workspace, tmp_path):
-    seed(workspace, "neo")
-    put_bytes(workspace, "boss/memory", b"## Notes\ncaf\xe9\n")
-    edit(workspace, "Likes tea", "Likes milk")
-    files = everything(tmp_path)
-    with pytest.raises(NotUtf8Error) as caught:
-        seed(workspace, "neo")
-    assert caught.value.path.endswith("MEMORY.md")
-    assert (text_of(workspace), everything(tmp_path)) == (NEO, files)
-
-
 def test_two_sources_seed_one_target_and_leave_each_other_alone(tmp_path):
     workspace = seed_root(tmp_path, profiles={"cfo": "tier: 1\nuser_memory_categories: ['*']\n"})
     put_bytes(workspace, "cfo/user", "## Rules\nPay in euros.\n§\n[created: 2026-01-02] Vendor is Acme.\n")
@@ -246,17 +237,6 @@ def test_without_targets_it_is_all_that_name_the_source_but_tier_3(tmp_path):
     seed(workspace, "sub")
     assert bodies(workspace, "sub/user") == ["Likes tea.", "No calls before ten."]
     assert workspace.plan_seed("boss", as_of=DAY).targets == ("ann", "neo", "sub")  # it has files now
-
-
-MARKED = "## Talk\n<<<<<<< HEAD\nLikes tea.\n=======\nLikes milk.\n>>>>>>> update\n"
-
-
-def test_an_unfinished_merge_of_git_in_the_source_is_seeded_to_nobody(workspace):
-    put_bytes(workspace, "boss/user", MARKED)
-    with pytest.raises(DriftError) as caught:
-        seed(workspace, "neo")
-    assert (caught.value.code, caught.value.line, caught.value.exit_status) == ("unmerged", 2, 3)
-    assert text_of(workspace) == ""
 
 
 UNREADABLE = [(MARKED.encode(), "unmerged", 2), (b"## Talk\ncaf\xe9\n", "not_utf8", None)]

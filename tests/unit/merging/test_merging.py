@@ -117,6 +117,12 @@ def test_who_wins(workspace, how, there, not_there):
     assert jsonable(done)["settled"][0]["taken"] in {"ours", "theirs", "both"}
 
 
+def test_two_agents_that_nobody_ranked_stay_a_conflict(workspace):
+    conflicting(workspace)
+    with pytest.raises(MergeConflictError):
+        workspace.merge("neo", precedence=["clerk"])
+
+
 @pytest.mark.parametrize("branch_is_later", [True, False])
 def test_of_one_agents_two_changes_the_later_wins(workspace, branch_is_later):
     reword(workspace, "before ten", "no calls before nine", 1, "planner")
@@ -205,9 +211,6 @@ def test_words_of_a_persons_own_are_one_entry_of_that_category_with_its_tags_and
     workspace.merge("neo", ["3a"], precedence=lambda found: in_words(found.conflict, f"\n {words} \n"))
     entry = workspace.parse(text_of(workspace)).by_category["talk"][-1]
     assert (entry.body, entry.tags) == (words, {"domain": "sales"})
-
-
-# --- drop ---
 
 
 # --- who may, and what is refused ---
@@ -321,9 +324,6 @@ def test_writers_and_mergers_at_once_lose_nothing(workspace):
     assert sorted(line[-8:] for line in lines) == [f"fact {number} {each}" for number in range(3) for each in range(5)]
     closed = [name for each in workspace.store.log("neo/user") for name in each.parents[1:]]
     assert len(closed) == len(set(closed))  # each was merged once
-
-
-# --- the list ---
 
 
 # --- all that merge by themselves, and how much work that is ---

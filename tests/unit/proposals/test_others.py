@@ -126,21 +126,16 @@ def test_what_comes_back_is_whose_it_was(ws):
     assert waits(ws, Operation("remove", old_text="Old note"))
 
 
-def test_a_branch_keeps_its_writer_through_a_merge(ws):
+@pytest.mark.parametrize("by", [None, "boss"])
+def test_what_is_on_a_branch_stays_of_who_wrote_it_whoever_merges_it(ws, by):
     base = ws.store.head("neo/user").revision
     own(ws, "Something else.")
-    ws.write("neo", [Operation("add", content="Of a person.", category="talk")], expected=base, on_stale="branch")
-    ws.merge("neo/user", actor="boss")
-    assert ws.replace("neo", "Of a person", content="x", actor="boss").waiting
-
-
-def test_a_merge_takes_no_entry_from_who_wrote_it_on_the_branch(ws):
-    base = ws.store.head("neo/user").revision
-    own(ws, "Something else.")
-    aside = {"expected": base, "on_stale": "branch"}
-    assert ws.add("neo", "Of a branch of neo.", category="talk", actor="neo", **aside).branch
-    ws.merge("neo/user")
-    assert ws.replace("neo", "Of a branch", content="x", actor="boss").waiting
+    aside = {"category": "talk", "expected": base, "on_stale": "branch"}
+    assert ws.add("neo", "Of a person.", **aside).branch
+    assert ws.add("neo", "Of a branch of neo.", actor="neo", **aside).branch
+    ws.merge("neo/user", actor=by)
+    for words in ("Of a person", "Of a branch"):
+        assert waits(ws, replace(words, "x"), actor="boss")
     assert not waits(ws, replace("Of a branch of neo", "In other words."))
 
 

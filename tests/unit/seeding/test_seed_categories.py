@@ -15,9 +15,6 @@ from tests.unit.seeding.seeds import DAY, NEO, PROFILES, TEXT, bodies, everythin
 CHANGED = TEXT.replace("Likes tea", "Likes coffee").replace("Acme", "Bolt")
 
 
-# --- some categories ---
-
-
 def test_a_seed_by_categories_leaves_the_lock_as_one_of_all_does(tmp_path):
     whole, parts = seed_root(tmp_path / "whole"), seed_root(tmp_path / "parts")
     seed(whole, "neo")
@@ -135,9 +132,6 @@ def test_a_filter_without_a_category_is_none(workspace, named):
     assert caught.value.code == "bad_category"
 
 
-# --- the doors ---
-
-
 def test_a_tool_is_told_of_the_known_categories(workspace):
     refused = memory_tool(workspace, "boss", {"action": "seed", "categories": ["quarterly"]})
     assert (refused["reason"], "pay, rules, talk" in refused["remediation"]) == ("unknown_category", True)
@@ -176,8 +170,6 @@ def test_what_is_not_asked_for_is_as_it_was(tmp_path_factory, first, source, tar
         assert [each for each in (after.entries if after else ()) if each.category == other] == was
     assert workspace.plan_seed("boss", "neo", as_of=DAY, categories=named).changes is False
 
-
-# --- a source without categories ---
 
 FLAT = "Likes tea.\n§\nVendor is Acme.\n"
 

@@ -113,7 +113,7 @@ def test_if_match_of_an_older_text_is_a_412_and_the_head_stays(served, neo):
     old = tag(neo)
     assert neo.post("/mem/write", json=plain("first"), headers={"If-Match": old}).status_code == 200
     current = tag(neo)
-    for used in (old, '"1"'):
+    for used in (old, '"1"', ' "1" ', '"0"'):
         response = served.client("planner").post("/mem/write", json=plain("second"), headers={"If-Match": used})
         assert refusal(response) == (412, "stale_prev")
         assert response.json()["head"] == {"rev": 2}
@@ -155,6 +155,13 @@ def test_an_op_id_for_something_else_is_a_409(neo):
     response = neo.post("/mem/write", json=plain("other", op_id="op-1"), headers={"If-Match": old})
     assert refusal(response) == (409, "hash_collision")
     assert "sha256:" not in response.text
+
+
+def test_a_tag_may_name_a_branch(served, person):
+    served.workspace.add("neo", "one", category="talk")
+    served.workspace.add("neo", "two", category="talk", expected="1", on_stale="branch")
+    response = person.post("/mem/write", json=plain("three"), headers={"If-Match": '"2a"'})
+    assert refusal(response) == (412, "stale_prev")
 
 
 @together("match", ['"1", "2"', "*", 'W/"1"', "1", "", '""', '"x"', '"sha256:00"', '"u12"'])

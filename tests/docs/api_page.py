@@ -5,7 +5,7 @@ The text of the page before the reference stays.
 
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -41,7 +41,8 @@ def reference() -> str:
         *(_callable(name, value) for name, value in offered.items() if inspect.isfunction(value)),
     ]
     parts += ["## Workspace\n", f"{_said(catmem.Workspace)}\n"]
-    parts += [_callable(name, value) for name, value in _methods(catmem.Workspace)]
+    methods = inspect.getmembers(catmem.Workspace, callable)
+    parts += [_callable(name, value) for name, value in methods if not name.startswith("_")]
     parts += [_keywords(value) for value in KEYWORDS]
     parts += ["## Types that you give and get\n", *map(_record, records)]
     parts += ["## Types that calls return\n", *map(_record, RETURNED)]
@@ -50,12 +51,6 @@ def reference() -> str:
         f"{', '.join(f'`{each.__name__}`' for each in errors)}: [each with its codes](errors.md).\n",
     ]
     return "\n".join(parts)
-
-
-def _methods(owner: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
-    for name, value in inspect.getmembers(owner):
-        if not name.startswith("_") and callable(value):
-            yield name, value
 
 
 def _callable(name: str, value: Callable[..., Any]) -> str:

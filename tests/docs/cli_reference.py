@@ -39,7 +39,8 @@ def render(group: click.Group) -> str:
     """The commands' part of the page, as Markdown."""
     commands = dict(subcommands(group, "catmem"))
     lines = {path: [line(option) for option in options(command)] for path, command in commands.items()}
-    nearly_all = [each for each, count in counted(lines).items() if count >= len(lines) / 2]
+    every = Counter(each for said in lines.values() for each in said)
+    nearly_all = [each for each, count in every.items() if count >= len(lines) / 2]
     parts = ["## Options that many commands have\n"]
     rows = ["Nearly all commands have the first three.\n", "- `--help`: Show the help.", *nearly_all]
     also: dict[str, list[str]] = {path: [] for path in lines}
@@ -53,7 +54,8 @@ def render(group: click.Group) -> str:
         meanings |= {name(each): first_sentence(each) for each in common}
         for path in members:
             left[path] = [each for each in left[path] if each not in common]
-            also[path].append(f"[{heading.lower().replace('hermes agent', 'Hermes Agent')}](#{slug(heading)})")
+            anchor = heading.lower().replace(" ", "-")
+            also[path].append(f"[{heading.lower().replace('hermes agent', 'Hermes Agent')}](#{anchor})")
     shared = shared_options(left)
     meanings |= {name(each): first_sentence(each) for each in shared}
     rows += [*shared, *(f"{own} `catmem` alone has it." for own in map(line, options(group)))]
@@ -68,11 +70,6 @@ def render(group: click.Group) -> str:
         own = [each for each, said in zip(left[path], is_shared, strict=True) if not said]
         parts += section(command, path, own, also[path])
     return "\n".join(parts)
-
-
-def counted(lines: dict[str, list[str]]) -> Counter[str]:
-    """The lines of options, each with how many commands have it word for word."""
-    return Counter(each for said in lines.values() for each in said)
 
 
 def shared_options(lines: dict[str, list[str]]) -> list[str]:
@@ -91,11 +88,6 @@ def shared_options(lines: dict[str, list[str]]) -> list[str]:
 def name(line: str) -> str:
     """The first name of the option that a line is about."""
     return line.split()[1].strip(",:")
-
-
-def slug(heading: str) -> str:
-    """What a link to a heading names."""
-    return heading.lower().replace(" ", "-")
 
 
 def subcommands(group: click.Group, path: str) -> Iterator[tuple[str, click.Command]]:

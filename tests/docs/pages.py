@@ -51,7 +51,8 @@ class Page:
         for line in self.prose:
             found.update(_ANCHOR.findall(line))
             if heading := _HEADING.match(line):
-                found.add(_anchor(heading[1]))
+                words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1].lower())
+                found.add(re.sub(r"[^\w\- ]", "", words).replace(" ", "-"))
         return found
 
     @property
@@ -104,8 +105,3 @@ def made_anew(path: Path, begin: str, made: str, end: str = "") -> str:
     if not (found and ends):
         raise ValueError(f"{path.name} needs these lines, behind which the generated part goes:\n{begin}{end}")
     return f"{before}{begin}\n{made}" + (f"\n{end}{after}" if end else "")
-
-
-def _anchor(heading: str) -> str:
-    linked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
-    return re.sub(r"[^\w\- ]", "", linked.lower()).replace(" ", "-")

@@ -87,17 +87,14 @@ def test_diff_with_what_is_there_now_and_without_revisions_with_what_changed_las
     assert "+++ b/neo/user\tnow\n" in result.stdout
     assert patched(USER, result.stdout) == user.read_text()
     assert run("diff", "neo").stdout == run("diff", "neo", "2", "3").stdout
+    for revisions in (("2", "2"), ("3",)):
+        same = run("diff", "neo", *revisions)
+        assert same.stdout == ""
+        assert same.stderr.startswith("No difference in neo/user between revision ")
     user.write_text(user.read_text() + EDITED)
     result = run("diff", "neo")
     assert result.stdout == run("diff", "neo", "3").stdout
     assert "+Written by an editor.\n" in result.stdout
-
-
-@together("revisions", [("2", "2"), ("3",)])
-def test_diff_without_a_difference(user, revisions):
-    result = run("diff", "neo", *revisions)
-    assert result.stdout == ""
-    assert result.stderr.startswith("No difference in neo/user between revision ")
 
 
 def test_diff_of_bytes_that_are_no_text(user):

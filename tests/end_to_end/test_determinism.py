@@ -3,10 +3,10 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 
 import pytest
+
+from tests.end_to_end.terminal import process, run
 
 AS_OF = "2026-11-21"
 PLACES = {
@@ -28,7 +28,7 @@ C_LOCALE, _, OTHER_ENCODING = PLACES.values()
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
-    subprocess.run([sys.executable, "-m", "catmem", "init", "--example", folder], check=True, capture_output=True)
+    run("init", "--example", folder)
     path = folder / "homes" / "trinity" / "USER.md"
     text = path.read_text(encoding="utf-8")
     text += "\n## Approval Conventions\nİstanbul ıI, Ελληνικά, 日本語, e\u0301\n"
@@ -36,17 +36,14 @@ def demo(tmp_path_factory):
     return folder
 
 
-def output(folder, *arguments, cwd=None, **environment):
-    found = subprocess.run(
-        [sys.executable, "-m", "catmem", *arguments, "--root", str(folder)],
-        cwd=cwd or folder, env={**os.environ, **environment}, capture_output=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert (found.returncode, found.stderr) == (0, b"")
+def output(folder, *arguments, **environment):
+    found = process(*arguments, "--root", str(folder), cwd=folder, env={**os.environ, **environment})
+    assert found.stderr == b""
     return found.stdout
 
 
-def prompt(folder, **choices):
-    return output(folder, "prompt", "trinity", "--as-of", AS_OF, "--format", "json", **choices)
+def prompt(folder, **environment):
+    return output(folder, "prompt", "trinity", "--as-of", AS_OF, "--format", "json", **environment)
 
 
 @pytest.fixture(scope="module")

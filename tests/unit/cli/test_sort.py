@@ -16,7 +16,7 @@ import pytest
 
 from catmem.names import slugify
 from tests.end_to_end.pseudo_terminal import terminals
-from tests.end_to_end.terminal import error_of, run, run_json, snapshot, user_text
+from tests.end_to_end.terminal import error_of, process, run, run_json, snapshot, user_text
 from tests.golden.case import put
 from tests.lengths import at_length
 from tests.together import together
@@ -238,10 +238,8 @@ def test_yes_leaves_what_has_a_label_to_migrate(place):
 
 def test_text_in_a_pipe_without_read_is_refused_and_an_empty_pipe_is_no_text(place):
     for text, status in (("1 talk", 2), ("", 0)):
-        done = subprocess.run(
-            [sys.executable, "-m", "catmem", "sort"], input=text, capture_output=True, text=True, check=False
-        )
-        assert (done.returncode, "To sort as it says: --read -" in done.stderr) == (status, status == 2)
+        done = process("sort", cwd=place, status=status, input=text.encode())
+        assert (b"To sort as it says: --read -" in done.stderr) == (status == 2)
     assert user_text(place) == FLAT
 
 
@@ -294,6 +292,12 @@ def model(place, how="well"):
 def soon(is_so):
     """Whether something comes to be so: the system takes its time."""
     return any(is_so() or time.sleep(0.02) for _ in range(2000))
+
+
+def is_over(left):
+    """Whether the process whose number stands in a file has ended."""
+    said = Path("/proc") / left.read_text().strip() / "stat"
+    return not said.exists() or said.read_text().split()[2] == "Z"
 
 
 def prompts(place):
@@ -394,8 +398,7 @@ def test_what_a_command_left_running_is_not_waited_for_and_ends_with_it(place, m
     command = f"sleep 600 & echo $! > {place}/left; {model(place)}"
     run("sort", "--ask", command, "--yes")
     assert "## Talk" in user_text(place)
-    left = Path("/proc") / (place / "left").read_text().strip() / "stat"
-    assert soon(lambda: not left.exists() or left.read_text().split()[2] == "Z")
+    assert soon(lambda: is_over(place / "left"))
 
 
 @pytest.mark.parametrize("number", at_length([signal.SIGTERM, signal.SIGHUP], [signal.SIGHUP]))
@@ -411,8 +414,7 @@ def test_what_is_asked_ends_with_catmem(place, number):
     time.sleep(0.1)  # by now it waits for the answer
     catmem.send_signal(number)
     assert catmem.wait(60) != 0
-    left = Path("/proc") / (place / "left").read_text().strip() / "stat"
-    assert soon(lambda: not left.exists() or left.read_text().split()[2] == "Z")
+    assert soon(lambda: is_over(place / "left"))
     assert user_text(place) == FLAT
 
 

@@ -60,17 +60,6 @@ def test_which_files_are_meant_each_once(workspace, place, named, found):
     assert [path.relative_to(place).as_posix() for path in paths] == found
 
 
-def test_a_file_keeps_to_its_layout(workspace, place):
-    path = place / "homes" / "neo" / "USER.md"
-    write_file(workspace, plan_format(workspace, path, "shared"), FMT)
-    shared = path.read_text()
-    assert not shared.endswith("\n")
-    assert "## A\n§\none\n§\ntwo" in shared
-    assert not plan_format(workspace, path).changes
-    write_file(workspace, plan_format(workspace, path, "plain"), FMT)
-    assert path.read_text().startswith(PLAIN.rstrip())
-
-
 def test_the_profiles_are_looked_over_once_however_many_files_there_are(workspace, place, monkeypatch):
     for number in range(5):
         put(place / "profiles" / f"n{number}.yaml", "{}")
@@ -96,17 +85,6 @@ def test_bom_and_newlines_are_kept(workspace, place):
     path = put(place / "USER.md", b"\xef\xbb\xbf## A\r\n\r\none\r\n")
     write_file(workspace, plan_format(workspace, path), FMT)
     assert path.read_bytes() == b"\xef\xbb\xbf## A\r\none\r\n"
-
-
-def test_a_file_of_a_profile_gets_a_history_and_another_one_does_not(workspace, place):
-    ours, other = (place / "homes" / name / "MEMORY.md" for name in ("neo", "other"))
-    put(ours, UNTIDY)
-    for path in (ours, other):
-        write_file(workspace, plan_format(workspace, path), FMT)
-        assert path.read_text() == PLAIN
-    assert [revision.op for revision in workspace.store.log("neo/memory")] == ["fmt", "adopt"]
-    assert (ours.parent / ".catmem").is_dir()
-    assert not (other.parent / ".catmem").exists()
 
 
 @pytest.mark.parametrize("named", [False, True])

@@ -13,8 +13,7 @@ import pytest
 
 from catmem.config.config import load_config
 from catmem.config.profile import HERMES_LIMITS
-from catmem.errors import UnknownNameError, UnreadableError
-from catmem.model.layout import formatted
+from catmem.errors import UnreadableError
 from catmem.workspace.init import CONFIG, find_repository, make_root, set_up_git
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import contents, put
@@ -153,38 +152,6 @@ def test_a_folder_without_the_right_to_write(tmp_path):
     finally:
         tmp_path.chmod(0o700)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_new_root_is_open_and_ready(tmp_path):
-    workspace = Workspace.open(make_root(tmp_path).root)
-    taxonomy = workspace.config.taxonomy
-    assert not taxonomy.closed
-    assert list(taxonomy.categories) == ["communication-style", "working-relationship", "workflow-rules", "projects"]
-    user = workspace.path("orchestrator", "user")
-    document = workspace.parse(user.read_bytes())
-    assert document.title
-    assert [section.title for section in document.sections] == ["Communication Style"]
-    assert (document.entries, workspace.problems(document)) == ((), ())
-    assert formatted(document, "plain").encode() == user.read_bytes()
-    assert workspace.prompt("orchestrator")
-    user.write_text(user.read_text() + "Likes short answers.\n\n## Workflow Rules (Finance)\nPays late.\n")
-    profile = "user_memory_categories: [communication-style, workflow-rules-finance]\n"
-    put(tmp_path / "profiles" / "clerk.yaml", profile)
-    for name in ("orchestrator", "clerk"):
-        text = Workspace.open(tmp_path).prompt(name, source="orchestrator").text
-        assert ("short answers" in text, "Pays late" in text) == (True, True)
-
-
-def test_a_closed_taxonomy_says_how_to_declare(tmp_path):
-    made = make_root(tmp_path).root / "catmem.yaml"
-    put(tmp_path / "profiles" / "clerk.yaml", "user_memory_categories: [workflow-rules-finance]\n")
-    said = made.read_text()
-    made.write_text(said.replace("taxonomy:\n", "taxonomy:\n  closed: true\n"))
-    with pytest.raises(UnknownNameError) as refused:
-        Workspace.open(tmp_path).profile("clerk")
-    assert "workflow-rules-finance: {}" in (refused.value.hint or "")
-    made.write_text(made.read_text().replace("categories:\n", "categories:\n    workflow-rules-finance: {}\n"))
-    assert Workspace.open(tmp_path).profile("clerk").user_memory_categories == ("workflow-rules-finance",)
 
 
 def test_the_pages_that_the_configuration_names_exist(tmp_path):

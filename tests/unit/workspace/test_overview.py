@@ -76,13 +76,6 @@ def test_a_seed_that_was_made_is_in_step_until_the_source_changes(overviews, wor
     assert line(overviews.read(DAY), "pupil").seeded.conflicts == 1
 
 
-def test_a_copy_that_follows_its_source_waits_once(overviews, workspace):
-    workspace.apply_seed(workspace.plan_seed("boss", ["pupil"]))
-    overview = overviews.read(DAY)
-    assert [line(overview, name).due["stale"] for name in ("boss", "pupil")] == [1, 1]
-    assert overview.waiting(()) == {"unverified": 2, "stale": 1, "expired": 1}
-
-
 def not_utf8(path, _elsewhere):
     path.write_bytes(b"\xff")
 
@@ -169,13 +162,6 @@ def test_what_has_not_changed_is_not_worked_out_again(overviews, workspace):
     assert line(after, "boss").sizes is line(before, "boss").sizes
     assert line(after, "pupil").seeded is line(before, "pupil").seeded
     assert line(after, "neo").sizes is not line(before, "neo").sizes
-
-
-def test_a_prompt_stands_beside_flat_files_as_the_statistics_have_it(overviews, workspace):
-    overview, stats = overviews.read(DAY), read_stats(workspace, as_of=DAY)
-    for each in stats.profiles:
-        sizes = line(overview, each.profile).sizes
-        assert (sizes.prompt, sizes.flat) == (each.sizes.prompt, each.sizes.flat)
 
 
 def test_what_prompts_save_is_beside_what_each_would_load_without_sections(overviews, workspace):

@@ -10,13 +10,11 @@ import pytest
 from catmem.config.config import Category, Taxonomy, load_config
 from catmem.config.profile import Profile, find_profile
 from catmem.errors import UnknownNameError, UnreadableError
-from catmem.jsonable import jsonable
 from catmem.workspace.reports import Orphan, categories_of, damages, explain, fleet_of, read_access, read_stats, reasons
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import contents, put
 from tests.refusals import refusal
-from tests.roots import make_root
 from tests.together import together
 from tests.unit.audit.audited import make_audited
 
@@ -138,13 +136,6 @@ def test_a_file_that_all_read_is_parsed_once(place, monkeypatch):
     monkeypatch.setattr(Workspace, "parse", counted)
     read_stats(opened(place), source="neo", as_of=DAY)
     assert len(parsed) == len(set(parsed)) == 2
-
-
-def test_the_store_that_a_workspace_was_given_is_what_is_read(tmp_path):
-    profiles = {"neo": "user_memory_categories: [talk]\n"}
-    workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": "## Talk\none\n"})
-    assert read_access(workspace).fleet.count("talk") == 1
-    assert read_stats(workspace, as_of=DAY).profiles[0].sizes.seen == 1
 
 
 def wide_root(folder, number):
@@ -309,22 +300,6 @@ def test_the_parent_that_a_setting_comes_from_is_named(ask):
     assert (reason.place.path.rpartition("/")[2], reason.place.line, reason.inherited_from) == ("base.yaml", 2, "base")
 
 
-def test_a_default_has_no_place(ask):
-    reason = ask("memory", LOOSE, "{}")
-    assert (reason.place, reason.selector, reason.key) == (None, None, "include_uncategorized")
-    assert jsonable(reason) == {
-        "asked": "memory",
-        "answer": "yes",
-        "rule": "include-uncategorized",
-        "because": reason.because,
-        "selector": None,
-        "key": "include_uncategorized",
-        "inherited_from": None,
-        "path": None,
-        "line": None,
-    }
-
-
 def test_in_an_open_taxonomy_a_pattern_selects_what_nobody_declared(ask):
     assert ask("memory", "finance-slip", FINANCE, closed=False).rule == "selected"
 
@@ -342,17 +317,6 @@ def workspace(tmp_path, request):
 def standing(workspace, entity="neo/user"):
     (found,) = [each for each in workspace.survey(as_of=DAY).standings if each.entity == entity]
     return found
-
-
-def test_stale_and_expired_entries_are_counted_by_the_limits_of_the_profile(workspace):
-    workspace.add("neo", "old", category="work", tags={"verified_date": "2026-01-01"})
-    workspace.add("neo", "gone", category="work", as_of=DAY, tags={"expires": "2026-11-20"})
-    tags = {"created": None, "expires": "2026-11-21"}
-    workspace.add("neo", "last day", category="work", as_of=DAY, tags=tags)
-    found = standing(workspace)
-    assert (found.head, found.entries, found.stale, found.expired, found.unverified) == (3, 3, 1, 1, 1)
-    put(workspace.root / "profiles" / "neo.yaml", "stale_after: 3650d\n")
-    assert standing(workspace).stale == 0
 
 
 def test_a_declared_entity_stands_there_too_drifted_or_unreadable_if_another_program_wrote_it(tmp_path):

@@ -70,12 +70,6 @@ def test_a_wrong_keyword_names_the_call_and_the_nearest_right_one(workspace, cal
         call(workspace)
 
 
-def test_profiles_and_paths(workspace, place):
-    assert list(workspace.profiles()) == ["boss", "neo"]
-    assert workspace.path("neo", "memory") == place / "homes" / "neo" / "MEMORY.md"
-    assert workspace.missing_files("neo") == (place / "homes" / "neo" / "MEMORY.md",)
-
-
 @together("name", ["../neo", "..", "", "/etc", "neo/../boss", "NEO", "neo.yaml", "nobody", "n\x00eo", "-x", "x" * 65])
 def test_a_name_that_is_no_profile_of_the_root(workspace, name):
     for call in (workspace.profile, workspace.prompt, workspace.list, workspace.missing_files):

@@ -1,4 +1,4 @@
-"""The names that `import catmem` offers, and the tree of errors; docs/api.md has members and signatures, made from the code."""
+"""The names that `import catmem` offers, and the tree of errors. Members and signatures stand in docs/api.md."""
 
 import subprocess
 import sys

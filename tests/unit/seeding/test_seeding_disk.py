@@ -113,57 +113,47 @@ def test_a_read_only_root_with_something_to_do_is_refused_whole(read_only):
 
 STOPPED = """
 import os, signal, sys
-from catmem.workspace.workspace import Workspace
+from catmem.seeding import lockfile
 from catmem.store.files.file_store import FileStore
+from catmem.workspace.workspace import Workspace
 from tests.unit.seeding.seeds import seed
 
-commit, left = FileStore.commit, int(sys.argv[2])
+commit, seeded = FileStore.commit, []
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
 
 def counted(self, *arguments):
-    global left
-    if left == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-    left -= 1
-    return commit(self, *arguments)
+    if str(len(seeded)) == sys.argv[2]:
+        die()
+    seeded.append(commit(self, *arguments))
+    return seeded[-1]
 
 FileStore.commit = counted
-seed(Workspace.open(sys.argv[1], search=False), *sys.argv[3:])
-"""
-BEFORE_THE_LOCK = """
-import os, signal, sys
-from catmem.seeding import lockfile as seedfile
-from catmem.workspace.workspace import Workspace
-from tests.unit.seeding.seeds import seed
-
-seedfile.rewrite_file = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[2] == "lock":
+    lockfile.rewrite_file = die
 seed(Workspace.open(sys.argv[1], search=False), *sys.argv[3:])
 """
 
 
-def stopped(program, folder, after, *targets):
-    """Seed in a process of its own, which is killed by the program itself."""
+def stopped(folder, after, *targets):
+    """Seed in a process of its own, which kills itself after so many files, or before the lock is written."""
     ended = subprocess.run(
-        [sys.executable, "-c", program, folder, str(after), *targets], cwd=Path(__file__).parents[3], check=False
+        [sys.executable, "-c", STOPPED, folder, after, *targets], cwd=Path(__file__).parents[3], check=False
     )
     assert ended.returncode == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("first", [True, False], ids=["the first seed", "a later seed"])
-@pytest.mark.parametrize(
-    ("program", "after"),
-    [
-        *(pytest.param(STOPPED, after, id=f"{after}") for after in at_length([*range(6)], [3])),
-        pytest.param(BEFORE_THE_LOCK, 0, id="lock"),
-    ],
-)
-def test_a_seed_that_is_killed_and_run_again_comes_to_the_same(tmp_path, opened, first, program, after):
+@pytest.mark.parametrize("after", [*map(str, at_length([*range(6)], [3])), "lock"])
+def test_a_seed_that_is_killed_and_run_again_comes_to_the_same(tmp_path, opened, first, after):
     place, whole = (write_files(tmp_path / name, profiles=SIX) for name in ("place", "whole"))
     if not first:
         for folder in (place, whole):
             seed(opened(folder), *SIX)
             user(folder, "boss").write_text(NEW, encoding="utf-8")
     opened(place).store.close()
-    stopped(program, place, after, *SIX)
+    stopped(place, after, *SIX)
     # Each file is seeded whole, or not at all.
     seed(opened(whole), *SIX)
     done = texts(whole)["p0"]

@@ -362,7 +362,7 @@ def test_everything_is_there_after_closing_and_opening_again(kind, store, tmp_pa
     again = kind.reopen(store, tmp_path)
     assert [list(again.replay(entity)) for entity in (USER, MEMORY)] == before
     assert list(again.branches(USER)) == tips
-    assert {USER, MEMORY} <= set(again.entities())
+    assert sorted(again.entities()) == [MEMORY, USER]
     assert again.read(USER).data == b"two\n"
     assert again.commit(USER, None, never, change) == first
     assert write(again, b"three\n", expected="2").revision == "3"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from catmem.config.config import DeclaredEntity
 from catmem.digest import canonical_json
-from catmem.entities.contents import ContentConflict, content_bytes, content_of, merge_contents
+from catmem.entities.contents import content_bytes, content_of, merge_contents
 from tests.refusals import refusal
 from tests.together import together
 
@@ -72,13 +72,6 @@ def test_a_text_is_a_text_and_no_content_is_larger_than_may_be() -> None:
 def test_json_merges_by_key(base: Any, ours: Any, theirs: Any, result: Any, places: list[str]) -> None:
     found, where = merged(base, ours, theirs)
     assert (canonical_json(found), where) == (canonical_json(result), places)
-
-
-def test_a_conflict_says_what_stands_there() -> None:
-    sides = (b'{"a":1}', b"{}", b'{"a":{"b":[2]}}')
-    (conflict,) = merge_contents(JSON, *sides).conflicts
-    assert conflict == ContentConflict("/a", "1", None, '{"b":[2]}')
-    assert merge_contents(JSON, *sides, settle=lambda _: "theirs").data == sides[2]
 
 
 def test_without_one_origin_keys_come_together_and_what_differs_is_a_conflict() -> None:

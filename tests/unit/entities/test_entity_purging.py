@@ -110,16 +110,6 @@ def test_a_merge_takes_nothing_from_a_branch_that_was_purged(any_root: Workspace
     assert ws.store.read(NOTES).data == b""
 
 
-def test_a_text_goes_whole_too(any_root: Workspace, tmp_path: Path) -> None:
-    ws = any_root
-    ws.put(NOTES, f"one\r\nThe code is {CODE}.\r\nthree", expected=0)
-    ws.put(NOTES, "one\nthree\n", expected=1)
-    report = purge(ws, NOTES, CODE)
-    assert (report.places, report.revisions) == (("revision 1",), 1)
-    assert [ws.content(NOTES, each).value for each in (1, 2)] == ["[purged]", "one\nthree\n"]
-    check_law(ws, tmp_path)
-
-
 # --- files ---------------------------------------------------------------------------------------------------------
 
 

@@ -61,11 +61,6 @@ FIELDS = jsonable(GOOD.signed("k1", b"k" * 32))
 DIGEST = "sha256:" + "0" * 64
 
 
-def test_as_fields_as_text_and_as_bytes():
-    text = json.dumps(FIELDS)
-    assert read_envelope(FIELDS) == read_envelope(text) == read_envelope(text.encode()) == GOOD.signed("k1", b"k" * 32)
-
-
 @together("name", sorted(FIELDS.keys() - {"parents", "merges", "alert"}))
 def test_a_missing_field(name):
     with pytest.raises(EnvelopeError, match=name) as caught:

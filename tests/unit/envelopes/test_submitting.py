@@ -1,12 +1,11 @@
 """What the root makes of an envelope: the write, safe retries, what is refused, and whole texts."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from datetime import date, timedelta
 
 import pytest
 
-from catmem.envelopes.agents import new_key, remove_keys, role_hash
+from catmem.envelopes.agents import new_key, remove_keys
 from catmem.envelopes.envelope import moment
 from catmem.errors import (
     CatmemError,
@@ -93,19 +92,6 @@ def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, co
 
 
 # --- what is there -------------------------------------------------------------------------------------------------
-
-
-def test_branch_mode(tmp_path):
-    workspace = make_root(tmp_path, config="on_stale: branch\n", profiles=PROFILES, files={"neo/user": TEXT})
-    mine, yours = (workspace.envelope("neo", f"## Talk\n{word}\n") for word in ("mine", "yours"))
-    workspace.submit(mine)
-    second = workspace.submit(
-        replace(yours, agent_id="boss", role_id="boss", role_hash=role_hash(workspace.profile("boss")))
-    )
-    assert (second.revision, second.branch) == ("2a", True)
-    assert text_of(workspace) == "## Talk\nmine\n"
-    on_it = workspace.submit(workspace.envelope("neo", "## Talk\nmore\n", prev="2a"))
-    assert (on_it.revision, on_it.branch) == ("3a", True)
 
 
 @pytest.mark.parametrize("config", ["rollout: {mode: shadow}\n", "on_drift: merge\n"])
@@ -327,13 +313,6 @@ def test_who_does_not_see_everything_sends_no_whole_document(watched, agent, con
 def test_it_is_refused_as_well_where_nothing_is_hidden(tmp_path):
     watched = make_root(tmp_path, profiles=PROFILES, files={"neo/user": "## Talk\nx\n"})
     assert isinstance(rejected(watched, "## Talk\nx\n"), ForbiddenError)
-
-
-def test_the_json_form_of_a_file_is_refused_by_the_schema(watched):
-    fields = jsonable(watched.envelope("neo", TEXT, prev=newest(watched)))
-    caught = refusal("schema", watched.submit, fields | {"content": {"partial": True, "categories": {"talk": []}}})
-    assert caught.key == "content"
-    assert "A list of operations" in str(caught.hint)
 
 
 @pytest.mark.parametrize(

@@ -129,14 +129,6 @@ def test_what_others_wrote_is_the_last_revision_of_the_copy_and_the_source_stays
     assert (copied.adopted, copied.head, target.peek(OTHER)) == (True, "1", b"by hand\n")
 
 
-@pytest.mark.parametrize("target", [None, InMemoryStore()])
-def test_a_dry_run_tells_the_same_and_writes_nothing(source, target):
-    (told,) = copy_entities(source, target, [USER], dry_run=True)
-    assert (told.outcome, told.revisions, told.head) == ("would be copied", 4, "3")
-    assert target is None or list(target.entities()) == []
-    assert replace(told, outcome="copied") == copy_entities(source, InMemoryStore(), [USER])[0]
-
-
 def test_a_source_whose_bytes_are_not_as_recorded_is_not_copied(source, target):
     recorded, _ = source._revisions[USER][1]
     source._revisions[USER][1] = (recorded, b"forged\n")

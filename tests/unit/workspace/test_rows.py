@@ -1,6 +1,5 @@
 """Memory files as rows, and rows as memory files again."""
 
-import json
 import re
 
 from hypothesis import example, given
@@ -21,15 +20,6 @@ TEXT = "## Work Rules\n[created: 2026-11-21, domain: [it, law]] one\n§\ntwo\n\n
 def found(rows):
     """Rows as a database gives them back."""
     return [FoundRow(number + 1, number, *row) for number, row in enumerate(rows)]
-
-
-def test_a_row_shows_an_entry():
-    first, second, third = CODEC.rows(USER, TEXT.encode())
-    assert first[:4] == ("work-rules", "Work Rules", 2, "one")
-    assert json.loads(first.tags) == {"created": "2026-11-21", "domain": ["it", "law"]}
-    assert (first.created_at, second.created_at) == ("2026-11-21", None)
-    assert (third.category, third.title, third.tags) == ("plans", "Plans", "{}")
-    assert len({first.mark, second.mark, third.mark}) == 3
 
 
 @together("data", [b"\xff", b"a\x00b"])

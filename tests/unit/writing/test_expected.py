@@ -50,13 +50,6 @@ def by_another(file):
 
 
 @pytest.mark.parametrize(
-    ("given", "taken"), [(None, None), ("7", "7"), (7, "7"), (0, "0"), ("8a", "8a"), (NEVER, NEVER)]
-)
-def test_a_revision_or_a_digest(given, taken):
-    assert checked_expected(given) == taken
-
-
-@pytest.mark.parametrize(
     "given",
     ["", " 7", "7\n", "-7", -7, "latest", "a8", "8A", "٧", "sha256:", NEVER[:-1], NEVER.upper(), True, 7.0, b"7"],
 )

@@ -309,14 +309,6 @@ def test_a_stale_write_passes_in_shadow_mode_and_is_made_on_what_is_there(tmp_pa
     assert "would have been refused (stale_prev)" in written.notes[0]
 
 
-def test_a_dry_run_in_shadow_mode_shows_what_the_write_would_do(shadow):
-    two_revisions(shadow)
-    tried = shadow.add("neo", "three", category="work", expected=1, dry_run=True)
-    written = shadow.add("neo", "three", category="work", expected=1)
-    assert (tried.after, tried.notes) == (written.after, written.notes)
-    assert len(lines(shadow)) == 3
-
-
 @pytest.mark.parametrize(("percent", "status"), [(21, "shadowed"), (22, "conflict")])
 def test_a_canary_enforces_for_its_share_of_the_entities(tmp_path, percent, status):
     workspace = make_audited(tmp_path, f"rollout: {{mode: canary, canary: {percent}}}\n")
@@ -444,13 +436,6 @@ def test_of_several_operations_each_replacement_counts_but_for_the_confirmed(tmp
     with pytest.raises(RefusedError):
         workspace.write("neo", [near, Operation("replace", FAR, "Deploys")])
     assert workspace.write("neo", [near, Operation("replace", FAR, "Deploys", confirm=True)]).changed
-
-
-def test_a_rollout_in_shadow_mode_lets_it_pass_with_a_note(tmp_path):
-    workspace = alerting(tmp_path, "semantic_alert: 0.3\nrollout: {mode: shadow}\n")
-    written = workspace.replace("neo", "Deploys", FAR)
-    assert "would have been refused (semantic_collision)" in written.notes[0]
-    assert outcomes(workspace)[1] == ("shadowed", "semantic_collision")
 
 
 def test_the_tool_asks_and_takes_the_confirm(tmp_path):

@@ -198,18 +198,6 @@ def test_a_write(call, workspace, arguments, message, body):
     assert workspace.store.head("neo/user").agent == "neo"
 
 
-def test_a_batch(call, workspace):
-    answer = call(
-        operations=[
-            {"action": "remove", "old_text": "short", "content": None},
-            {"action": "add", "content": "x", "tags": {"domain": ["a", "b"]}},
-        ]
-    )
-    assert (answer["action"], answer["message"], answer["revision"]) == ("operations", "2 changes were made.", "2")
-    assert bodies(answer) == ["short answers", "x"]
-    assert answer["entries"][1]["tags"] == {"created": "2026-05-01", "domain": ["a", "b"]}
-
-
 # --- arguments that are wrong ---
 
 

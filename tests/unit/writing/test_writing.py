@@ -206,27 +206,7 @@ def test_nothing_is_verified_as_of_a_day_before_its_last_verification(workspace)
     assert text_of(workspace) == TALK
 
 
-@pytest.mark.parametrize("there", ["2999-01-01", "soon"])
-def test_a_day_that_is_wrong_does_not_stop_a_verification_today(workspace, there):
-    put_bytes(workspace, "neo/user", f"## Talk\n[verified_date: {there}] x\n")
-    assert workspace.verify("neo", "x").after == "## Talk\n[verified_date: 2026-05-01] x\n"
-
-
 # --- the text ---
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ("one", "one\n§\n[created: 2026-05-01] x\n"),
-        ("one\r\n§\r\ntwo", "one\r\n§\r\ntwo\r\n§\r\n[created: 2026-05-01] x\r\n"),
-        ("\ufeffone\n", "\ufeffone\n§\n[created: 2026-05-01] x\n"),
-        ("one\r", "one\n§\n[created: 2026-05-01] x\r\n"),
-    ],
-)
-def test_the_text_ends_in_a_newline(workspace, before, after):
-    put_bytes(workspace, "neo/user", before)
-    assert workspace.add("neo", "x", as_of=DAY).after == after
 
 
 @pytest.mark.parametrize(

@@ -317,15 +317,6 @@ def test_a_call_may_ask_for_a_branch_and_may_ask_for_a_refusal(branching, worksp
     assert workspace.add("neo", "one", category="talk", expected=1, on_stale="branch").branch
 
 
-def test_a_retry_names_the_branch_again(branching):
-    first = branching.add("neo", "one", category="talk", expected=1, op_id="a")
-    again = branching.add("neo", "one", category="talk", expected=1, op_id="a")
-    assert (again.revision, again.branch, again.repeated, again.after) == ("2a", True, True, first.after)
-    assert again.notes[-1] == first.notes[-1]
-    assert len([*branching.store.log("neo/user")]) == 3
-    refusal("hash_collision", branching.add, "neo", "two", category="talk", expected=1, op_id="a")
-
-
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_merging_by_entry_comes_before_branching(branching, dry_run):
     written = branching.replace("neo", "no calls", "calls", expected=1, on_drift="merge", dry_run=dry_run)

@@ -383,8 +383,7 @@ def test_the_newest_revision_is_no_view_of_an_agent(ws, file, between):
         adopt(ws, "neo/user")
     for content in ([{"action": "remove", "old_text": "Uses tabs"}], "## Projects\nnothing else\n"):
         for _ in range(2):
-            caught = refusal("schema", ws.envelope, "neo", content, agent="neo")
-            assert caught.key == "prev_rev"
+            assert refusal("schema", ws.envelope, "neo", content, agent="neo").key == "prev_rev"
         with pytest.raises(CatmemError):
             ws.submit(ws.envelope("neo", content, agent="neo", prev=2))
     assert MORE in file.read_text(encoding="utf-8")

@@ -114,8 +114,7 @@ def test_a_field_that_is_not_as_it_must_be(changes, key):
 
 
 def test_a_hash_that_does_not_fit():
-    caught = refusal("bad_hash", read_envelope, FIELDS | {"mem_hash": DIGEST})
-    assert caught.key == "mem_hash"
+    assert refusal("bad_hash", read_envelope, FIELDS | {"mem_hash": DIGEST}).key == "mem_hash"
 
 
 @together(

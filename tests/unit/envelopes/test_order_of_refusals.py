@@ -78,8 +78,7 @@ def text_with(workspace, faults):
 def test_each_fault_has_its_code(workspace, fault):
     fields = faulty(workspace, {fault})
     before = workspace.path("neo", "user").read_bytes()
-    caught = refusal(fault, workspace.submit, fields)
-    assert caught.hint
+    assert refusal(fault, workspace.submit, fields).hint
     assert workspace.path("neo", "user").read_bytes() == before
 
 

@@ -100,8 +100,7 @@ def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_p
         if named:
             assert plan_format(workspace, link, may_be_link=may_be_link).changes
         else:
-            caught = refusal("symlink", plan_format, workspace, link, may_be_link=may_be_link)
-            assert "Name the link" in caught.hint
+            assert "Name the link" in refusal("symlink", plan_format, workspace, link, may_be_link=may_be_link).hint
 
 
 def test_a_link_is_written_through_where_the_profile_may_leave_the_root(workspace, place):
@@ -265,8 +264,7 @@ def test_what_is_not_written_leaves_the_file_and_its_copy_as_they_were(migrating
     assert {path.read_text() for path in notes.parent.iterdir()} == {FLAT}
     notes.chmod(0o640)
     notes.write_bytes(b"\xff")
-    caught = refusal("not_utf8", plan_migrated, migrating, notes)
-    assert caught.path == str(notes)
+    assert refusal("not_utf8", plan_migrated, migrating, notes).path == str(notes)
 
 
 def test_a_link_that_is_named_stays_one(migrating, labelled, notes):
@@ -413,8 +411,7 @@ def test_a_link_stays_a_link(tmp_path):
 
 
 def test_a_file_that_changed_meanwhile_is_left(file):
-    caught = refusal("changed_meanwhile", rewrite_file, file, b"older", b"new")
-    assert caught.exit_status == 3
+    assert refusal("changed_meanwhile", rewrite_file, file, b"older", b"new").exit_status == 3
     assert file.read_bytes() == b"old"
     assert alone(file)
 

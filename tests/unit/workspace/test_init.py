@@ -85,14 +85,12 @@ def test_twice_is_harmless_also_where_a_file_has_outgrown_the_limits_or_has_room
 @pytest.mark.parametrize("name", ["catmem.yaml", "profiles/orchestrator.yaml"])
 def test_nothing_is_overwritten_and_then_nothing_is_written(tmp_path, name):
     put(tmp_path / name, "mine")
-    caught = refusal("would_overwrite", make_root, tmp_path, example=True)
-    assert caught.paths == (name,)
+    assert refusal("would_overwrite", make_root, tmp_path, example=True).paths == (name,)
     assert contents(tmp_path) == {name: b"mine"}
     # A folder and a dangling link are in the way too.
     other = tmp_path / "other"
     (other / name).mkdir(parents=True)
-    caught = refusal("would_overwrite", make_root, other)
-    assert caught.paths == (name,)
+    assert refusal("would_overwrite", make_root, other).paths == (name,)
     (other / name).rmdir()
     (other / name).symlink_to(tmp_path / "nowhere")
     refusal("would_overwrite", make_root, other)
@@ -306,8 +304,7 @@ def test_no_catmem_on_path_is_told(repository, monkeypatch):
 def test_no_repository(tmp_path, monkeypatch):
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
     for folder in (tmp_path, tmp_path / "not" / "there"):
-        caught = refusal("no_repository", set_up_git, folder)
-        assert caught.path == str(folder)
+        assert refusal("no_repository", set_up_git, folder).path == str(folder)
     assert not list(tmp_path.iterdir())
 
 

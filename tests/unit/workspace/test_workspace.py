@@ -103,8 +103,7 @@ def test_without_a_day_it_is_today(workspace):
 
 def refused(workspace, code):
     for call in (workspace.prompt, workspace.list, lambda name: workspace.view(name, "user")):
-        caught = refusal(code, call, "neo")
-        assert caught.path.endswith("USER.md")
+        assert refusal(code, call, "neo").path.endswith("USER.md")
 
 
 def instead(make):

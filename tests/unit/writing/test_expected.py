@@ -54,8 +54,7 @@ def by_another(file):
     ["", " 7", "7\n", "-7", -7, "latest", "a8", "8A", "٧", "sha256:", NEVER[:-1], NEVER.upper(), True, 7.0, b"7"],
 )
 def test_what_can_be_neither(given):
-    caught = refusal("bad_expected", checked_expected, given)
-    assert "a revision such as 7" in caught.hint
+    assert "a revision such as 7" in refusal("bad_expected", checked_expected, given).hint
 
 
 @pytest.mark.parametrize(("expected", "error"), [("1", StaleError), ("5", UnknownRevisionError)])

@@ -177,8 +177,7 @@ def test_bytes_that_are_no_text_are_not_written_over(tmp_path):
         lambda: workspace.add("neo", "x", category="talk"),
         lambda: workspace.add("neo", "x", category="talk", dry_run=True),
     ):
-        caught = refusal("not_utf8", write)
-        assert "catmem fsck neo/user" in caught.hint
+        assert "catmem fsck neo/user" in refusal("not_utf8", write).hint
     assert workspace.store.peek("neo/user") == data
 
 
@@ -239,8 +238,7 @@ def test_an_entry_over_the_size_of_any_entry(tmp_path):
 def test_the_profiles_own_limit_counts_before_the_roots(tmp_path):
     profiles = {"neo": "limits: {user: 10}\n", "one": ""}
     workspace = make_root(tmp_path, config=LIMITED, profiles=profiles)
-    caught = refusal("over_budget", workspace.add, "neo", "12345678901")
-    assert caught.limit == 10
+    assert refusal("over_budget", workspace.add, "neo", "12345678901").limit == 10
     assert workspace.add("one", "12345678901").usage.limit == 40
     assert workspace.add("one", "x" * 1000, target="memory").usage == FileUsage(1022, None)
 
@@ -283,8 +281,7 @@ def test_a_batch_is_held_to_the_limit_in_the_end(tmp_path):
         tmp_path, config="limits: {user: 30}\n", profiles=PROFILES, files={"neo/user": "1234567890\n"}
     )
     add, remove = Operation("add", content="x" * 5), Operation("remove", old_text="123")
-    caught = refusal("over_budget", workspace.write, "neo", [add])
-    assert caught.key is None
+    assert refusal("over_budget", workspace.write, "neo", [add]).key is None
     assert workspace.write("neo", [add, remove]).usage.size == 27
 
 

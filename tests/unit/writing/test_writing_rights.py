@@ -46,8 +46,7 @@ def test_what_several_entries_hold_tells_an_agent_nothing_of_what_stands_before_
 
 @pytest.mark.parametrize("owner", ["one", "nobody", "../neo"])
 def test_another_profiles_files_look_as_if_there_were_none(workspace, owner):
-    caught = refusal("unknown_name", workspace.add, owner, "x", category="talk", actor="neo")
-    assert jsonable(caught) == {
+    assert jsonable(refusal("unknown_name", workspace.add, owner, "x", category="talk", actor="neo")) == {
         "code": "unknown_name",
         "message": f"there is no profile {owner!r}",
         "hint": "neo acts on its own files only: use the name 'neo'.",
@@ -102,8 +101,7 @@ def test_what_it_may_not_write_is_refused_in_the_same_words(workspace, category)
     ],
 )
 def test_what_it_only_sees_stays(workspace, write):
-    caught = refusal("forbidden", write, workspace)
-    assert caught.hint == "It may write to talk, drop."
+    assert refusal("forbidden", write, workspace).hint == "It may write to talk, drop."
     assert text_of(workspace) == TEXT
 
 
@@ -114,8 +112,7 @@ def test_a_category_that_it_may_not_write_is_refused_in_the_same_words_as_the_pl
         lambda: workspace.replace("neo", "zebra", "x", category=category, actor="neo"),
         lambda: workspace.move("neo", "be", "talk", category=category, actor="neo"),
     ):
-        caught = refusal("forbidden", write)
-        assert caught.message == f"neo may not write to the category {category!r}"
+        assert refusal("forbidden", write).message == f"neo may not write to the category {category!r}"
 
 
 @pytest.mark.parametrize("actor", ["neo", "boss"])
@@ -151,8 +148,7 @@ def test_hidden_names_are_not_suggested(tmp_path):
     ids=["verify", "add", "replace"],
 )
 def test_a_profile_without_the_right_verifies_nothing(workspace, write, leave_out):
-    caught = refusal("forbidden", write, workspace, actor="neo")
-    assert ("Leave verified_date out" in caught.hint) is leave_out
+    assert ("Leave verified_date out" in refusal("forbidden", write, workspace, actor="neo").hint) is leave_out
     assert text_of(workspace) == TEXT
 
 
@@ -227,8 +223,7 @@ def test_who_has_no_right_does_not_touch_the_store(tmp_path, write):
 
 def test_of_several_operations_the_one_without_a_right_is_named(workspace):
     operations = [Operation("remove", old_text="zebra"), Operation("add", content="x", category="pay")]
-    caught = refusal("forbidden", workspace.write, "neo", operations, actor="neo")
-    assert caught.key == "operations[1]"
+    assert refusal("forbidden", workspace.write, "neo", operations, actor="neo").key == "operations[1]"
 
 
 def test_a_date_that_is_there_already_verifies_no_new_words(workspace):

@@ -1,5 +1,12 @@
 """A root of which a profile sees a part: in every hidden place of its text stands a canary, which no answer may show."""
 
+from pathlib import Path
+
+from catmem.workspace.workspace import Workspace
+from tests.golden.case import put
+from tests.roots import put_bytes
+from tests.store.memory import InMemoryStore
+
 CANARY = "CANARY-4f1c"
 CONFIG = {
     "open": "taxonomy: {categories: {talk: {title: Talk}, vault: {title: Vault, aliases: [hush]}, canary-4f1c: {}}}\n",
@@ -37,3 +44,19 @@ HIDDEN = {"vault", "drop", "__uncategorized__"}
 
 def text_with(canary: str, vault: str = "Vault") -> str:
     return TEXT.format(canary=canary, vault=vault)
+
+
+def write_root(place: Path, config: str) -> Path:
+    """A root with these two profiles."""
+    put(place / "catmem.yaml", config)
+    for name, text in PROFILES.items():
+        put(place / "profiles" / f"{name}.yaml", text)
+    return place
+
+
+def opened(folder: Path, text: str) -> Workspace:
+    """The root, in which each file has this text."""
+    workspace = Workspace.open(folder, search=False, store=InMemoryStore())
+    for entity in ("neo/user", "neo/memory", "other/user"):
+        put_bytes(workspace, entity, text)
+    return workspace

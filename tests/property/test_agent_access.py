@@ -20,28 +20,15 @@ from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession
-from tests.golden.case import put
 from tests.property.asked import of_http, of_mcp, of_tool
-from tests.property.canaries import CANARY, CONFIG, HIDDEN, PROFILES, text_with
+from tests.property.canaries import CANARY, CONFIG, HIDDEN, opened, text_with, write_root
 from tests.roots import put_bytes
-from tests.store.memory import InMemoryStore
 
 
 @pytest.fixture(scope="module", params=CONFIG)
 def folder(request, tmp_path_factory):
     """A root with two profiles, whose taxonomy is open or closed."""
-    place = tmp_path_factory.mktemp(request.param)
-    put(place / "catmem.yaml", CONFIG[request.param])
-    for name, text in PROFILES.items():
-        put(place / "profiles" / f"{name}.yaml", text)
-    return place
-
-
-def opened(folder, text: str) -> Workspace:
-    workspace = Workspace.open(folder, search=False, store=InMemoryStore())
-    for entity in ("neo/user", "neo/memory", "other/user"):
-        put_bytes(workspace, entity, text)
-    return workspace
+    return write_root(tmp_path_factory.mktemp(request.param), CONFIG[request.param])
 
 
 def hidden_entries(workspace: Workspace, entity: str) -> list[str]:

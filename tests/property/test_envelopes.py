@@ -16,12 +16,9 @@ from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from catmem.workspace.workspace import Workspace
-from tests.golden.case import put
 from tests.property import canaries
-from tests.property.canaries import CANARY, HIDDEN, PROFILES, TEXT
+from tests.property.canaries import CANARY, HIDDEN, TEXT
 from tests.property.strategies import bodies
-from tests.roots import put_bytes
-from tests.store.memory import InMemoryStore
 
 OTHER = "SOMETHING-."
 CONFIG = canaries.CONFIG | {
@@ -31,23 +28,13 @@ CONFIG = canaries.CONFIG | {
 }
 FEW = settings(max_examples=max(12, settings.default.max_examples // 5))
 """Each of five roots is tried."""
-ENTRIES = parse(TEXT.format(canary=CANARY, vault="Vault")).entries
+WHOLE = TEXT.format(canary=CANARY, vault="Vault")
+ENTRIES = parse(WHOLE).entries
 
 
 @pytest.fixture(scope="module", params=CONFIG)
 def folder(request, tmp_path_factory):
-    place = tmp_path_factory.mktemp(request.param)
-    put(place / "catmem.yaml", CONFIG[request.param])
-    for name, text in PROFILES.items():
-        put(place / "profiles" / f"{name}.yaml", text)
-    return place
-
-
-def opened(folder, canary: str, vault: str = "Vault") -> Workspace:
-    workspace = Workspace.open(folder, search=False, store=InMemoryStore())
-    for entity in ("neo/user", "neo/memory", "other/user"):
-        put_bytes(workspace, entity, TEXT.format(canary=canary, vault=vault))
-    return workspace
+    return canaries.write_root(tmp_path_factory.mktemp(request.param), CONFIG[request.param])
 
 
 # What a writer may try who guesses at what it does not see.
@@ -80,9 +67,7 @@ operations = st.lists(
     min_size=1,
     max_size=3,
 )
-whole = st.sampled_from(
-    [TEXT.format(canary=CANARY, vault="Vault"), TEXT.format(canary=OTHER, vault="Vault"), "", "## Talk\nx\n"]
-)
+whole = st.sampled_from([WHOLE, TEXT.format(canary=OTHER, vault="Vault"), "", "## Talk\nx\n"])
 contents = st.one_of(operations, operations, whole)
 revisions = st.sampled_from([0, 1, 1, 1, 2, 2, 3, 99, "2a", "3b"])
 sent = st.tuples(
@@ -135,16 +120,13 @@ def guess(content: object, *, alert: bool = False) -> list[tuple[object, ...]]:
     return [(content, 1, "neo/user", "1", alert, False)]
 
 
-WHOLE = TEXT.format(canary=CANARY, vault="Vault")
-
-
 @FEW
 @given(sequence=sequences)
 @example(sequence=guess(WHOLE))
 @example(sequence=guess(WHOLE, alert=True))
 def test_what_is_hidden_makes_no_difference_and_is_never_changed(folder, sequence):
     """So nothing of it is told: no text, no title, no digest."""
-    one, other = opened(folder, CANARY), opened(folder, OTHER, vault="Attic")
+    one, other = (canaries.opened(folder, text) for text in (WHOLE, TEXT.format(canary=OTHER, vault="Attic")))
     before = hidden(one)
     for call in sequence:
         assert answer(one, call) == answer(other, call), call
@@ -159,10 +141,8 @@ def test_what_is_hidden_makes_no_difference_and_is_never_changed(folder, sequenc
 @pytest.fixture(scope="module")
 def signing(tmp_path_factory):
     place = tmp_path_factory.mktemp("signing")
-    put(place / "root" / "catmem.yaml", f"signing: {{required: true, keys: {place / 'keys'}}}\n")
-    for name, text in PROFILES.items():
-        put(place / "root" / "profiles" / f"{name}.yaml", text)
-    workspace = opened(place / "root", CANARY)
+    root = canaries.write_root(place / "root", f"signing: {{required: true, keys: {place / 'keys'}}}\n")
+    workspace = canaries.opened(root, WHOLE)
     for agent in ("neo", "neo", "other", "person"):
         new_key(workspace.config, agent)
     return workspace

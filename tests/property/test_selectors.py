@@ -1,6 +1,6 @@
 """Selectors and slugs against a plain reading of their rules."""
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.config.config import Selectors, selector_fault
@@ -38,14 +38,12 @@ def plainly_selected(selectors, declared, category):
     return on
 
 
-@settings(deadline=None)
 @given(LISTS, DECLARED, CATEGORIES)
 def test_selection_is_what_a_plain_reading_says(selectors, declared, category):
     found = Selectors(written(selectors), declared).matches(category)
     assert found == plainly_selected(selectors, declared, category)
 
 
-@settings(deadline=None)
 @given(LISTS, DECLARED, CATEGORIES)
 def test_a_selected_category_has_the_position_of_a_selector_that_names_it(selectors, declared, category):
     patterns = written(selectors)
@@ -57,7 +55,6 @@ def test_a_selected_category_has_the_position_of_a_selector_that_names_it(select
     assert not any(Selectors((pattern,), declared).matches(category) for pattern in patterns[:position])
 
 
-@settings(deadline=None)
 @given(LISTS, DECLARED, CATEGORIES)
 def test_closing_a_taxonomy_never_opens_a_category(selectors, declared, category):
     patterns = written(selectors)
@@ -65,13 +62,11 @@ def test_closing_a_taxonomy_never_opens_a_category(selectors, declared, category
         assert Selectors(patterns).matches(category)
 
 
-@settings(deadline=None)
 @given(LISTS, CATEGORIES)
 def test_one_more_exclusion_closes_its_category(selectors, category):
     assert not Selectors((*written(selectors), f"!{category}")).matches(category)
 
 
-@settings(deadline=None)
 @given(LISTS, st.lists(CATEGORIES, max_size=5))
 def test_unmatched_selectors_select_none_of_the_categories(selectors, categories):
     patterns = written(selectors)
@@ -83,7 +78,6 @@ def test_unmatched_selectors_select_none_of_the_categories(selectors, categories
         assert Selectors(rest).matches(category) == Selectors(patterns).matches(category)
 
 
-@settings(deadline=None)
 @given(st.text(min_size=1, max_size=20))
 def test_the_slug_of_any_title_is_a_selector(title):
     slug = slugify(title)

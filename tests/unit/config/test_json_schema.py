@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem import resources
@@ -220,7 +220,6 @@ TAGS = st.dictionaries(
 )
 
 
-@settings(deadline=None)
 @given(TAGS)
 def test_tags_one_by_one_give_the_faults_of_all_at_once(tags):
     expected = {(fault.key[0], fault.message) for fault in validate(tags, "tags")}

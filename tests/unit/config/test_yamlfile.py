@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.config.yamlfile import load_yaml, parse_yaml
@@ -168,7 +168,6 @@ PIECES = ["a", "b: ", ": ", "- ", "\n", "  ", *"[]{},#|>1~?é'", '"', "no"]
 REFUSED_PIECES = ["&x ", "*x", "!!str ", "---\n", *"\t\\%@\x00\u2028\r\ud800", "\\U0011ffff", "1e999"]
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map("".join))
 def test_what_is_read_has_the_shape_that_pyyaml_sees(text):
     try:
@@ -179,7 +178,6 @@ def test_what_is_read_has_the_shape_that_pyyaml_sees(text):
     assert shape(data) == shape(yaml.load(text, Loader=yaml.BaseLoader))  # noqa: S506 - makes nothing but text
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from(PIECES + REFUSED_PIECES) | st.text(max_size=3), max_size=25).map("".join))
 def test_no_text_raises_anything_but_a_config_error(text):
     try:

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem import text as unified
@@ -21,7 +21,6 @@ def diff(before, after):
     )
 
 
-@settings(deadline=None)
 @given(LINES, LINES, st.sampled_from(["", "tail"]), st.sampled_from(["", "tail"]), st.sampled_from([0, 4, 1000]))
 def test_a_diff_makes_the_one_text_of_the_other(before, after, old_end, new_end, limit):
     before, after = before + [old_end][: bool(old_end)], after + [new_end][: bool(new_end)]

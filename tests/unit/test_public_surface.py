@@ -63,6 +63,11 @@ def test_another_name_is_not_there():
         catmem.prase  # noqa: B018 - asking is the test
 
 
+def test_what_a_workspace_holds():
+    held = {name for name in dir(catmem.Workspace) if not callable(getattr(catmem.Workspace, name))}
+    assert {name for name in held if not name.startswith("_")} == {"config", "root", "store", "unlogged"}
+
+
 def test_the_tree_of_errors():
     raised = {
         name: value for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, Exception)

@@ -173,6 +173,15 @@ def test_the_frames_themselves_pass_the_scan(style):
 # --- text, digest, manifest ------------------------------------------------------------------------------------------
 
 
+def test_a_row_of_the_manifest_as_data():
+    text = "## Talk\n[verified_date: 2026-01-01] stale fact\n"
+    (row,) = jsonable(make(text))["manifest"]["entries"]
+    assert row == {
+        "target": "user", "category": "talk", "line": 2, "id": parse(text).entries[0].id, "state": "stale",
+        "date": "2026-01-01", "status": "in", "reason": None, "preview": "stale fact",
+    }  # fmt: skip
+
+
 def test_a_preview_is_short_and_one_line():
     prompt = make("## A\n" + "x" * 100 + "\nsecond line\n§\nshort\nsecond line\n")
     assert [row.preview for row in prompt.manifest.rows] == ["x" * 80, "short"]

@@ -177,11 +177,6 @@ def body_of(block):
     return block.removesuffix("\n").split("\n")[3:]
 
 
-def test_hermes_says_dates_and_does_not_say_unverified():
-    text = prompt("a\n§\n[verified_date: 2020-01-01] b\n", style="hermes").text
-    assert text.splitlines()[3:] == ["a", "§", "(stale: verified 2020-01-01) b"]
-
-
 @together("style", ["markdown", "xml", "hermes"])
 def test_no_character_of_an_entry_is_left_out_unseen(style):
     # A line of nothing but a unit separator: dropping it would hide it from the scan over the text.

@@ -65,25 +65,25 @@ def test_who_cannot(config, agent, code):
     assert not keys_folder(config).exists()
 
 
-def spoil_mode(path):
-    path.chmod(0o640)
-
-
-def spoil_link(path):
+def moved_behind_a_link(path):
     path.rename(path.parent.parent / "moved")
     path.symlink_to(path.parent.parent / "moved")
 
 
-def spoil_kind(path):
+def a_pipe(path):
     path.unlink()
     os.mkfifo(path, 0o600)
 
 
-def spoil_folder(path):
-    path.parent.chmod(0o777)
+SPOILS = {
+    "a mode": lambda path: path.chmod(0o640),
+    "the mode of the folder": lambda path: path.parent.chmod(0o777),
+    "a link": moved_behind_a_link,
+    "a pipe": a_pipe,
+}
 
 
-@pytest.mark.parametrize("spoil", [spoil_mode, spoil_link, spoil_kind, spoil_folder])
+@pytest.mark.parametrize("spoil", SPOILS.values(), ids=SPOILS)
 @pytest.mark.parametrize("asked", ["neo", "boss"])
 def test_keys_that_others_could_read_or_replace_are_not_used(config, spoil, asked):
     spoil(new_key(config, "neo").path)

@@ -236,56 +236,36 @@ FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
 
 
 @together(
-    ("text", "category", "said"),
+    ("asked", "text", "category", "said"),
     [
-        (FINANCE, "finance-vendors", ("yes", "selected", "'finance-*' of memory_categories selects it")),
-        (FINANCE, "finance-payroll", ("no", "taken-away", "'!finance-payroll' of memory_categories takes it away")),
-        ("memory_categories: ['!talk']", "talk", ("no", "taken-away", "'!talk' of memory_categories takes it away")),
-        (FINANCE, "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
-        (FINANCE, "finance-slip", ("no", "closed", "'finance-*' of memory_categories would match, but the taxonomy is closed and does not declare this category: patterns select declared ones only")),
-        ("memory_categories: [vendors]", "finance-vendors", ("yes", "selected", "'finance-vendors' of memory_categories selects it")),
-        ("{}", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
-        ("memory_categories: []", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
-        ("{}", LOOSE, ("yes", "include-uncategorized", UNSAID)),
-        ("user_memory_categories: [talk]", LOOSE, ("no", "include-uncategorized", UNSAID)),
-        ("include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is true")),
-        ("{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", "include_uncategorized is false")),
-        ("{include_uncategorized: true, memory_categories: ['!*']}", LOOSE, ("no", "taken-away", "'!*' of memory_categories takes it away")),
-        ("memory_categories: [__uncategorized__]", LOOSE, ("yes", "selected", "'__uncategorized__' of memory_categories selects it")),
+        ("memory", FINANCE, "finance-vendors", ("yes", "selected", "'finance-*' of memory_categories selects it")),
+        ("memory", FINANCE, "finance-payroll", ("no", "taken-away", "'!finance-payroll' of memory_categories takes it away")),
+        ("memory", "memory_categories: ['!talk']", "talk", ("no", "taken-away", "'!talk' of memory_categories takes it away")),
+        ("memory", FINANCE, "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
+        ("memory", FINANCE, "finance-slip", ("no", "closed", "'finance-*' of memory_categories would match, but the taxonomy is closed and does not declare this category: patterns select declared ones only")),
+        ("memory", "memory_categories: [vendors]", "finance-vendors", ("yes", "selected", "'finance-vendors' of memory_categories selects it")),
+        ("memory", "{}", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
+        ("memory", "memory_categories: []", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
+        ("memory", "{}", LOOSE, ("yes", "include-uncategorized", UNSAID)),
+        ("memory", "user_memory_categories: [talk]", LOOSE, ("no", "include-uncategorized", UNSAID)),
+        ("memory", "include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is true")),
+        ("memory", "{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", "include_uncategorized is false")),
+        ("memory", "{include_uncategorized: true, memory_categories: ['!*']}", LOOSE, ("no", "taken-away", "'!*' of memory_categories takes it away")),
+        ("memory", "memory_categories: [__uncategorized__]", LOOSE, ("yes", "selected", "'__uncategorized__' of memory_categories selects it")),
+        ("write", "{user_memory_categories: [talk], writable_categories: [talk]}", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
+        ("write", "writable_categories: [talk]", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
+        ("write", "writable_categories: ['*']", LOOSE, ("no", "not-selected", "no selector of writable_categories matches it")),
+        ("write", "tier: 1", "talk", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files")),
+        ("write", "tier: 1", "slip", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files; but nothing can be added to it while catmem.yaml does not declare it")),
+        ("verify", "{}", "talk", ("no", "may-verify", VERIFY)),
+        ("verify", "{tier: 1, user_memory_categories: [talk]}", "talk", ("yes", "may-verify", VERIFY)),
+        ("verify", "{tier: 1, may_verify: false}", "talk", ("no", "may-verify", "may_verify is false")),
+        ("verify", "{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", "talk", ("yes", "may-verify", "may_verify is true")),
+        ("verify", "may_verify: true", "talk", ("no", "not-seen", "it can verify only what it reads")),
     ],
 )  # fmt: skip
-def test_reading(ask, text, category, said):
-    reason = ask("memory", category, text)
-    assert (reason.answer, reason.rule, reason.because) == said
-
-
-@together(
-    ("text", "category", "said"),
-    [
-        ("{user_memory_categories: [talk], writable_categories: [talk]}", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
-        ("writable_categories: [talk]", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
-        ("writable_categories: ['*']", LOOSE, ("no", "not-selected", "no selector of writable_categories matches it")),
-        ("tier: 1", "talk", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files")),
-        ("tier: 1", "slip", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files; but nothing can be added to it while catmem.yaml does not declare it")),
-    ],
-)  # fmt: skip
-def test_writing(ask, text, category, said):
-    reason = ask("write", category, text)
-    assert (reason.answer, reason.rule, reason.because) == said
-
-
-@together(
-    ("text", "said"),
-    [
-        ("{}", ("no", "may-verify", VERIFY)),
-        ("{tier: 1, user_memory_categories: [talk]}", ("yes", "may-verify", VERIFY)),
-        ("{tier: 1, may_verify: false}", ("no", "may-verify", "may_verify is false")),
-        ("{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", ("yes", "may-verify", "may_verify is true")),
-        ("may_verify: true", ("no", "not-seen", "it can verify only what it reads")),
-    ],
-)  # fmt: skip
-def test_verifying(ask, text, said):
-    reason = ask("verify", "talk", text)
+def test_why_it_reads_writes_or_verifies(ask, asked, text, category, said):
+    reason = ask(asked, category, text)
     assert (reason.answer, reason.rule, reason.because) == said
 
 

@@ -43,24 +43,10 @@ def bodies(answer):
 
 def test_both_files_are_searched(search):
     answer = search()
-    (first, *others) = answer["entries"]
-    assert first.pop("id").startswith("b2:")
-    assert first == {
-        "target": "memory",
-        "category": "notes",
-        "body": "a short note",
-        "tags": {"created": "2026-04-30"},
-        "state": "fresh",
-        "date": "2026-04-30",
-    }
-    assert {entry["target"] for entry in others} == {"user"}
-    assert {name: answer[name] for name in answer if name != "entries"} == {
-        "success": True,
-        "action": "search",
-        "total": 3,
-        "advice": VERIFY_FIRST,
-        "message": "3 entries.",
-    }
+    first, *others = answer.pop("entries")
+    assert (first["target"], first["body"], first["state"]) == ("memory", "a short note", "fresh")
+    assert [entry["target"] for entry in others] == ["user", "user"]
+    assert answer == {"success": True, "action": "search", "total": 3, "advice": VERIFY_FIRST, "message": "3 entries."}
 
 
 def test_a_withheld_text_cannot_be_guessed_word_by_word(search, workspace):

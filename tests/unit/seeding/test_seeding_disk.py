@@ -118,16 +118,16 @@ from catmem.store.files.file_store import FileStore
 from catmem.workspace.workspace import Workspace
 from tests.unit.seeding.seeds import seed
 
-commit, seeded = FileStore.commit, []
+commit, begun = FileStore.commit, []
 
 def die(*_):
     os.kill(os.getpid(), signal.SIGKILL)
 
 def counted(self, *arguments):
-    if str(len(seeded)) == sys.argv[2]:
+    if str(len(begun)) == sys.argv[2]:
         die()
-    seeded.append(commit(self, *arguments))
-    return seeded[-1]
+    begun.append(arguments)
+    return commit(self, *arguments)
 
 FileStore.commit = counted
 if sys.argv[2] == "lock":

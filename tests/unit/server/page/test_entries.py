@@ -150,6 +150,7 @@ def test_what_somebody_undid_by_hand_can_be_done_again(tmp_path, browse):
 @pytest.mark.parametrize(
     ("words", "fields", "after"),
     [
+        ("short", {"verified": "true"}, f"[verified_date: {TODAY}] Prefers short answers."),
         (
             "short",
             {"content": "Two\n\nparagraphs.", "verified": "true"},

@@ -14,7 +14,7 @@ import click
 from catmem.cli.output import WIDE, say
 from catmem.config.config import Config
 from catmem.errors import ConfigError, EditError, UnreadableError, errors_at
-from catmem.files import shown_path
+from catmem.files import read_bounded, shown_path
 from catmem.model.document import Version
 from catmem.model.merge import Conflict
 from catmem.text import DEFAULT_LIMITS, decode, first_line, printable
@@ -159,8 +159,6 @@ class Dialogue:
             for number, data in enumerate(lines, 1):
                 yield number, self._decoded(data, f"{_STDIN}:{number}")
             return
-        from catmem.files import read_bounded
-
         data = read_bounded(self.source, DEFAULT_LIMITS.file_bytes)
         yield from enumerate(self._decoded(data, self.source).split("\n"), 1)
 

@@ -15,7 +15,7 @@ from catmem.cli.output import conflict_lines, emit, in_json, print_error, say, s
 from catmem.cli.texts.entries import DONE, after, done_line, proposal_lines, revision, say_passed, taken_back
 from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
-from catmem.errors import CatmemError, ConfigError
+from catmem.errors import CatmemError, ChangedMeanwhileError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.merging.branches import ConflictAnswer, Disagreement
 from catmem.model.document import Version
@@ -33,6 +33,7 @@ from catmem.text import counted, plural, printable
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import How, Operation
+from catmem.writing.write import write_operations
 
 _DECIDED = "what was decided before it stays, and the rest still waits."
 _ANSWERED = "what was answered before it is written, and running it again goes on."
@@ -200,8 +201,6 @@ class SeedDialogue(ConflictDialogue):
 
     def _write(self, source: str, operations: Sequence[Operation], digest: str) -> bool:
         """Write own words to a file of the source; false if they wait for a person."""
-        from catmem.writing.write import write_operations
-
         name, _, target = source.partition("/")
         how: How = {**self.how, "expected": digest}
         written = write_operations(self._workspace, name, operations, target=target, **how)
@@ -224,8 +223,6 @@ def _side(entity: str, conflict: Conflict, **other: None) -> str:
 
 def _in_source(conflict: Conflict, own: Version) -> list[Operation]:
     """What makes the entry of the source say ``own``; one that the source removed comes back."""
-    from catmem.writing.request import Operation
-
     theirs = conflict.theirs
     if theirs is None:
         return [Operation("add", content=own.body, category=own.category, tags={"created": None, **own.tags})]
@@ -347,8 +344,6 @@ class ReviewDialogue(Dialogue):
 
     def _answer(self, due: Due) -> bool:
         """Take answers until one is given to this fact; ``False`` if there are no more, or for quit."""
-        from catmem.errors import ChangedMeanwhileError
-
         while (reply := self.ask()) is not None:
             try:
                 if reply.name == "undo":

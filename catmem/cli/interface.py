@@ -29,6 +29,7 @@ from catmem.cli.output import (
 )
 from catmem.clock import read_date
 from catmem.errors import CatmemError, EditError, errors_at
+from catmem.files import read_bounded
 from catmem.jsonable import jsonable
 from catmem.ops.table import (
     FAMILIES,
@@ -437,8 +438,6 @@ def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
 
 
 def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    from catmem.files import read_bounded
-
     if value is None or value == "-":
         return _text(ctx, param, value)
     return _decoded(read_bounded(value, DEFAULT_LIMITS.file_bytes), value)

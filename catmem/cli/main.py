@@ -13,6 +13,7 @@ from catmem import __version__
 from catmem.cli.interface import Group, command_of, takes_text
 from catmem.cli.output import print_error, say
 from catmem.commands import COMMANDS, FIRST, GROUPS, MODULES
+from catmem.config.json_schema import known_tags, nearest
 from catmem.errors import CatmemError, EditError, RefusedError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
@@ -83,8 +84,6 @@ class _LazyGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and not _is_command(args[0]):
-            from catmem.config.json_schema import nearest
-
             near = MEANT.get(args[0]) or nearest(args[0], self.list_commands(ctx))
             hint = f" Did you mean {near!r}?" if near else " 'catmem --help' lists them."
             ctx.fail("\n".join([f"There is no command {args[0]!r}.{hint}", *(each.message for each in unloaded())]))
@@ -131,13 +130,11 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:
     """The error for an option that there is not: it may be a tag, or a text that begins with ``-``."""
     tag = error.option_name.lstrip("-").replace("-", "_")
-    if error.ctx is not None and any("--tag" in each.opts for each in error.ctx.command.params):
-        from catmem.config.json_schema import known_tags
-
-        if tag in known_tags({}):
-            said = f"No such option {error.option_name!r}. A tag is given so: --tag {tag}=VALUE"
-            said += ", and a profile so: -p NAME" if tag == "source" else ""
-            return click.UsageError(said, error.ctx)
+    takes_tags = error.ctx is not None and any("--tag" in each.opts for each in error.ctx.command.params)
+    if takes_tags and tag in known_tags({}):
+        said = f"No such option {error.option_name!r}. A tag is given so: --tag {tag}=VALUE"
+        said += ", and a profile so: -p NAME" if tag == "source" else ""
+        return click.UsageError(said, error.ctx)
     if error.ctx is None or error.possibilities or not takes_text(error.ctx.command):
         return error
     said = f"{error.format_message().rstrip('.')}. A text that begins with - goes behind --, after the options."

@@ -16,12 +16,13 @@ import click
 
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit, emit_json, say
-from catmem.config.config import Config, expand_user, find_root, user_folder
-from catmem.config.profile import is_root
+from catmem.config.config import Config, expand_user, find_root, seconds, user_folder
+from catmem.config.profile import is_root, refuse_no_root
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import Call, P, UsageError, operation
 from catmem.resources import install_command
+from catmem.workspace.root import load_each
 from catmem.workspace.workspace import Workspace
 
 if TYPE_CHECKING:  # of the extra
@@ -71,9 +72,7 @@ def serve(
     made (exit status 0). With --format json it first prints its url.
     """
     with _with_extra("serve", "server"):
-        from catmem.config.profile import refuse_no_root
         from catmem.server import app as server
-        from catmem.workspace.root import load_each
 
         refuse_no_root(open_root("root").config)  # before a store is opened there
         workspace = call.root
@@ -101,10 +100,9 @@ def serve(
 
 
 def _settings(
-    config: "Config", host: str, tokens: str | None, hosts: "Collection[str]", *, page: bool, no_tokens: bool = False
+    config: Config, host: str, tokens: str | None, hosts: Collection[str], *, page: bool, no_tokens: bool = False
 ) -> "ServerSettings":
     """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
-    from catmem.config.config import seconds
     from catmem.server.guard import MAX_BODY, TIMEOUT, ServerSettings
 
     said = config.server
@@ -118,7 +116,7 @@ def _settings(
     )
 
 
-def _tokens(config: "Config", given: str | None, *, without: bool) -> Path | None:
+def _tokens(config: Config, given: str | None, *, without: bool) -> Path | None:
     """The file of tokens; ``None`` for a root that has none and wants none, or is served ``without``."""
     from catmem.envelopes.tokens import read_tokens, remember_tokens, tokens_file, tokens_place, why_wanted
 
@@ -228,7 +226,7 @@ def _of_user(call: Call, profile: str | None) -> tuple[str, str | None]:
     return name, str(path.parent / expand_user(said["root"])) if counts else None
 
 
-def _client_config(workspace: "Workspace", profile: str) -> dict[str, Any]:
+def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
     """What a client that starts servers needs. It does not start where a person does, so paths are whole."""
     script = Path(sys.executable).with_name("catmem")
     command, *first = [str(script)] if script.exists() else [sys.executable, "-m", "catmem"]
@@ -282,7 +280,7 @@ def _take_stdout() -> int:
 
 
 @contextmanager
-def _with_extra(command: str, extra: str) -> "Iterator[None]":
+def _with_extra(command: str, extra: str) -> Iterator[None]:
     """Say how to get the libraries of an extra where they are missing, or of an older series."""
     try:
         yield

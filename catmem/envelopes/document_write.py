@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from catmem.config.access import Rights, all_problems, visible_categories
 from catmem.config.json_schema import shown
+from catmem.config.profile import Profile
+from catmem.envelopes.envelope import Envelope
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -23,6 +25,7 @@ from catmem.errors import (
     UnknownRevisionError,
 )
 from catmem.model.document import Document, Entry, Version, gone_entries
+from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.workspace.seen_entry import tag_texts
@@ -30,10 +33,6 @@ from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.planning import Plan, unseen
 from catmem.writing.policy import WritePolicy, check_beforehand, policy_of
 from catmem.writing.written import on_title, refuse_over_budget
-
-if TYPE_CHECKING:
-    from catmem.config.profile import Profile
-    from catmem.envelopes.envelope import Envelope
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
 ALIKE = 0.6
@@ -104,8 +103,6 @@ class DocumentWrite(OperationsWrite):
 
     def _joined(self, document: Document, base: bytes, content: str) -> Plan:
         """The plan on what the writer saw, brought together with what is there: nothing of either side is lost."""
-        from catmem.model.merge import merge
-
         seen, parse = self.parsed(base), self.workspace.parse
         plan = plan_text(seen, content, self.policy, parse)
         merged = merge(seen, document, plan.document)

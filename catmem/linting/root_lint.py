@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from catmem import clock
 from catmem.config.config import CONFIG_NAME, Config, load_config
@@ -27,10 +27,9 @@ from catmem.linting.rule import Diagnostic, LintResult, LintSettings, read_setti
 from catmem.names import FILE_NAMES, Target
 from catmem.store.contract import Change, Store
 from catmem.text import DEFAULT_LIMITS
+from catmem.workspace.change_plan import FileChange, write_file
+from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, entity_name, open_store
-
-if TYPE_CHECKING:  # a lint that fixes nothing needs none of it
-    from catmem.workspace.change_plan import FileChange
 
 _YAML = (".yaml", ".yml")
 _TARGETS: tuple[Target, ...] = ("user", "memory")
@@ -375,8 +374,6 @@ class Linter:
 
     def planned(self, name: str, new: str) -> FileChange:
         """The fixed text of a memory file as a change of it."""
-        from catmem.workspace.change_plan import FileChange
-
         source = self._sources[name]
         if not isinstance(source, LintSource):
             raise TypeError(f"{name} is no memory file")
@@ -389,8 +386,5 @@ class Linter:
         Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is another one by now, ``StoreError`` and
         ``UnreadableError``; the file is then as it was.
         """
-        from catmem.workspace.change_plan import write_file
-        from catmem.workspace.root import Root
-
         workspace = Root(self.root.config, self._database()) if change.entity else Root(self.root.config)
         return write_file(workspace, change, Change(op="lint"))

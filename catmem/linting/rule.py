@@ -28,6 +28,7 @@ from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError, ErrorPlace
 from catmem.model.edit import TextEdit
+from catmem.resources import rules_text
 from catmem.text import LineIndex
 
 if TYPE_CHECKING:
@@ -273,8 +274,6 @@ def all_rules() -> Mapping[str, Rule]:
 @cache
 def _pages() -> Mapping[str, str]:
     """The page of each rule by code, as ``docs/rules.md`` has it."""
-    from catmem.resources import rules_text
-
     _, *titled = _TITLE.split(rules_text())
     return {code: text.strip() for code, text in zip(titled[::2], titled[1::2], strict=True)}
 

@@ -316,9 +316,6 @@ def _fit_for_start(document: Document, entries: list[str]) -> list[str]:
 
 def _says(document: Document, text: str) -> tuple[str | None, dict[str, list[tuple[str, str]]]]:
     """What a text says under the document's categories: its title, and each category's bodies and tags."""
-    # Imported here: `document` needs nothing of layouts, and this module only needs it to read its own result.
-    from catmem.model.document import Document
-
     read = Document(scan(text, document.scan.categories), document.limits)
     return read.title, {
         category: [(entry.body, str(entry.tags)) for entry in entries]

@@ -5,17 +5,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
+from catmem.config.config import find_root
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
+from catmem.files import read_bounded
 from catmem.merging.branches import HowDecided, branches_of_all
 from catmem.merging.reconciling import Difference, Reconciliation
-from catmem.model.document import Document, Entry, Version
+from catmem.merging.reconciling import reconcile as hold_against
+from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.merge import Conflict, Side
 from catmem.names import is_declared
 from catmem.ops.http_memory import with_head
 from catmem.ops.seen import without_texts
 from catmem.ops.shared import Actor, AllowSecret, Interactive
 from catmem.ops.table import FINDINGS, PROFILE, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
-from catmem.text import printable
+from catmem.syntax.scan import unclosed_spans
+from catmem.text import DEFAULT_LIMITS, printable
+from catmem.workspace.root import run_git
 from catmem.workspace.workspace import Workspace
 from catmem.writing.written import Written
 
@@ -186,9 +191,9 @@ def merge(
 class Reconciled:
     """What a file lacks of a copy, what was left out, and what was written."""
 
-    found: "Reconciliation"
-    left: Sequence[tuple["Difference", "EditError"]]
-    written: "Written | None"
+    found: Reconciliation
+    left: Sequence[tuple[Difference, EditError]]
+    written: Written | None
     accepts: bool
     dry_run: bool
 
@@ -208,8 +213,6 @@ class Reconciled:
 
 def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bool, dry_run: bool) -> Outcome:
     """Bring over what the file of a recovery copy lacks of it."""
-    from catmem.merging.reconciling import reconcile as hold_against
-
     if dry_run and not (everything or numbers):
         raise UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
     others = call.given - {"entity", "numbers", "every", "dry_run"}
@@ -229,7 +232,7 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
     return Outcome(Reconciled(found, left, written, accepts, dry_run), status=FINDINGS if to_do else 0)
 
 
-def _numbered(found: "Reconciliation", numbers: Sequence[int]) -> list["Difference"]:
+def _numbered(found: Reconciliation, numbers: Sequence[int]) -> list[Difference]:
     count = len(found.differences)
     for number in numbers:
         if not 1 <= number <= count:
@@ -249,7 +252,7 @@ class FileMerged:
 
     path: str
     text: str
-    conflicts: Sequence["Conflict"] = ()
+    conflicts: Sequence[Conflict] = ()
 
 
 @operation(
@@ -290,15 +293,12 @@ def merge_driver(
 
 
 def _merged(call: Call, name: str, *sides: Path) -> FileMerged:
-    from catmem.files import read_bounded
     from catmem.seeding.lockfile import LOCK_LIMIT
     from catmem.seeding.seed_lock import LOCK_NAME
-    from catmem.text import DEFAULT_LIMITS
 
     if Path(name).name == LOCK_NAME:
         return FileMerged(name, _merged_locks(_root(call, name), *(read_bounded(path, LOCK_LIMIT) for path in sides)))
     texts = [read_bounded(path, DEFAULT_LIMITS.file_bytes) for path in sides]
-    from catmem.model.document import parse
     from catmem.model.merge import merge
 
     root = _root(call, name)  # without one, every level-2 heading opens a section
@@ -307,10 +307,8 @@ def _merged(call: Call, name: str, *sides: Path) -> FileMerged:
     return FileMerged(name, merge(*documents, precedence=_marked).text, conflicts)
 
 
-def _marked(conflict: "Conflict") -> "Version | Side":
+def _marked(conflict: Conflict) -> Version | Side:
     """What stands for a conflict: both sides between the marks of git, each with its tags. A title has no place."""
-    from catmem.syntax.scan import unclosed_spans
-
     ours, theirs = conflict.ours, conflict.theirs
     if conflict.reason == "title":
         return "ours"
@@ -337,16 +335,12 @@ def _merged_locks(root: Workspace | None, *sides: bytes) -> str:
 
 def _root(call: Call, name: str) -> Workspace | None:
     """The root of a file, which says what its categories are called."""
-    from catmem.config.config import find_root
-
     root = call.named_root or find_root(Path(name).parent)
     return None if root is None else Workspace.open(root, search=False)
 
 
 def _leave_to_git(call: Call, base: str, ours: str, theirs: str) -> None:
     """Let git merge the lines, conflict marks and all. A file that it takes for binary stays as our side has it."""
-    from catmem.workspace.root import run_git
-
     labels = [part for label in ("ours", "base", "theirs") for part in ("-L", label)]
     try:
         done = run_git("merge-file", *labels, "--", ours, base, theirs)
@@ -373,8 +367,6 @@ def _write(path: Path, text: str) -> None:
 
 def git_text(data: bytes) -> str:
     """The text for ``data``. What is no memory file is shown as it is, since git gives up on a diff that fails."""
-    from catmem.model.document import parse
-
     try:
         document = parse(data)
     except CatmemError as error:
@@ -383,7 +375,7 @@ def git_text(data: bytes) -> str:
     return printable("".join(f"{line}\n" for line in _text_lines(document)))
 
 
-def _text_lines(document: "Document") -> Iterator[str]:
+def _text_lines(document: Document) -> Iterator[str]:
     if document.title is not None:
         yield f"# {document.title}"
     sections = document.sections
@@ -397,7 +389,7 @@ def _text_lines(document: "Document") -> Iterator[str]:
                 yield from _entry(entry)
 
 
-def _entry(entry: "Entry") -> Iterator[str]:
+def _entry(entry: Entry) -> Iterator[str]:
     lines = entry.body.split("\n")
     yield f"- {lines[0]}".rstrip()
     yield from (f"  {line}".rstrip() for line in lines[1:])

@@ -5,20 +5,32 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from catmem.audit.log_queries import Filter, RolloutState
+from catmem.audit.log_queries import (
+    EVERYTHING,
+    Counts,
+    Filter,
+    RolloutState,
+    read_audit,
+    rollout_report,
+    rollout_state,
+    unknown_names,
+)
 from catmem.config.config import Config
-from catmem.envelopes.agents import Key
+from catmem.config.profile import refuse_no_root
+from catmem.envelopes import agents
+from catmem.envelopes.agents import Key, all_keys, keys_folder, new_key, profile_of, remove_keys
 from catmem.envelopes.envelope import MOST_BYTES, Envelope, json_of
-from catmem.envelopes.tokens import TokenScope
+from catmem.envelopes.tokens import TokenScope, new_token, read_tokens, remove_tokens, tokens_file, why_wanted
 from catmem.errors import EnvelopeError, errors_at
-from catmem.files import shown_path
+from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.names import Target
 from catmem.ops.shared import Actor, Owner
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
 from catmem.store.audit_log import Damage, Status
-from catmem.store.contract import OnStale
-from catmem.writing.written import Written
+from catmem.store.contract import PERSON, OnStale
+from catmem.text import DEFAULT_LIMITS, decode
+from catmem.writing.written import Written, on_adoption
 
 _Since = Annotated[datetime | None, P("Only from this moment on: a day, a time in UTC, or how long ago (2h).")]
 
@@ -59,8 +71,6 @@ def audit(
 
     Exit status 1 if a line of the log is damaged; it prints all others.
     """
-    from catmem.audit.log_queries import EVERYTHING, Counts, read_audit, unknown_names
-
     if summary and form == "jsonl":
         raise UsageError("--summary goes with --format text or json.")
     if since and until and since >= until:
@@ -80,19 +90,17 @@ def audit(
     return Outcome(counts, more={"damaged": found.damaged}, **ends)
 
 
-def damage_notes(damaged: Iterable["Damage"]) -> Iterator[str]:
+def damage_notes(damaged: Iterable[Damage]) -> Iterator[str]:
     """What people read of damaged lines."""
     return (f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in damaged)
 
 
 @operation("rollout", examples=("catmem rollout --root demo", "catmem rollout report --since 7d"), opens="root")
-def rollout(call: Call) -> "RolloutState":
+def rollout(call: Call) -> RolloutState:
     """Show how the rollout stands: its mode, and for which entities refusals are enforced.
 
     The mode is rollout in catmem.yaml.
     """
-    from catmem.audit.log_queries import rollout_state
-
     return rollout_state(call.root)
 
 
@@ -104,8 +112,6 @@ def report(call: Call, *, since: _Since = None) -> Outcome:
 
     Exit status 1 if a line of the log is damaged; all others are counted.
     """
-    from catmem.audit.log_queries import rollout_report
-
     found = rollout_report(call.root, Filter(since=since))
     return Outcome(found, notes=tuple(damage_notes(found.damaged)), status=int(bool(found.damaged)))
 
@@ -135,21 +141,17 @@ family(
 
 
 @operation("key new", examples=("catmem key new trinity", "catmem key new person"), opens="root")
-def key_new(call: Call, *, agent: _AgentName) -> "Key":
+def key_new(call: Call, *, agent: _AgentName) -> Key:
     """Make a key for AGENT, which signs from now on. Older ones verify until they are removed.
 
     AGENT is an agent of catmem.yaml, a profile, or person.
     """
-    from catmem.envelopes.agents import new_key
-
     return new_key(call.root.config, agent)
 
 
 @operation("key list", examples=("catmem key list", "catmem key list --format json"), opens="root")
 def key_list(call: Call) -> dict[str, Any]:
     """List the keys of all agents, without their secrets. The newest of each signs."""
-    from catmem.envelopes.agents import all_keys, keys_folder
-
     config = call.root.config
     keys = all_keys(config)
     newest = {key.agent: key for key in keys}
@@ -171,8 +173,6 @@ def key_remove(
     every: Annotated[bool, P("All keys of the agent.", "--all")] = False,
 ) -> Outcome:
     """Remove a key of AGENT: KEY_ID, or the only one. What it signed and is not written yet is refused from now on."""
-    from catmem.envelopes.agents import remove_keys
-
     removed = remove_keys(call.root.config, agent, key_id, every=every)
     return Outcome(removed, {"removed": removed})
 
@@ -211,8 +211,6 @@ def token_new(
     tokens_path: _TokensFile = None,
 ) -> Outcome:
     """Make a token for AGENT: an agent of catmem.yaml, or a profile. It sees and writes what that profile may."""
-    from catmem.envelopes.tokens import new_token
-
     if person and scope == "metrics":
         raise UsageError("--person excludes --scope metrics.")
     config, path = _place(call, tokens_path)
@@ -230,8 +228,6 @@ NOT_SERVED = (
 @operation("token list", examples=("catmem token list", "catmem token list --format json"), opens="root")
 def token_list(call: Call, *, tokens_path: _TokensFile = None) -> dict[str, Any]:
     """List the tokens: their ids, and what they allow."""
-    from catmem.envelopes.tokens import read_tokens, why_wanted
-
     config, path = _place(call, tokens_path)
     tokens = read_tokens(path)
     return {"path": path, "wanted": None if tokens else why_wanted(config, path), "tokens": tokens}
@@ -252,8 +248,6 @@ def token_remove(
     tokens_path: _TokensFile = None,
 ) -> Outcome:
     """Remove a token of AGENT: TOKEN_ID, or the only one. It stops working at once, at a running server too."""
-    from catmem.envelopes.tokens import read_tokens, remove_tokens, why_wanted
-
     config, path = _place(call, tokens_path)
     gone = remove_tokens(path, agent, token_id, every=every)
     notes = [f"They were in {shown_path(path)}."]
@@ -262,10 +256,7 @@ def token_remove(
     return Outcome(gone, {"path": path, "removed": gone}, notes=[] if call.for_program else notes)
 
 
-def _place(call: Call, given: str | None) -> tuple["Config", Path]:
-    from catmem.config.profile import refuse_no_root
-    from catmem.envelopes.tokens import tokens_file
-
+def _place(call: Call, given: str | None) -> tuple[Config, Path]:
     config = call.root.config
     refuse_no_root(config)
     return config, tokens_file(config, given)
@@ -318,7 +309,6 @@ def write(
     if place is not None:
         written = _submitted(call, place, confirm=confirm, on_stale=on_stale)
     else:
-        from catmem.store.contract import PERSON
         from catmem.writing import gate
 
         workspace = call.root
@@ -332,8 +322,6 @@ def write(
 
 
 def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> Any:  # noqa: ANN401 - any JSON value
-    from catmem.files import read_bounded
-    from catmem.text import DEFAULT_LIMITS, decode
     from catmem.workspace.history import declared_of
 
     most = DEFAULT_LIMITS.file_bytes
@@ -343,9 +331,7 @@ def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> An
         return json_of(text) if declared.content == "json" else text
 
 
-def _submitted(call: Call, place: str, *, confirm: bool, on_stale: "OnStale | None") -> "Written":
-    from catmem.files import read_bounded
-
+def _submitted(call: Call, place: str, *, confirm: bool, on_stale: OnStale | None) -> Written:
     workspace = call.root
     # One byte more than there may be, so that the envelope is refused, and recorded, as any other that is wrong.
     data = call.stdin(MOST_BYTES) if place == "-" else read_bounded(place, MOST_BYTES)
@@ -398,7 +384,7 @@ def envelope(
             "--signed/--unsigned",
         ),
     ] = None,
-) -> "Envelope":
+) -> Envelope:
     """Print an envelope: one write, with who makes it and on which revision. The file stays as it is.
 
     Give what it writes with one of --add, --json and --text. If -p names an entity that catmem.yaml declares, such as
@@ -407,10 +393,8 @@ def envelope(
     'catmem write --envelope' makes the write, here or where the envelope is sent. Without --prev, a text that no
     revision has yet becomes one.
     """
-    from catmem.envelopes.agents import profile_of
     from catmem.envelopes.papers import make_envelope
     from catmem.workspace.history import entity_for
-    from catmem.writing.written import on_adoption
 
     content = _content(added, category, json, text)
     acting = None if actor is None else profile_of(call.root.config, actor)
@@ -442,8 +426,6 @@ def role_hash(call: Call, *, name: Annotated[str, P(argument=True)]) -> Outcome:
     An agent gives it as role_hash. When the profile changes the digest does, and envelopes with the old one are refused
     (role_drift) until the agent has read its profile again.
     """
-    from catmem.envelopes import agents
-
     profile = call.root.profile(name)
     digest = agents.role_hash(profile)
     bound = sorted(agent for agent, of in agents.agents_of(call.root.config).items() if of == profile.name)

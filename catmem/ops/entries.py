@@ -5,10 +5,11 @@ from contextlib import suppress
 from datetime import date
 from typing import Annotated, Any, Unpack
 
-from catmem.errors import CatmemError, NoMatchError
+from catmem.errors import CatmemError, EditError, NoMatchError
 from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Owner, WriteOptions
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
-from catmem.writing.request import Operation, is_digest, placed_expected
+from catmem.workspace.profile_memory import read_memory
+from catmem.writing.request import Operation, Request, asked_by, is_digest, placed_expected
 
 _WHICH = "Text only it has, or its id."
 _OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_text", brief=_WHICH)]
@@ -45,8 +46,6 @@ def write(
 
 def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:
     """Which category was meant, if a slip in its name is why no entry was found; else nothing."""
-    from catmem.workspace.profile_memory import read_memory
-
     named = [each.category for each in operations if each.category is not None]
     with suppress(CatmemError):  # a file that was not asked for: this is a hint beside the error
         return " ".join(read_memory(call.root, profile).meant(named))
@@ -57,7 +56,6 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
     from catmem.writing.entry_write import found_policy
-    from catmem.writing.request import Request, asked_by
 
     profile, is_open = str(call.actor), target is None and expected is None
     with gate.checks(
@@ -74,8 +72,6 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
 
 def _refuse_digest(call: Call) -> None:
     """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
-    from catmem.errors import EditError
-
     if not call.rights().unbounded:
         raise EditError(
             "expected is a digest, and has to be a revision here",

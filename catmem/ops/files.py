@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from catmem.config.labels import Proposed
+from catmem.config.labels import Proposed, plan_migration, propose
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
@@ -18,11 +18,30 @@ from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import STREAMED, WRONG, Call, Outcome, P, UsageError, operation
 from catmem.registry import at, registry
+from catmem.resources import profile_texts
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, printable
-from catmem.workspace.change_plan import ChangePlan, FileChange
+from catmem.threats import scan_secrets
+from catmem.workspace import exporting
+from catmem.workspace.change_plan import ChangePlan, FileChange, apply, write_file
 from catmem.workspace.exporting import Exported, Form
-from catmem.workspace.init import GitSetup, NewRoot
+from catmem.workspace.formatting import (
+    MemoryFiles,
+    declare,
+    format_document,
+    memory_files,
+    migrated,
+    named_categories,
+    plan_declaration,
+    plan_files,
+    plan_format,
+    plan_migrated,
+    write_migrated,
+)
+from catmem.workspace.history import adopt
+from catmem.workspace.init import GitSetup, NewRoot, find_repository, make_root, role_of, set_up_git
+from catmem.workspace.profile_memory import read_document
+from catmem.workspace.root import entities_of_each
 from catmem.workspace.workspace import Workspace
 
 
@@ -30,8 +49,8 @@ from catmem.workspace.workspace import Workspace
 class Init:
     """What became a root, and what to do ``next``. ``uncategorized`` counts entries without a category, by target."""
 
-    made: "NewRoot"
-    git: "GitSetup | None"
+    made: NewRoot
+    git: GitSetup | None
     uncategorized: Mapping[str, int]
     next: Sequence[str]
     over: bool
@@ -152,12 +171,7 @@ def _refuse_flat(folder: Path) -> None:
 
 def _made(
     folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool, dry_run: bool
-) -> "tuple[NewRoot, GitSetup | None]":
-    from catmem.threats import scan_secrets
-    from catmem.workspace.history import adopt
-    from catmem.workspace.init import NewRoot, find_repository, make_root, set_up_git
-    from catmem.workspace.workspace import Workspace
-
+) -> tuple[NewRoot, GitSetup | None]:
     if with_git:
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(folder / "catmem.yaml")
@@ -191,8 +205,6 @@ _AFTER_EXAMPLE = ("catmem prompt trinity --explain", "catmem access", "catmem st
 
 def _after_hermes(made: NewRoot) -> list[str]:
     """The commands to type after a root over the files of Hermes Agent."""
-    from catmem.workspace.init import role_of
-
     there = [Path(name).stem for name in made.written if name.startswith(f"{made.folder}/")]
     names = " ".join(f"--profile {name}" for name in there if role_of(name)) or "--profile finance"
     return [
@@ -208,8 +220,6 @@ def _next(
     made: NewRoot, profiles: Sequence[str], other: tuple[str, Path] | None, loose: Mapping[str, int]
 ) -> list[str]:
     """The commands to type after a new root, with what is imported, and entries without a category."""
-    from catmem.resources import profile_texts
-
     first = [f'catmem add -p {made.source} -c communication-style "Prefers short answers."']
     if other is not None:
         program, path = other
@@ -227,8 +237,6 @@ def _next(
 
 def _uncategorized(made: NewRoot) -> dict[str, int]:
     """How many entries of the source's files have no category, by target; of none, the target is left out."""
-    from catmem.workspace.profile_memory import read_document
-
     root = Workspace.open(made.root, search=False)
     found = {target: read_document(root, root.profile(made.source), target).by_category for target in TARGETS}
     return {target: len(each[UNCATEGORIZED]) for target, each in found.items() if UNCATEGORIZED in each}
@@ -260,9 +268,6 @@ def fmt(
 
     Exit status 2 if a file, or without PATHS a profile, cannot be read; all others are formatted.
     """
-    from catmem.workspace.change_plan import apply, write_file
-    from catmem.workspace.formatting import format_document, memory_files, plan_files, plan_format
-
     writes, workspace = not (check or diff), call.root
     if list(paths) == ["-"]:
         document = workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
@@ -308,10 +313,6 @@ def migrate(
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
-    from catmem.config.labels import propose
-    from catmem.workspace.change_plan import apply
-    from catmem.workspace.formatting import named_categories, write_migrated
-
     data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
     workspace = call.root
     declared: Sequence[Proposed] = ()
@@ -331,10 +332,8 @@ def migrate(
     return Outcome(None, said, plan.errors)
 
 
-def _planned(workspace: "Workspace", files: Sequence[str], data: bytes | None) -> ChangePlan:
+def _planned(workspace: Workspace, files: Sequence[str], data: bytes | None) -> ChangePlan:
     """The migration of each file, or of what stood on standard input."""
-    from catmem.config.labels import plan_migration
-    from catmem.workspace.formatting import MemoryFiles, memory_files, migrated, plan_files, plan_migrated
 
     def plan(path: Path, *, may_be_link: bool) -> FileChange:
         if data is None:
@@ -346,11 +345,8 @@ def _planned(workspace: "Workspace", files: Sequence[str], data: bytes | None) -
 
 def _declared(
     call: Call, files: Sequence[str], data: bytes | None, *, dry_run: bool
-) -> "tuple[Workspace, Sequence[Proposed]]":
+) -> tuple[Workspace, Sequence[Proposed]]:
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
-    from catmem.config.labels import propose
-    from catmem.workspace.formatting import declare, named_categories, plan_declaration
-
     workspace = call.root
     plans = [each.about for each in _planned(workspace, files, data).files]
     found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
@@ -369,7 +365,7 @@ def _declared(
 class Exports:
     """Files in a form; ``names`` are those below the folder that they were written to, ``None`` for standard output."""
 
-    made: Sequence["Exported"]
+    made: Sequence[Exported]
     form: Form
     names: Sequence[str] | None
 
@@ -425,9 +421,6 @@ def export(
 
     Exit status 2 if, without -p, a profile is not right; the files of all others are written.
     """
-    from catmem.workspace import exporting
-    from catmem.workspace.root import entities_of_each
-
     if snapshot is not None:
         path = Path(snapshot)
         return Outcome(exporting.write_snapshot(call.root, path, overwrite=overwrite))

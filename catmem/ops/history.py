@@ -6,7 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
-from catmem.audit.rebuilding import Replay
+from catmem.audit.rebuilding import Replay, replay
+from catmem.config.profile import refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded, real_path
@@ -16,7 +17,10 @@ from catmem.ops.shared import Actor, DryRun, EntityArgument, Expected
 from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.change_feed import News
+from catmem.workspace import history
+from catmem.workspace.change_feed import News, Watch, all_entities, changes_since
+from catmem.workspace.history import entity_for, words_of
+from catmem.workspace.stores import store_of_file
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Asking
 
@@ -40,23 +44,19 @@ def both_files(entity: str) -> list[str]:
 class HistoryFile(NamedTuple):
     """A file with a history: the root that reads it, its entity, and the store that has it."""
 
-    workspace: "Workspace"
+    workspace: Workspace
     entity: str
-    store: "Store"
+    store: Store
 
 
 def found_file(call: Call, name: str, actor: str | None = None) -> HistoryFile:
     """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file."""
-    from catmem.workspace import history
-
     path = Path(name)
     if path.suffix != SUFFIX:
         workspace = call.open("store")
         return HistoryFile(workspace, name if actor else history.entity_of(workspace, name), workspace.store)
     from catmem.workspace.change_plan import has_journal
     from catmem.workspace.formatting import entity_at
-    from catmem.workspace.stores import store_of_file
-    from catmem.workspace.workspace import Workspace
 
     if not has_journal(path):
         read_bounded(path, DEFAULT_LIMITS.file_bytes)  # says so if there is no file either
@@ -83,11 +83,11 @@ class LoggedFile:
     """What a log shows of one file: ``known`` is one revision more, from which the change of size is counted."""
 
     entity: str
-    revisions: Sequence["Revision"]
-    known: Sequence["Revision"]
+    revisions: Sequence[Revision]
+    known: Sequence[Revision]
     words: Mapping[str, str]
     outside: dict[str, Any] | None
-    head: "Revision | None"
+    head: Revision | None
     __json__ = "entity unrecorded=outside revisions"
 
 
@@ -96,7 +96,7 @@ class RevisionLog:
     """Revisions of an entity, the newest first; ``limit`` are shown."""
 
     entity: str
-    revisions: Iterator["Revision"]
+    revisions: Iterator[Revision]
     limit: int
 
     def __json__(self) -> dict[str, Any]:
@@ -166,8 +166,6 @@ def log(
     be used, so that its files were left out.
     """
     if folder is not None:
-        from catmem.audit.rebuilding import replay
-
         done: Replay = replay(call.root, Path(folder), entity)
         said = {"to": folder, **jsonable(done)}
         return Outcome(done, said, problems=done.unreadable, status=DAMAGE if done.damaged else 0)
@@ -204,8 +202,6 @@ def _of_entry(name: str, files: Sequence[HistoryFile], wanted: str) -> dict[str,
 
 def _logged(call: Call, file: HistoryFile, limit: int | None, chosen: set[str] | None) -> LoggedFile:
     """The newest revisions, at most ``limit``; of those that are ``chosen``, if some are."""
-    from catmem.workspace.history import words_of
-
     workspace, entity, store = file
     if chosen is None:
         known = list(islice(store.log(entity), None if limit is None else limit + 1))
@@ -218,7 +214,7 @@ def _logged(call: Call, file: HistoryFile, limit: int | None, chosen: set[str] |
     return LoggedFile(entity, shown, known, words, outside, store.head(entity))
 
 
-def _unrecorded(call: Call, store: "Store", entity: str) -> dict[str, Any] | None:
+def _unrecorded(call: Call, store: Store, entity: str) -> dict[str, Any] | None:
     """Digest and size of the file as it is now, if the newest revision is not that."""
     try:
         data = store.read(entity).data
@@ -282,8 +278,6 @@ def diff(
 
         # git compares larger files than catmem reads; how far is for git to say.
         return git_text(read_bounded(entity, _GIT_LIMIT))
-    from catmem.workspace import history
-
     workspace, entity, store = found_file(call, entity)
     if old is None:
         old, new = _latest(store, entity)
@@ -293,7 +287,7 @@ def diff(
     return {"entity": entity, "from": old, "to": new, "changed": before != after, "diff": changed}
 
 
-def _latest(store: "Store", entity: str) -> tuple[str, str | None]:
+def _latest(store: Store, entity: str) -> tuple[str, str | None]:
     """The two ends of the latest change; ``None`` is the file as it is now."""
     newest = store.head(entity)
     if newest is None:
@@ -317,8 +311,6 @@ def restore(
 
     ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
-    from catmem.workspace import history
-
     workspace, entity, store = found_file(call, entity, actor)
     own = None if store is workspace.store else store
     how: Asking = {"expected": expected, "dry_run": dry_run, "actor": actor}
@@ -337,8 +329,6 @@ def undo(
     The answer names the 'catmem restore' that makes the revision again.
     ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
-    from catmem.workspace import history
-
     if entity is None:
         workspace, store = call.root, None
     else:
@@ -375,9 +365,6 @@ def watch(
     ENTITY is PROFILE/user or PROFILE/memory, and PROFILE alone means both. With --format jsonl each line is an event,
     as in docs/live.md.
     """
-    from catmem.config.profile import refuse_no_root
-    from catmem.workspace.history import entity_for
-
     root = call.root
     refuse_no_root(root.config)
     heard = [(name, entity_for(root, name, actor)) for name in entities or ()]
@@ -387,10 +374,8 @@ def watch(
     return Outcome(islice(_news(call, wanted, actor), limit), STREAMED)
 
 
-def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tuple["News", dict[str, Any]]]:
+def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tuple[News, dict[str, Any]]]:
     """What is new, from the first look on, without end."""
-    from catmem.workspace.change_feed import Watch
-
     looks = Watch(call.root, actor)
     found = looks.look()
     call.tell(f"Watching {', '.join(sorted(wanted)) or call.root.root}. Ctrl-C ends it.")
@@ -421,8 +406,6 @@ def changes(
     ] = None,
 ) -> Outcome:
     """Say what is new of some entities. Raises ``UnknownNameError`` and ``ForbiddenError``."""
-    from catmem.workspace.change_feed import all_entities, changes_since
-
     seen: dict[str, str | None] = dict.fromkeys(all_entities(call.root, call.actor) if since is None else ())
     for each in since or ():
         name, _, revision = each.partition("@")

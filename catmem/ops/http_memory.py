@@ -6,19 +6,25 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from catmem import clock
+from catmem.entities.contents import content_of
 from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
 from catmem.jsonable import jsonable
+from catmem.model.document import Entry
 from catmem.names import is_declared, is_name
+from catmem.ops.seen import submitted
 from catmem.ops.shared import REVISION, AsOf, EntityId
 from catmem.ops.table import Call, Http, Outcome, P, RequestBody, operation
+from catmem.staleness.freshness import Freshness, freshness
 from catmem.store.contract import revision_number
+from catmem.workspace.history import refuse_bounded
+from catmem.workspace.profile_memory import emptied_text, parsed_at
+from catmem.workspace.seen_entry import entry_dicts, rules_in_each
 from catmem.writing.drift_guard import shown_rows
+from catmem.writing.written import Written
 
 if TYPE_CHECKING:
     from catmem.envelopes.papers import WriteBase
-    from catmem.model.document import Entry
-    from catmem.staleness.freshness import Freshness
-    from catmem.writing.written import Written
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
@@ -64,15 +70,13 @@ class EntityRead:
     revision: str | None
     digest: str
     text: str
-    entries: Sequence[tuple["Entry", "Freshness"]]
+    entries: Sequence[tuple[Entry, Freshness]]
     total: int
     more: dict[str, list[str]]
     """``warnings`` of a file that lost all that its history has."""
 
     def __json__(self) -> dict[str, Any]:
         """JSON-ready; a hostile text as it stands, with ``threats``."""
-        from catmem.workspace.seen_entry import entry_dicts, rules_in_each
-
         entries = [entry for entry, _ in self.entries]
         rows = [
             {**row, "threats": list(threats), **jsonable(age)}
@@ -113,12 +117,6 @@ def read(
 
     Raises ``UnknownNameError``, ``ForbiddenError``, ``UnknownRevisionError`` and what reading raises.
     """
-    from catmem import clock
-    from catmem.entities.contents import content_of
-    from catmem.staleness.freshness import freshness
-    from catmem.workspace.history import refuse_bounded
-    from catmem.workspace.profile_memory import emptied_text, parsed_at
-
     root, entity, profile = call.root, entity_id, call.profile
     if revision is not None and call.actor is not None and not is_declared(entity):
         refuse_bounded(root, call.actor, "read old revisions")
@@ -186,8 +184,6 @@ def submit(
 ) -> Outcome:
     """Make the write of an envelope, or of a plain write, which is the body."""
     request_body = call.request_body or RequestBody()
-    from catmem.ops.seen import submitted
-
     with with_head(call, request_body.value):
         written = _submitted(call, request_body, confirm=confirm)
     if call.actor is not None and call.session is not None:
@@ -201,7 +197,7 @@ def submit(
     )
 
 
-def _submitted(call: Call, request_body: RequestBody, *, confirm: bool) -> "Written":
+def _submitted(call: Call, request_body: RequestBody, *, confirm: bool) -> Written:
     from catmem.config.json_schema import shown
     from catmem.envelopes.papers import Sender, is_plain, plain_envelope, submit, submit_read
 

@@ -7,7 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from catmem.config.access import Rights, targets_read, visible
+from catmem.config.config import is_pattern, split
+from catmem.config.profile import Profile, profile_names, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError, errors_at
+from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared, slugify
@@ -15,11 +19,10 @@ from catmem.ops.shared import AnyProfile, AsOf, InCategory, OneFile, refuse_unde
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
 from catmem.staleness.freshness import advice
-from catmem.text import printable_json
-from catmem.workspace.profile_memory import ProfileMemory
+from catmem.text import DEFAULT_LIMITS, printable_json
+from catmem.workspace.profile_memory import ProfileMemory, list_documents, read_memory, seen_file
 
 if TYPE_CHECKING:
-    from catmem.config.profile import Profile
     from catmem.search.search import SearchHit
     from catmem.workspace.workspace import Workspace
 
@@ -56,8 +59,6 @@ def show(
     if file is not None and not os.path.lexists(file):
         if is_declared(file):
             return _content(call, file)
-        from catmem.config.profile import profile_names
-
         if file in profile_names(call.open("read").config.profiles_dir):
             profile = file
     if profile is not None:
@@ -87,9 +88,6 @@ def _content(call: Call, entity: str) -> Outcome:
 
 def _seen(call: Call, profile: str, target: str) -> Outcome:
     """What a profile may see of its file, with what names the text that was read."""
-    from catmem.config.access import visible
-    from catmem.workspace.profile_memory import seen_file
-
     file = seen_file(call.root, profile, target, recorded=call.for_program)
     tell_of_file(call, file)
     view = visible(file.document, target, call.root.profile(profile), call.root.config.taxonomy)
@@ -97,10 +95,8 @@ def _seen(call: Call, profile: str, target: str) -> Outcome:
     return _file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
 
 
-def _read(call: Call, file: str) -> tuple["Workspace", "Document"]:
+def _read(call: Call, file: str) -> tuple["Workspace", Document]:
     """The document, and the workspace of its root: that says what its aliases mean, wherever the command is run."""
-    from catmem.files import read_bounded
-    from catmem.text import DEFAULT_LIMITS
     from catmem.workspace.workspace import Workspace
 
     if file == "-":
@@ -138,8 +134,6 @@ def list_(
         shared = folded(found, profiles)
         return Outcome((None, shared), {"profile": None, "entries": shared}, unreadable)
     tell_of_rows(call, profile, target)
-    from catmem.workspace.profile_memory import list_documents, seen_file
-
     files = {each: seen_file(call.root, profile, each) for each in ([target] if target else TARGETS)}
     documents = {each: file.document for each, file in files.items()}
     entries = list_documents(call.root, call.root.profile(profile), documents, category=category, as_of=as_of)
@@ -153,9 +147,6 @@ def list_(
 
 def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
     """Say which files lost their text, which selectors match nothing, and which ``category`` was meant."""
-    from catmem.files import shown_path
-    from catmem.workspace.profile_memory import read_memory
-
     with suppress(CatmemError):  # a file that was not asked for: this is a hint, and no reason to fail
         memory = read_memory(call.root, profile)
         slips = (f"{shown_path(each.path or call.root.root)}: {each.message}" for each in memory.slips())
@@ -165,9 +156,8 @@ def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
             call.tell(said)
 
 
-def _tell_of_all(call: Call, target: str | None) -> list["Profile"]:
+def _tell_of_all(call: Call, target: str | None) -> list[Profile]:
     """The profiles of the root, with which rows of their files are not shown."""
-    from catmem.config.profile import refuse_no_root
     from catmem.workspace.root import load_each
 
     refuse_no_root(call.root.config)
@@ -335,8 +325,6 @@ def prompt(
     The same files, profile and day give the same bytes. -c and --budget print a slice of that prompt, for an agent
     without a profile. Without PROFILE it is a slice of what --from sees. --format json has text, digest and manifest.
     """
-    from catmem.workspace.profile_memory import read_memory
-
     if profile is None and source is None:
         raise UsageError("Missing argument PROFILE.")
     profile = profile or str(source)
@@ -358,10 +346,7 @@ def prompt(
     return Outcome(data, shows=lambda _: shown_by_prompt(made.manifest, memory.documents))
 
 
-def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -> None:
-    from catmem.config.access import targets_read
-    from catmem.config.config import is_pattern, split
-
+def _look_over(call: Call, categories: Sequence[str], memory: ProfileMemory) -> None:
     names = [name for _, name in map(split, categories) if not is_pattern(name)]
     for name in names:
         refuse_undeclared(call, name)
@@ -372,11 +357,9 @@ def _look_over(call: Call, categories: Sequence[str], memory: "ProfileMemory") -
         call.tell(said)
 
 
-def _role_and_text(call: Call, made: "Prompt", memory: "ProfileMemory") -> dict[str, Any]:
+def _role_and_text(call: Call, made: Prompt, memory: ProfileMemory) -> dict[str, Any]:
     """A profile's prompt and the role that its envelopes name; for a person also what the prompt is made of."""
-    from catmem.config.access import Rights
     from catmem.envelopes.agents import role_hash
-    from catmem.staleness.freshness import advice
 
     manifest, own = made.manifest, memory.profile
     warnings = [*memory.lost.values(), *memory.hints, *made.gaps]

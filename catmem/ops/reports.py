@@ -6,7 +6,8 @@ from typing import Annotated
 from catmem.config.profile import refuse_no_root
 from catmem.ops.shared import AsOf, ExternalChange, OneFile
 from catmem.ops.table import WRONG, Call, Http, Option, Outcome, P, operation
-from catmem.workspace.reports import AccessExplanation
+from catmem.store.contract import EXTERNAL
+from catmem.workspace.reports import AccessExplanation, explain, read_access, read_stats
 
 
 @operation(
@@ -52,7 +53,6 @@ def status(
 
 def _adopt(call: Call, outside: Mapping[str, str]) -> list[ExternalChange]:
     """Show what another program changed in each, and take it into its history as seen."""
-    from catmem.store.contract import EXTERNAL
     from catmem.workspace.history import adopt, difference
 
     store, adopted = call.root.store, []
@@ -112,8 +112,6 @@ def access(
     Exit status 2 if a profile or a file cannot be read; the report has all others.
     """
     refuse_no_root(call.root.config)
-    from catmem.workspace.reports import explain, read_access
-
     if why is not None:
         found: AccessExplanation = explain(call.root, *why)
         if found.note is not None:
@@ -151,8 +149,6 @@ def stats(
 
     Exit status 2 if a profile or a file cannot be read; the report has all others.
     """
-    from catmem.workspace.reports import read_stats
-
     refuse_no_root(call.root.config)
     found = read_stats(call.root, tuple(names or ()), source=source, as_of=as_of)
     return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)

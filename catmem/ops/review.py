@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
+from catmem.config.profile import has_profile
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
 from catmem.ops.shared import Actor, AsOf, InCategory, refuse_undeclared
 from catmem.ops.table import REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.proposals.deciding import Decided
-from catmem.staleness.review import Answered
+from catmem.proposals.proposal import data_for, disclosed, disclosed_all
+from catmem.proposals.proposal import proposals as proposals_in
+from catmem.staleness.lineage import notes_of
+from catmem.staleness.review import Answered, Review
 from catmem.text import counted
 from catmem.workspace.workspace import Workspace
 
@@ -20,7 +24,7 @@ _ID_AND_WORDS = 2
 class Decisions:
     """What was decided, and what was refused, by id."""
 
-    done: Sequence["Decided"]
+    done: Sequence[Decided]
     refused: Sequence[tuple[str, CatmemError]] = ()
 
     def __json__(self) -> dict[str, Any]:
@@ -97,16 +101,12 @@ def proposals(
 
 def _are_ids(call: Call, which: Sequence[str]) -> bool:
     """Whether these are ids of proposals, be they right or wrong, and no names of profiles or files."""
-    from catmem.config.profile import has_profile
-
     like_ids = all(each.lower().startswith("p-") and "/" not in each for each in which)
     return bool(which) and like_ids and not any(has_profile(call.root.config, each) for each in which)
 
 
 def _as_known(call: Call) -> Outcome:
     """What the API tells: as far as the caller may know."""
-    from catmem.proposals.proposal import disclosed_all
-
     known, unreadable = disclosed_all(call.root, call.actor)
     known = list(map(_of_entity, known))
     return Outcome(known, {"proposals": known}, unreadable)
@@ -118,9 +118,6 @@ def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -> Outcome:
-    from catmem.proposals.proposal import data_for
-    from catmem.proposals.proposal import proposals as proposals_in
-
     wrong: Sequence[CatmemError] = ()
     if has_ids := _are_ids(call, which):
         found = [call.root.proposal(name, actor=actor) for name in which]
@@ -135,7 +132,7 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
     return Outcome(said, {"proposals": said}, wrong, notes=[] if has_ids or call.for_program else [more])
 
 
-def decide(workspace: "Workspace", how: str, name: str, words: str | None, actor: str | None) -> "Decided":
+def decide(workspace: Workspace, how: str, name: str, words: str | None, actor: str | None) -> Decided:
     """Approve, perhaps in other ``words``, or reject, with a reason."""
     if how == "reject":
         return workspace.reject(name, reason=words, actor=actor)
@@ -166,8 +163,6 @@ _ProposalId = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
 )
 def proposal(call: Call, *, name: _ProposalId) -> dict[str, Any]:
     """Show one proposal, also one that was decided."""
-    from catmem.proposals.proposal import disclosed
-
     said: dict[str, Any] = disclosed(call.root, name, call.actor)
     return said
 
@@ -260,8 +255,6 @@ def review(
     Exit status 1: some are left without an answer.
     """
     from catmem.proposals.proposal import proposals
-    from catmem.staleness.lineage import notes_of
-    from catmem.staleness.review import Review
 
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)

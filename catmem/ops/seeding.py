@@ -24,8 +24,9 @@ from catmem.ops.shared import (
     ReasonOption,
 )
 from catmem.ops.table import NO_TOOL, ONLY_HTTP, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
-from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest
+from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest, seed_order
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
+from catmem.workspace.history import adopt, difference
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import How
 
@@ -48,7 +49,7 @@ ReplaceCloned = Annotated[
 class Seeds:
     """What seeds did, source by source, or would do; ``unreadable`` is what is wrong with other profiles."""
 
-    plans: Sequence["SeedPlan"]
+    plans: Sequence[SeedPlan]
     unreadable: Sequence[CatmemError]
 
     @property
@@ -270,11 +271,9 @@ def _refuse_slips(call: Call, settling: _Settlements) -> None:
 
 
 def _seeds(
-    root: "Workspace", source: str | None, targets: Sequence[str], *, everybody: bool
+    root: Workspace, source: str | None, targets: Sequence[str], *, everybody: bool
 ) -> tuple[Sequence[tuple[str, Sequence[str]]], Sequence[CatmemError]]:
     """The sources with their targets, in the order in which they are seeded, and what is wrong with other profiles."""
-    from catmem.seeding.plan import seed_order
-
     if not everybody:
         return [(str(source), targets)], ()
     sources, unreadable = seed_order(root)
@@ -305,7 +304,7 @@ def settlements(values: Sequence[str]) -> _Settlements:
     return settling
 
 
-def settled(settling: _Settlements, planned: Callable[..., "SeedPlan"]) -> "SeedPlan":
+def settled(settling: _Settlements, planned: Callable[..., SeedPlan]) -> SeedPlan:
     """The plan with the conflicts settled of which it is said what becomes of them; the others are open in it."""
     if not any(settling):
         return planned(resolve=settling.get(""))
@@ -324,7 +323,7 @@ def settled(settling: _Settlements, planned: Callable[..., "SeedPlan"]) -> "Seed
     return planned(resolve=chosen)
 
 
-def open_conflicts(plan: "SeedPlan") -> list[tuple[str, "FilePlan", "Conflict"]]:
+def open_conflicts(plan: SeedPlan) -> list[tuple[str, FilePlan, Conflict]]:
     """The open conflicts of a plan by their ids."""
     return [(conflict_id(each.target, found), each, found) for each in plan.files for found in each.conflicts]
 
@@ -416,10 +415,8 @@ def promote(
     return Outcome(written, more={"external": external, "dry_run": dry_run} if written else {})
 
 
-def _external(call: Call, sides: "Iterable[tuple[Profile, Profile]]", *, dry_run: bool) -> list[ExternalChange]:
+def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, dry_run: bool) -> list[ExternalChange]:
     """Take what another program changed in the files of both sides into the history, and show it."""
-    from catmem.workspace.history import adopt, difference
-
     store, found = call.root.store, []
     for entity in dict.fromkeys(f"{each.name}/{target}" for pair in sides for each in pair for target in TARGETS):
         head, now = store.head(entity), store.read(entity)

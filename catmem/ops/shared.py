@@ -4,10 +4,12 @@ from datetime import date
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
+from catmem.config.json_schema import shown
 from catmem.errors import UnknownNameError
-from catmem.names import Target
+from catmem.names import Target, slugify
 from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
 from catmem.workspace.profile_memory import Reading, emptied_text
+from catmem.workspace.stores import backend_of
 
 REVISION = {"pattern": "^([0-9]{1,12}|[1-9][0-9]{0,11}[a-z]{1,8})$"}
 CATEGORY = {"minLength": 1, "maxLength": 1024}
@@ -105,11 +107,8 @@ class WriteOptions(TypedDict, total=False):
 
 def refuse_undeclared(call: Call, category: str | None) -> None:
     """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
-    from catmem.names import slugify
-
     taxonomy = call.root.config.taxonomy
     if category is not None and taxonomy.closed and slugify(category) not in taxonomy.declared():
-        from catmem.config.json_schema import shown
         from catmem.writing.policy import category_hint
 
         raise UnknownNameError(
@@ -119,7 +118,7 @@ def refuse_undeclared(call: Call, category: str | None) -> None:
         )
 
 
-def tell_of_file(call: Call, file: "Reading") -> None:
+def tell_of_file(call: Call, file: Reading) -> None:
     """Say why the history of a file was not looked at, if it was not; else that the file lost what that holds."""
     owner = call.root.profile(file.entity.partition("/")[0])
     said = file.warning or emptied_text(call.root, owner, file.entity, file.document)
@@ -129,8 +128,6 @@ def tell_of_file(call: Call, file: "Reading") -> None:
 
 def tell_of_rows(call: Call, profile: str, target: str | None = None) -> None:
     """Say which rows of a profile's files, or of one of them, are not shown, since they are no entries."""
-    from catmem.workspace.stores import backend_of
-
     if backend_of(call.root.config).has_files:
         return
     from catmem.workspace.upkeep import row_notes

@@ -202,13 +202,13 @@ def sight(
 # --- entries in an answer --------------------------------------------------------------------------------------------
 
 
-def shown_entries(entries: Sequence["Entry"]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def shown_entries(entries: Sequence[Entry]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Entries as JSON-ready data, as many as an answer takes."""
     shown = _fitting(_cut(entry_dict(entry, to_agent=True)) for entry in entries[:MOST_ENTRIES])
     return shown, _left_out(len(entries) - len(shown), "list shows them")
 
 
-def shown_found(found: Sequence["SeenEntry"], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def shown_found(found: Sequence[SeenEntry], total: int, offset: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """What a search found, ``total`` in all, from the one at ``offset`` on, as many as an answer takes."""
     shown = _fitting(
         {"target": each.target, **_cut(entry_dict(each.entry, to_agent=False)), **jsonable(each.freshness)}
@@ -217,7 +217,7 @@ def shown_found(found: Sequence["SeenEntry"], total: int, offset: int) -> tuple[
     return shown, _left_out(total - offset - len(shown), f"search with offset {offset + len(shown)} shows them")
 
 
-def may_fit(entries: Iterable["Entry"]) -> int:
+def may_fit(entries: Iterable[Entry]) -> int:
     """How many of the entries an answer takes at most: all that ``shown_found`` shows are among them."""
     count = size = 0
     for entry in entries:

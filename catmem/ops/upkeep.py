@@ -9,14 +9,20 @@ from shutil import which
 from typing import Annotated, Any, Literal
 
 from catmem.config.config import Config, find_root
+from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.linting.root_lint import Linter
-from catmem.linting.rule import LintResult, Severity
+from catmem.linting.rule import LintResult, Severity, all_rules, rank, unknown_rule
 from catmem.ops.shared import AsOf, DryRun, EntityArgument
 from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
+from catmem.registry import registry
+from catmem.resources import SCHEMA_NAMES, schema_path, schema_text
+from catmem.resources import schema as parsed
 from catmem.text import counted
-from catmem.workspace.change_plan import ChangePlan
+from catmem.workspace.change_plan import ChangePlan, apply
+from catmem.workspace.root import entities_of_each, run_git
+from catmem.workspace.stores import shown_store
 
 
 def _codes(values: Sequence[str]) -> list[str]:
@@ -39,8 +45,8 @@ class FixesMade:
 class Linted:
     """What lint found, and what was fixed before."""
 
-    linter: "Linter"
-    found: "LintResult"
+    linter: Linter
+    found: LintResult
     fixed: FixesMade | None
 
     def __json__(self) -> dict[str, Any]:
@@ -90,10 +96,6 @@ def lint(
     Exit status 0 if there are hints at most, 1 with errors or warnings, 2 if the configuration is wrong (all other
     files are looked at too).
     """
-    from catmem.config.profile import refuse_no_root
-    from catmem.linting.root_lint import Linter
-    from catmem.linting.rule import rank
-
     if call.interface == "http":
         with closing(Linter.open(call.root.root, as_of=as_of)) as linter:
             return Outcome(jsonable(Linted(linter, linter.run(), None)))
@@ -131,10 +133,8 @@ def lint(
     return Outcome(Linted(linter, found, fixed), STREAMED, problems=found.errors, status=max(status, found.exit_status))
 
 
-def _fixed(linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
+def _fixed(linter: Linter, *, unsafe: bool, writes: bool) -> FixesMade:
     """What fixes make of the files, which are written if that is wanted."""
-    from catmem.workspace.change_plan import apply
-
     fixed = linter.fix(unsafe=unsafe)
     plan = ChangePlan(tuple(linter.planned(name, text) for name, text in fixed.texts.items()))
     return FixesMade(apply(plan, linter.write) if writes else plan, len(fixed.applied))
@@ -143,8 +143,6 @@ def _fixed(linter: "Linter", *, unsafe: bool, writes: bool) -> FixesMade:
 @operation("rule", rooted=False, examples=("catmem rule", "catmem rule CM203"))
 def rule(_: Call, *, code: Annotated[str | None, P(argument=True)] = None) -> Outcome:
     """Print the page of a lint rule, or without CODE a line of each. CODE is its code or its name."""
-    from catmem.linting.rule import all_rules, unknown_rule
-
     rules = all_rules()
     if code is None:
         return Outcome([*rules.values()], {"rules": [*rules.values()]})
@@ -165,9 +163,6 @@ def schema(_: Call, *, name: Annotated[str | None, P(argument=True)] = None) -> 
     NAME is profile, config, tags and so on. Without it, it lists the schemas with their $id and what they describe;
     with --format json also their files.
     """
-    from catmem.resources import SCHEMA_NAMES, schema_path, schema_text
-    from catmem.resources import schema as parsed
-
     if name is not None:
         return Outcome(schema_text(name), STREAMED)
     rows = []
@@ -239,7 +234,6 @@ def fsck(
 
 
 def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
-    from catmem.workspace.change_plan import apply
     from catmem.workspace.formatting import plan_repair, write_repaired
 
     plan = plan_repair(call.root, entity)
@@ -256,9 +250,7 @@ def doctor(call: Call) -> Outcome:
 
     It leaves nothing behind. Exit status 2 if a profile cannot be used, so that its folder is unknown.
     """
-    from catmem.registry import registry
     from catmem.workspace import upkeep
-    from catmem.workspace.root import run_git
 
     report = upkeep.doctor(call.root)
     tokens, plugins = _tokens(call.root.config), registry().plugins
@@ -269,7 +261,7 @@ def doctor(call: Call) -> Outcome:
     return Outcome((report, tokens), said, notes=notes, problems=report.unreadable)
 
 
-def _tokens(config: "Config") -> dict[str, Any]:
+def _tokens(config: Config) -> dict[str, Any]:
     """Where the tokens of callers are, how many, why they are wanted, and why they cannot be read."""
     from catmem.envelopes.tokens import read_tokens, tokens_place, why_wanted
 
@@ -332,10 +324,7 @@ def info(call: Call) -> Outcome:
 
     Exit status 2 if a profile cannot be used, so that the place of its files is unknown.
     """
-    from catmem.config.profile import refuse_no_root
     from catmem.workspace.copying import store_info
-    from catmem.workspace.root import entities_of_each
-    from catmem.workspace.stores import shown_store
 
     refuse_no_root(call.opener("root").config)  # a database would be made there
     workspace = call.root
@@ -370,7 +359,6 @@ def copy(
     Exit status 1 if rows of a database were left out, which are then named: rows of no profile, or no entries.
     """
     from catmem.workspace.copying import copy_root, left_out
-    from catmem.workspace.stores import shown_store
 
     copied = copy_root(call.root, source, target, dry_run=dry_run)
     missed, shown = left_out(call.root, source), shown_store(target)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 from catmem import clock
 from catmem.clock import read_date
 from catmem.config.access import Rights
+from catmem.config.profile import Profile
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
 from catmem.model.pairing import alike, pair_entries, words_of
@@ -35,7 +36,6 @@ from catmem.workspace.stores import locate
 from catmem.writing.matching import entries_holding, no_match, parse_for_write, refuse_empty
 
 if TYPE_CHECKING:
-    from catmem.config.profile import Profile
     from catmem.workspace.root import Root
 
     Parse: TypeAlias = Callable[[bytes], Document]

@@ -12,7 +12,7 @@ from catmem.resources import package_text
 if TYPE_CHECKING:
     from ahocorasick import Automaton
 
-    Places = Mapping[str, Sequence[int]]
+Places = Mapping[str, Sequence[int]]
 
 _NAMED = re.compile(r"\{([a-z-]+)\}")
 _FLAGS = {"any-case": re.IGNORECASE, "ascii": re.ASCII}

@@ -16,14 +16,10 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from catmem.threats.finding import PATTERNS, Threat, pattern, places, read_table
+from catmem.threats.finding import PATTERNS, Places, Threat, pattern, places, read_table
 from catmem.threats.fold import Folded, fold_word, without
-
-if TYPE_CHECKING:
-    from catmem.threats.finding import Places
-
 
 # What a phrase must not be followed by depends on where its text ends.
 _MUST_NOT_FOLLOW = re.compile(r"\(\?![^()]*\)")

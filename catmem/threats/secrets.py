@@ -12,14 +12,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from catmem.threats.finding import PATTERNS, Threat, Words, pattern, places, read_table, row_pattern
+from catmem.threats.finding import PATTERNS, Places, Threat, Words, pattern, places, read_table, row_pattern
 from catmem.threats.fold import Folded, fold_word
-
-if TYPE_CHECKING:
-    from catmem.threats.finding import Places
-
 
 _RUN = 16
 _IN_RUN = bytes(

@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem import clock
 from catmem.config.access import Rights, View, all_problems, visible, visible_categories
-from catmem.config.config import Selectors, is_pattern, selector_fault, split
+from catmem.config.config import Config, Selectors, is_pattern, selector_fault, split
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at, wrong_type
+from catmem.model.document import Document, Entry
 from catmem.names import TARGETS, slugify
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.syntax import tags as tag_blocks
@@ -32,8 +33,6 @@ from catmem.text import conflict_at, counted
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.model.document import Document, Entry
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style
     from catmem.search.index import Index

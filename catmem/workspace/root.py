@@ -34,6 +34,7 @@ from catmem.config.profile import (
 )
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded
+from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, known_target
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.profile_memory import Cache, Notice, Reading, parsed_at, read_document, read_memory
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     import socket
     import subprocess
 
-    from catmem.model.document import Document, Problem
     from catmem.prompt.prompt import Prompt
     from catmem.prompt.styles import Style
     from catmem.store.audit_log import AuditLine, AuditLog

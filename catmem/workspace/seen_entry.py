@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from catmem.jsonable import jsonable
+from catmem.model.document import Entry, TagValue, Version
 from catmem.staleness.freshness import Freshness
 from catmem.threats import Threat, scan_each
-
-if TYPE_CHECKING:
-    from catmem.model.document import Entry, TagValue, Version
 
 PREVIEW = 80
 """Characters of an entry that a message quotes."""

@@ -17,12 +17,12 @@ from catmem.config.config import Config, DeclaredEntity
 from catmem.config.profile import Profile, found_once, is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
 from catmem.files import real_path
+from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
 from catmem.registry import at, registry, unloaded
 from catmem.resources import schema
 
 if TYPE_CHECKING:
-    from catmem.model.document import Document
     from catmem.store.contract import Merged, Store
     from catmem.store.files.file_store import FileStore
     from catmem.store.files.folder import Place

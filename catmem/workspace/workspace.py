@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 from catmem.config.json_schema import nearest
 from catmem.config.profile import one_reading
 from catmem.names import TARGETS, known_target
-from catmem.workspace.profile_memory import read_document
+from catmem.workspace.profile_memory import list_documents, read_document
 from catmem.workspace.root import Root
-from catmem.writing.request import Asking, How, Operation
+from catmem.writing.request import Asking, How, Operation, Request
 
 if TYPE_CHECKING:
     from catmem.entities.contents import EntityContent
@@ -91,8 +91,6 @@ class Workspace(Root):
         ``category`` keeps one category (an alias will do); one that the profile does not see lists nothing, as if it
         were not there.
         """
-        from catmem.workspace.profile_memory import list_documents
-
         profile = self.profile(name)
         targets = TARGETS if target is None else (known_target(target),)
         documents = {each: read_document(self, profile, each) for each in targets}
@@ -213,7 +211,6 @@ class Workspace(Root):
         (``bad_content``, ``threat``), ``TooLargeError``, ``RefusedError`` and its kinds.
         """
         from catmem.entities.content_write import ContentWrite
-        from catmem.writing.request import Request
         from catmem.writing.write import write
 
         return write(self, Request(entity, content, merges=tuple(merges), kind=ContentWrite, **how))

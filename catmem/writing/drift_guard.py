@@ -22,7 +22,7 @@ from catmem.config.access import Rights
 from catmem.config.profile import Profile, limit_of
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, UnreadableError
-from catmem.model.document import gone_entries
+from catmem.model.document import Document, Entry, gone_entries
 from catmem.names import TARGETS, is_declared
 from catmem.store.contract import EXTERNAL, PERSON, Store
 from catmem.store.judgement import REMEDY, last_own
@@ -31,7 +31,6 @@ from catmem.workspace.stores import hermes_edits
 from catmem.writing.matching import parse_for_write
 
 if TYPE_CHECKING:
-    from catmem.model.document import Document, Entry
     from catmem.prompt.prompt import Manifest
     from catmem.workspace.root import Root
 

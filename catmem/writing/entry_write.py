@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.config.access import targets_read
 from catmem.config.json_schema import shown
+from catmem.config.profile import Profile
 from catmem.digest import content_digest
 from catmem.errors import (
     AmbiguousError,
@@ -29,12 +30,14 @@ from catmem.errors import (
     UnreadableError,
 )
 from catmem.jsonable import jsonable
+from catmem.model.document import Document, Entry
 from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
 from catmem.names import TARGETS, known_target
 from catmem.store.contract import PERSON, UNREAD, Current, OnDrift, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.profile_memory import read_document
+from catmem.workspace.root import Root
 from catmem.workspace.seen_entry import preview
 from catmem.workspace.stores import backend_of
 from catmem.writing.gate import Attempt
@@ -52,10 +55,7 @@ from catmem.writing.request import (
 )
 
 if TYPE_CHECKING:
-    from catmem.config.profile import Profile
     from catmem.envelopes.envelope import Envelope
-    from catmem.model.document import Document, Entry
-    from catmem.workspace.root import Root
 
 _MOST_OPERATIONS = 1_000
 _RETRIED = 256

@@ -23,6 +23,7 @@ from functools import partial
 from typing import Self
 
 from catmem import clock
+from catmem.config.config import SOFT, enforces
 from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
 from catmem.store.audit_log import AuditLine, bounded
 from catmem.store.contract import (
@@ -103,8 +104,6 @@ class Attempt:
             self.passed.append(error)
 
     def _lets_pass(self, error: CatmemError) -> bool:
-        from catmem.config.config import SOFT, enforces
-
         if isinstance(error, ApprovalError):
             policy = self.workspace.config.approval
             return policy is not None and policy.shadow

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from catmem import clock
 from catmem.clock import read_date
 from catmem.config.access import Rights
+from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
 from catmem.config.profile import Profile, limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
-from catmem.model.document import Entry, gone_entries
+from catmem.model.document import Entry, TagValue, gone_entries
 from catmem.names import UNCATEGORIZED, is_declared
 from catmem.staleness.freshness import stale_after_days, unverified
 from catmem.store.contract import EXTERNAL, PERSON, Change, writer_of
@@ -32,8 +33,6 @@ from catmem.writing.matching import no_match
 from catmem.writing.request import Operation, refuse_surrogates
 
 if TYPE_CHECKING:
-    from catmem.config.config import Config, Taxonomy
-    from catmem.model.document import TagValue
     from catmem.staleness.lineage import EntryHistory
     from catmem.workspace.root import Root
 

@@ -19,22 +19,22 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.config.profile import one_reading
 from catmem.errors import ApprovalError, CatmemError, EditError, wrong_type
+from catmem.model.document import Entry
 from catmem.names import TARGETS
 from catmem.registry import at, bad_plugin, registry
 from catmem.store.contract import PERSON, UNREAD, Change, Current, Revision, Snapshot, is_branch
 from catmem.text import size_of
 from catmem.workspace.profile_memory import lost_text
+from catmem.workspace.root import Root
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.matching import parse_for_write
+from catmem.writing.planning import Plan
+from catmem.writing.policy import WritePolicy
 from catmem.writing.request import Operation, Request, finds_its_file, placed_expected
 from catmem.writing.written import FileUsage, Written, notes_on, on_branch
 
 if TYPE_CHECKING:
-    from catmem.model.document import Entry
     from catmem.proposals.proposing import NewProposal
-    from catmem.workspace.root import Root
-    from catmem.writing.planning import Plan
-    from catmem.writing.policy import WritePolicy
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 """What the history keeps of an envelope beside what every revision has; the content is the revision itself."""

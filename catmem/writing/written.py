@@ -11,16 +11,16 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
+from catmem.config.config import Config
 from catmem.config.json_schema import known_tags, meant_tag
+from catmem.config.profile import Profile
 from catmem.errors import OverBudgetError
+from catmem.model.document import Document, Entry
 from catmem.staleness.freshness import Freshness, advice, freshness
 from catmem.text import size_of
 from catmem.workspace.seen_entry import preview
 
 if TYPE_CHECKING:
-    from catmem.config.config import Config
-    from catmem.config.profile import Profile
-    from catmem.model.document import Document, Entry
     from catmem.store.contract import Snapshot
     from catmem.workspace.root import Root
     from catmem.writing.policy import WritePolicy

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
 from catmem.cli.output import columns, emit, say, show_written, shown_moment
+from catmem.envelopes.agents import Key
+from catmem.envelopes.envelope import Envelope
+from catmem.envelopes.tokens import Token
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.control import NOT_SERVED
+from catmem.ops.table import Call
+from catmem.store.audit_log import AuditLine
 from catmem.text import counted, printable, printable_json
+from catmem.writing.written import Written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
-    from catmem.envelopes.agents import Key
-    from catmem.envelopes.envelope import Envelope
-    from catmem.envelopes.tokens import Token
-    from catmem.ops.table import Call
-    from catmem.store.audit_log import AuditLine
-    from catmem.writing.written import Written
 
 _LONGEST = 19
 """Characters of a digest in the place of a revision."""

@@ -18,6 +18,7 @@ from catmem.cli.output import (
 )
 from catmem.config.json_schema import shown
 from catmem.files import shown_path
+from catmem.model.document import Document, Problem
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import advice
 from catmem.text import first_line, plural, printable
@@ -25,7 +26,6 @@ from catmem.text import first_line, plural, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from catmem.model.document import Document, Problem
     from catmem.ops.review import Decisions
     from catmem.ops.table import Call
     from catmem.prompt.prompt import Prompt, Row

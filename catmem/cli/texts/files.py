@@ -22,22 +22,21 @@ from catmem.cli.output import (
 )
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
+from catmem.model.document import Version
+from catmem.model.merge import Conflict, Reason
 from catmem.names import UNCATEGORIZED
-from catmem.seeding.slices import conflict_id
+from catmem.seeding.slices import FilePlan, SeedRowState, conflict_id
 from catmem.text import counted, first_line, plural, printable, text_diff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from catmem.config.labels import Migration, Proposed
-    from catmem.model.document import Version
-    from catmem.model.merge import Conflict, Reason
     from catmem.ops.files import Exports, Init
     from catmem.ops.seeding import Promotions, Seeds
     from catmem.ops.shared import ExternalChange
     from catmem.ops.table import Call
     from catmem.seeding.plan import SeedPlan
-    from catmem.seeding.slices import FilePlan, SeedRowState
     from catmem.workspace.change_plan import ChangePlan, FileChange
     from catmem.workspace.formatting import Declaration
     from catmem.workspace.init import NewCategory

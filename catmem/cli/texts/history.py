@@ -23,7 +23,7 @@ from catmem.cli.output import (
 )
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.store.contract import DECISION, PROPOSAL
+from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted, first_line, printable, printable_json, text_diff
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from catmem.ops.history import LoggedFile
     from catmem.ops.table import Call
     from catmem.staleness.lineage import Blamed
-    from catmem.store.contract import Revision
     from catmem.workspace.change_feed import News
     from catmem.writing.written import Written
 

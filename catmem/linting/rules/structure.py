@@ -181,8 +181,6 @@ def _inside(file: LintedFile, section: Section) -> Sequence[LintedEntry]:
 
 
 def _reading(document: Document, text: str) -> tuple[str | None, dict[str, list[str]]]:
-    from catmem.model.document import Document
-
     read = Document(scan(text, document.scan.categories), document.limits)
     return read.title, {name: [entry.raw for entry in entries] for name, entries in sorted(read.by_category.items())}
 

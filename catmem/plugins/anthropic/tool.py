@@ -38,6 +38,7 @@ from catmem.plugins.anthropic.memory_files import (
 from catmem.proposals.proposal import disclosed_all
 from catmem.staleness.freshness import advice, freshness
 from catmem.workspace.root import hide_names
+from catmem.workspace.workspace import Workspace
 from catmem.writing.drift_guard import ToolSession, words_of_entry
 from catmem.writing.request import Operation
 from catmem.writing.write import write_operations
@@ -53,7 +54,6 @@ if TYPE_CHECKING:
         BetaMemoryTool20250818ViewCommand,
     )
 
-    from catmem.workspace.workspace import Workspace
 
 INSTRUCTIONS = (
     "Your memory is a set of facts. Each file under /memories is one category; a line that holds § alone stands "

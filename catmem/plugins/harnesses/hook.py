@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from catmem.errors import UnknownNameError
 from catmem.names import is_name
 from catmem.text import plural, printable
 
@@ -148,7 +149,6 @@ def _text(wanted: HookRequest, said: Mapping[str, Any]) -> str:
     agent = said.get("agent_type")
     if wanted.by_agent and not (isinstance(agent, str) and is_name(agent)):
         return ""
-    from catmem.errors import UnknownNameError
     from catmem.workspace.profile_memory import read_memory
     from catmem.workspace.root import Root
 

@@ -10,7 +10,8 @@ from catmem.jsonable import jsonable
 from catmem.names import Target
 from catmem.ops.shared import AllowSecret, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-from catmem.plugins.importers.importing import ImportPlan
+from catmem.plugins.importers import read
+from catmem.plugins.importers.importing import ImportPlan, carry_out, plan_import, remarks_on, sort_command
 from catmem.registry import registry
 from catmem.writing.written import Written
 
@@ -19,8 +20,8 @@ from catmem.writing.written import Written
 class FinishedImport:
     """What an import was to bring, and what it wrote."""
 
-    plan: "ImportPlan"
-    written: "Sequence[Written]"
+    plan: ImportPlan
+    written: Sequence[Written]
 
 
 def _categories(said: Sequence[str]) -> dict[str, str]:
@@ -99,9 +100,6 @@ def import_(
     if source is None or profile is None or path is None:
         needed = {"option '--from'": source, "option '-p' / '--profile'": profile, "argument 'PATH'": path}
         raise UsageError(f"Missing {next(name for name, given in needed.items() if given is None)}.")
-    from catmem.plugins.importers import read
-    from catmem.plugins.importers.importing import carry_out, plan_import, remarks_on, sort_command
-
     what: dict[str, Any] = {"target": target, "categories": named, "skip_withheld": skip_withheld}
     plan = plan_import(call.root, profile, read(source, path), **what)
     written = carry_out(call.root, plan, **how)
@@ -134,6 +132,6 @@ def _bring_back(call: Call, path: str, profile: str | None, target: str | None, 
     return Outcome(plan, shown, plan.errors)
 
 
-def _file_dict(written: "Written") -> dict[str, object]:
+def _file_dict(written: Written) -> dict[str, object]:
     usage = {"size": written.usage.size, "limit": written.usage.limit}
     return {"entity": written.entity, "revision": written.revision, "digest": written.digest, "usage": usage}

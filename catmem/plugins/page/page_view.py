@@ -28,7 +28,7 @@ from catmem.names import TARGETS
 from catmem.plugins.page.rendering import DID, beginning, own_address, proposal_of, rendered, theme_of, with_query
 from catmem.plugins.sorting.sort_lines import ACTIONS
 from catmem.server.guard import in_thread
-from catmem.server.requests import OF_THE_BODY, bad_parameter, form_of, read_values
+from catmem.server.requests import OF_THE_BODY, bad_parameter, error_response, form_of, read_values
 from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.formatting import unread_of
@@ -248,8 +248,6 @@ _MAKES_ONE = "'catmem token new NAME --person' makes one, where the server runs.
 
 def error_page(request: Request, error: Exception) -> Response:
     """What programs learn of an error, with the same status, for a person to read."""
-    from catmem.server.requests import error_response
-
     plain = error_response(request, error)
     try:
         is_person = caller_of(request).is_person

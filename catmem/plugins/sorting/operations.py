@@ -14,16 +14,28 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any
 
+from catmem.config.profile import refuse_no_root
 from catmem.errors import ConfigError, UnreadableError
 from catmem.files import os_errors, read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-from catmem.plugins.sorting.sort_files import SortPlan
+from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_sort, unsorted_elsewhere
 from catmem.plugins.sorting.sort_lines import LABELLED, SortLine
-from catmem.plugins.sorting.tidying import TidyList
+from catmem.plugins.sorting.sort_list import question, read_list, read_proposals
+from catmem.plugins.sorting.tidying import (
+    TidyList,
+    answer_of,
+    command_of,
+    judged,
+    judging_question,
+    list_tidy,
+    pairs_to_judge,
+    propose_tidy,
+)
 from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
 from catmem.workspace.change_plan import ChangePlan
+from catmem.workspace.init import kits, starting_categories
 from catmem.workspace.workspace import Workspace
 
 KEPT = "catmem-sort-"
@@ -35,9 +47,9 @@ _SortedProfile = Annotated[str | None, P("The profile whose memory this is.", "-
 class SortedFile:
     """A file that was sorted as ``lines`` say, or would be."""
 
-    plan: "SortPlan"
+    plan: SortPlan
     done: ChangePlan
-    lines: "Sequence[SortLine]"
+    lines: Sequence[SortLine]
 
 
 @operation(
@@ -94,9 +106,6 @@ def sort(
             "There is text on standard input, which sort does not read alone. To sort as it says: --read -"
         )
 
-    from catmem.plugins.sorting.sort_files import plan_sort, unsorted_elsewhere
-    from catmem.plugins.sorting.tidying import command_of
-
     command = None if given is None else command_of(given)
     workspace = call.root
     plan = plan_sort(workspace, profile or (None if file else _only_profile(workspace)), target, file=file)
@@ -130,7 +139,7 @@ def sort(
     return Outcome(None, said)
 
 
-def _tell_of_labels(call: Call, plan: "SortPlan") -> "SortPlan":
+def _tell_of_labels(call: Call, plan: SortPlan) -> SortPlan:
     if labelled := sum(LABELLED in line.marks for line in plan.lines):
         call.tell(
             f"{counted(labelled, 'entry')} of {plan.name} {plural(labelled, 'has a label', 'have labels')} such as "
@@ -149,10 +158,8 @@ def _is_piped() -> bool:
         return False
 
 
-def _tell_of_wordless(call: Call, plan: "SortPlan", *, asked: bool) -> None:
+def _tell_of_wordless(call: Call, plan: SortPlan, *, asked: bool) -> None:
     """Which categories nothing is guessed for, unless a list or a model was ``asked``; and whether all are general."""
-    from catmem.workspace.init import kits, starting_categories
-
     if plan.entity and plan.categories.keys() <= {*kits()["shared"], *starting_categories()}:
         call.tell("All categories here are for everybody. 'catmem init --profile NAME' adds those of a specialist.")
     names = plan.proposer.wordless if plan.entity else []
@@ -163,10 +170,8 @@ def _tell_of_wordless(call: Call, plan: "SortPlan", *, asked: bool) -> None:
         )
 
 
-def _only_profile(workspace: "Workspace") -> str:
+def _only_profile(workspace: Workspace) -> str:
     """The one profile there is, or the one of tier 1."""
-    from catmem.config.profile import refuse_no_root
-
     refuse_no_root(workspace.config)
     names = list(workspace.profiles())
     for those in (names, [name for name in names if workspace.profile(name).tier == 1]):
@@ -175,10 +180,8 @@ def _only_profile(workspace: "Workspace") -> str:
     raise UsageError(f"Name a profile with -p, or a FILE.{f' There are {few(names)}.' if names else ''}")
 
 
-def chosen(call: Call, plan: "SortPlan", path: str) -> "Sequence[SortLine]":
+def chosen(call: Call, plan: SortPlan, path: str) -> Sequence[SortLine]:
     """What the list in a file says of each entry."""
-    from catmem.plugins.sorting.sort_list import read_list
-
     limit = DEFAULT_LIMITS.file_bytes
     try:
         read = read_list(decode(call.stdin(limit) if path == "-" else read_bounded(path, limit)))
@@ -191,7 +194,7 @@ def chosen(call: Call, plan: "SortPlan", path: str) -> "Sequence[SortLine]":
     return lines
 
 
-def _read_list(call: Call, plan: "SortPlan", path: str, *, dry_run: bool) -> dict[str, Any]:
+def _read_list(call: Call, plan: SortPlan, path: str, *, dry_run: bool) -> dict[str, Any]:
     """Sort as a list says. One that was kept in the temporary folder is then removed."""
     said = finish(call, plan, chosen(call, plan, path))
     if not dry_run and _is_kept(Path(path)):
@@ -206,11 +209,8 @@ def _is_kept(path: Path) -> bool:
     return path.name.startswith(KEPT) and path.is_file() and path.parent.resolve() == folder.resolve()
 
 
-def _asked(call: Call, plan: "SortPlan", command: str) -> "SortPlan":
+def _asked(call: Call, plan: SortPlan, command: str) -> SortPlan:
     """The plan with the proposals of a command."""
-    from catmem.plugins.sorting.sort_list import question, read_proposals
-    from catmem.plugins.sorting.tidying import answer_of
-
     private = sum(line.private for line in plan.lines)
     if private:
         call.tell(f"{plan.name}: {counted(private, 'entry')} with a secret or hostile text left out of the prompt")
@@ -220,10 +220,8 @@ def _asked(call: Call, plan: "SortPlan", command: str) -> "SortPlan":
     return replace(plan, lines=plan.checker.proposed(answer))
 
 
-def finish(call: Call, plan: "SortPlan", lines: "Sequence[SortLine]") -> dict[str, Any]:
+def finish(call: Call, plan: SortPlan, lines: Sequence[SortLine]) -> dict[str, Any]:
     """Sort a file, and show it; gives what programs read of it."""
-    from catmem.plugins.sorting.sort_files import apply_sort
-
     dry_run = call.values["dry_run"]
     done = ChangePlan((apply_sort(plan, lines, dry_run=dry_run),), done=not dry_run)
     call.show(SortedFile(plan, done, lines))
@@ -250,8 +248,6 @@ def tidy(
     The first list has entries with the same words. The second has entries of one profile that share rare words, and may
     differ in a number, a time or a date: the most alike first, at most one pair for five entries.
     """
-    from catmem.plugins.sorting.tidying import list_tidy, propose_tidy
-
     found = list_tidy(call.open("store" if propose else "read"), profile)
     unreadable = found.problems
     if command is not None:
@@ -268,10 +264,8 @@ def tidy(
     return Outcome(found, said, problems=unreadable, notes=notes)
 
 
-def _judged(call: Call, found: "TidyList", command: str) -> "TidyList":
+def _judged(call: Call, found: TidyList, command: str) -> TidyList:
     """The list with what a command says of the pairs to look at together."""
-    from catmem.plugins.sorting.tidying import answer_of, judged, judging_question, pairs_to_judge
-
     asked = pairs_to_judge(found.suggestions)
     if not asked:
         call.tell("there is no pair to ask about")

@@ -19,7 +19,7 @@ from catmem.names import STAYS, category_name
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import KEPT, SortedFile, chosen, finish
 from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
-from catmem.plugins.sorting.sort_list import beginning
+from catmem.plugins.sorting.sort_list import beginning, read_list
 from catmem.plugins.sorting.sort_list import shown as shown_text
 from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList
 from catmem.text import counted, first_line, printable
@@ -88,8 +88,6 @@ def _edit(call: Call, plan: SortPlan) -> bool:
 
 def _with_faults(plan: SortPlan, text: str) -> str | None:
     """A list with what is wrong in it as comments at its top; ``None`` if nothing is."""
-    from catmem.plugins.sorting.sort_list import read_list
-
     own, faults = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_FAULT)), ""
     for _ in range(2):  # the comments move the lines that they name
         try:

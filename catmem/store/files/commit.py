@@ -23,6 +23,8 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.files.external_changes import ExternalWriters
+from catmem.store.files.folder import Folder
+from catmem.store.files.journal import Journal
 from catmem.store.files.observed_file import ObservedFile, look_at
 from catmem.store.files.records import Record, RecordDraft, branch_name
 from catmem.store.files.system import store_errors
@@ -40,8 +42,6 @@ from catmem.store.judgement import (
 
 if TYPE_CHECKING:
     from catmem.store.files.file_store import FileStore
-    from catmem.store.files.folder import Folder
-    from catmem.store.files.journal import Journal
 
 
 _REAP_EVERY = 128

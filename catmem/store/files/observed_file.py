@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.contract import SIDECAR
+from catmem.store.files.records import Record, Retired
 from catmem.store.files.system import System, link_in_place, mounted, not_a_file, read_whole, stands_for, store_errors
 from catmem.text import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder
-    from catmem.store.files.records import Record, Retired
 
 LEASE_TRIES, LEASE_WAIT = 25, 0.0002
 """How often, and after how many seconds, a lease is asked for again while another program writes."""

@@ -16,11 +16,12 @@ import stat
 from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from catmem.digest import bytes_digest
 from catmem.store.contract import EXTERNAL, MergeFunction
 from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, ExternalWriters, file_time_note
+from catmem.store.files.folder import Folder
+from catmem.store.files.journal import Journal
 from catmem.store.files.observed_file import ObservedFile, is_damage, look_at
 from catmem.store.files.publication import (
     ExternalVersion,
@@ -33,11 +34,6 @@ from catmem.store.files.publication import (
 from catmem.store.files.records import Record, RecordDraft
 from catmem.store.files.system import read_file, store_errors
 from catmem.text import DEFAULT_LIMITS
-
-if TYPE_CHECKING:
-    from catmem.store.files.folder import Folder
-    from catmem.store.files.journal import Journal
-
 
 MAY_BE_LOST = 60.0
 """Seconds after a write in which a machine that stops may lose it. Linux writes what waits after some 35."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from catmem.errors import UnknownNameError, wrong_type
 
@@ -33,6 +33,19 @@ def is_name(name: str) -> bool:
 def is_entity(name: str) -> bool:
     """Whether ``name`` has the form ``PROFILE/user`` or ``PROFILE/memory``."""
     return _ENTITY.fullmatch(name) is not None
+
+
+class EntityParts(NamedTuple):
+    """The profile whose file an entity is, and which of its two; of a declared entity its name, and no target."""
+
+    owner: str
+    target: str
+
+
+def parts_of(entity: str) -> EntityParts:
+    """The parts of ``PROFILE/user``, ``PROFILE/memory``, or of the name of a declared entity."""
+    owner, _, target = entity.partition("/")
+    return EntityParts(owner, target)
 
 
 DECLARED_RULE = (

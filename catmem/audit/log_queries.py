@@ -20,7 +20,7 @@ from catmem.envelopes.agents import agents_of
 from catmem.errors import StoreError, catalogue
 from catmem.files import os_errors
 from catmem.jsonable import jsonable
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, parts_of
 from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
 from catmem.workspace.root import Root, audit_log
@@ -91,7 +91,7 @@ def read_audit(workspace: Root, wanted: Filter = EVERYTHING, limit: int | None =
 def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
     """What to say of names in a filter that the root does not have now; they may be names of the past, so no error."""
     config = workspace.config
-    owner, _, target = (wanted.entity or "").partition("/")
+    owner, target = parts_of(wanted.entity or "")
     profiles = profile_names(config.profiles_dir)
     is_there = owner in {*profiles, *config.entities}
     asked = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, parts_of
 from catmem.store.contract import EXTERNAL, Fault, Revision, tips
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import Root, entities_of_each
@@ -111,7 +111,7 @@ class _Rebuilt:
     head: RebuiltHead | None = None
 
     def __init__(self, workspace: Root, entity: str, to: Path) -> None:
-        owner, _, target = entity.partition("/")
+        owner, target = parts_of(entity)
         declared = workspace.config.entities.get(entity)
         file = FILE_NAMES[target] if declared is None else CONTENT_FILES[declared.content]
         path = to / owner.replace(":", "%3A") / file

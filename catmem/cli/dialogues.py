@@ -20,7 +20,7 @@ from catmem.jsonable import jsonable
 from catmem.merging.branches import ConflictAnswer, Disagreement
 from catmem.model.document import Version
 from catmem.model.merge import Conflict
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, parts_of
 from catmem.ops.review import decide
 from catmem.ops.seeding import open_conflicts
 from catmem.ops.table import FINDINGS, REFUSED, Outcome, Stopped
@@ -201,7 +201,7 @@ class SeedDialogue(ConflictDialogue):
 
     def _write(self, source: str, operations: Sequence[Operation], digest: str) -> bool:
         """Write own words to a file of the source; false if they wait for a person."""
-        name, _, target = source.partition("/")
+        name, target = parts_of(source)
         how: How = {**self.how, "expected": digest}
         written = write_operations(self._workspace, name, operations, target=target, **how)
         show_written(written, "settled in", self.how)

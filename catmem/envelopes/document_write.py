@@ -27,6 +27,7 @@ from catmem.errors import (
 from catmem.model.document import Document, Entry, Version, gone_entries
 from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
+from catmem.names import parts_of
 from catmem.store.contract import EXTERNAL, Current, stale
 from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.entry_write import OperationsWrite, Write
@@ -47,7 +48,7 @@ class DocumentWrite(OperationsWrite):
     def found_policy(self) -> WritePolicy:
         """The policy of the write. Raises ``ForbiddenError`` for an entity that is none of the writer's business."""
         envelope = self.envelope
-        name, _, target = envelope.entity_id.partition("/")
+        name, target = parts_of(envelope.entity_id)
         try:
             Rights(self.acting, target, self.workspace.config.taxonomy).refuse_other_owner(name)
         except UnknownNameError as error:

@@ -41,7 +41,7 @@ from catmem.envelopes.envelope import (
 )
 from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
-from catmem.names import DECLARED_RULE, is_declared, is_name
+from catmem.names import DECLARED_RULE, is_declared, is_name, parts_of
 from catmem.store.contract import EXTERNAL, PERSON, Change, Snapshot, revision_number
 from catmem.workspace.history import declared_of
 from catmem.workspace.root import Root
@@ -226,7 +226,7 @@ def plain_envelope(
             if error.key == "entity_id":
                 error.hint = f"Write PROFILE/user or PROFILE/memory; PROFILE alone is PROFILE/user. {DECLARED_RULE}"
             raise
-        owner, _, target = envelope.entity_id.partition("/")
+        owner, target = parts_of(envelope.entity_id)
         if not target:
             declared_of(workspace, owner, acting)
         elif not (

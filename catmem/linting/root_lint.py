@@ -24,7 +24,7 @@ from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.linting.linted import Context, Fixed, LintedFile, LintedYaml, fix_all, lint_file, lint_root
 from catmem.linting.rule import Diagnostic, LintResult, LintSettings, read_settings
-from catmem.names import FILE_NAMES, Target
+from catmem.names import FILE_NAMES, Target, parts_of
 from catmem.store.contract import Change, Store
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace.change_plan import FileChange, write_file
@@ -316,7 +316,7 @@ class Linter:
         return sorted(((first, tuple(others)) for first, *others in ranked), key=lambda pair: pair[0].sort_key)
 
     def _tier(self, name: str) -> int:
-        profile = self.root.profiles.get((self.entity(name) or "").partition("/")[0])
+        profile = self.root.profiles.get(parts_of(self.entity(name) or "").owner)
         return 0 if profile is None else profile.tier
 
     def entity(self, name: str) -> str | None:

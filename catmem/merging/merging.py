@@ -37,7 +37,7 @@ from catmem.merging.branches import (
     settling,
 )
 from catmem.model.document import Version
-from catmem.names import is_declared
+from catmem.names import is_declared, parts_of
 from catmem.store.contract import PERSON, Change, Current, Revision, is_branch, repeated, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
@@ -307,7 +307,7 @@ class _MergeWork:
             agent=asked.actor or PERSON,
             op_id=asked.op_id,
             request=asked.digest,
-            note={"target": plan.entity.partition("/")[2], "actor": asked.actor, done: list(plan.merged)},
+            note={"target": parts_of(plan.entity).target, "actor": asked.actor, done: list(plan.merged)},
             # Whatever is there is merged by entry here already.
             on_drift=self.workspace.config.on_drift_of_texts,
             merges=plan.merged,

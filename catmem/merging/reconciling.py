@@ -16,6 +16,7 @@ from catmem.errors import EditError, NotUtf8Error, OverBudgetError
 from catmem.files import read_bounded
 from catmem.model.document import Entry
 from catmem.model.pairing import pair_entries
+from catmem.names import parts_of
 from catmem.store.contract import PERSON, Change
 from catmem.store.files.retention import copied_name
 from catmem.text import DEFAULT_LIMITS
@@ -91,7 +92,7 @@ class Reconciliation:
 
     def write_chosen(self, workspace: Workspace, chosen: Sequence[Difference], *, dry_run: bool = False) -> Written:
         """Write what is chosen as one revision. Raises what ``Workspace.write`` raises."""
-        owner, _, target = self.entity.partition("/")
+        owner, target = parts_of(self.entity)
         operations = [each.operation() for each in chosen]
         return workspace.write(
             owner, operations, target=target, expected=self.digest, dry_run=dry_run, on_stale="refuse"
@@ -117,7 +118,7 @@ def reconcile(workspace: Workspace, path: str | Path) -> Reconciliation:
     except NotUtf8Error as error:
         error.path, error.hint = str(copy), "Nothing was written. Look at it with an editor; catmem reads UTF-8."
         raise
-    owner, _, target = entity.partition("/")
+    owner, target = parts_of(entity)
     reading = workspace.read(owner, target)
     now = reading.document.entries
     there = {(entry.category, entry.body) for entry in now}

@@ -14,7 +14,7 @@ from catmem.config.labels import Proposed, plan_migration, propose
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import STREAMED, WRONG, Call, Outcome, P, UsageError, operation
 from catmem.registry import at, registry
@@ -429,7 +429,7 @@ def export(
     unreadable: Sequence[CatmemError] = ()
     if not profiles:
         entities = entities_of_each(call.root)
-        profiles = list(dict.fromkeys(name.partition("/")[0] for name in entities.paths))
+        profiles = list(dict.fromkeys(parts_of(name).owner for name in entities.paths))
         unreadable = entities.unreadable
     made = exporting.export(call.root, profiles, form, target)
     if output == "-" and form == "hermes" and len(made) > 1:

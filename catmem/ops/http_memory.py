@@ -11,14 +11,14 @@ from catmem.entities.contents import content_of
 from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
 from catmem.jsonable import jsonable
 from catmem.model.document import Entry
-from catmem.names import is_declared, is_name
+from catmem.names import is_declared, is_name, parts_of
 from catmem.ops.seen import submitted
 from catmem.ops.shared import REVISION, AsOf, EntityId
 from catmem.ops.table import Call, Http, Outcome, P, RequestBody, operation
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.history import refuse_bounded
-from catmem.workspace.profile_memory import emptied_text, parsed_at
+from catmem.workspace.profile_memory import emptied_text
 from catmem.workspace.seen_entry import entry_dicts, rules_in_each
 from catmem.writing.drift_guard import shown_rows
 from catmem.writing.written import Written
@@ -126,10 +126,10 @@ def read(
         content = content_of(root.config.entities[entity], now.data)
         value: Any = {"entity": entity, "revision": now.revision, **number, "digest": now.digest, "content": content}
     else:
-        named, _, target = entity.partition("/")
+        named, target = parts_of(entity)
         owner = profile if profile is not None and profile.name == named else root.profile(named)
         measure, day = profile or owner, clock.day(as_of)
-        document = parsed_at(root, now.data, root.path_of(owner, target))
+        document = root.parse(now.data, root.path_of(owner, target))
         entries = call.rights(target).visible_entries(document)
         if category is not None:
             wanted = root.config.taxonomy.category(category)

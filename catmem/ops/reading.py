@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from catmem.config.access import Rights, targets_read, visible
 from catmem.config.config import is_pattern, split
 from catmem.config.profile import Profile, profile_names, refuse_no_root
-from catmem.errors import CatmemError, ForbiddenError, errors_at
+from catmem.errors import CatmemError, ForbiddenError
 from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Problem
-from catmem.names import TARGETS, is_declared, slugify
+from catmem.names import TARGETS, is_declared, parts_of, slugify
 from catmem.ops.shared import AnyProfile, AsOf, InCategory, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.prompt.prompt import Prompt
@@ -102,15 +102,13 @@ def _read(call: Call, file: str) -> tuple["Workspace", Document]:
     if file == "-":
         workspace = call.open("root")
         return workspace, workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
-    name, _, target = file.partition("/")
+    name, target = parts_of(file)
     if target in TARGETS and not os.path.lexists(file):
         workspace = call.open("root")
         file = str(workspace.path_of(workspace.profile(name), target))
     else:
         workspace = call.open("root") if call.named_root else Workspace.open(Path(file).absolute().parent)
-    data = read_bounded(file, DEFAULT_LIMITS.file_bytes)
-    with errors_at(file):
-        return workspace, workspace.parse(data)
+    return workspace, workspace.parse(read_bounded(file, DEFAULT_LIMITS.file_bytes), file)
 
 
 @operation(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from catmem.errors import ForbiddenError
 from catmem.jsonable import jsonable
-from catmem.names import is_declared
+from catmem.names import is_declared, parts_of
 from catmem.staleness.freshness import advice
 from catmem.store.contract import DECISION, Revision, revision_number
 from catmem.workspace.seen_entry import entry_dicts
@@ -102,7 +102,7 @@ def _merged(value: MergePlan, call: Call) -> dict[str, Any]:
     if is_declared(value.entity):
         return said
     del said["digest"], said["warnings"]  # a warning may quote entries; this one does not:
-    unmerged = call.rights(value.entity.partition("/")[2]).unmerged(value.entity, value.after, call.root.parse)
+    unmerged = call.rights(parts_of(value.entity).target).unmerged(value.entity, value.after, call.root.parse)
     said |= {"warnings": list(unmerged)} if unmerged else {}
     return said | {name: [without_texts(each) for each in said[name]] for name in ("conflicts", "settled")}
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, NamedTuple, TypedDict
 
 from catmem.config.json_schema import shown
 from catmem.errors import UnknownNameError
-from catmem.names import Target, slugify
+from catmem.names import Target, parts_of, slugify
 from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
 from catmem.workspace.profile_memory import Reading, emptied_text
 from catmem.workspace.stores import backend_of
@@ -120,7 +120,7 @@ def refuse_undeclared(call: Call, category: str | None) -> None:
 
 def tell_of_file(call: Call, file: Reading) -> None:
     """Say why the history of a file was not looked at, if it was not; else that the file lost what that holds."""
-    owner = call.root.profile(file.entity.partition("/")[0])
+    owner = call.root.profile(parts_of(file.entity).owner)
     said = file.warning or emptied_text(call.root, owner, file.entity, file.document)
     if said is not None:
         call.tell(f"warning: {said}")

@@ -21,6 +21,7 @@ from catmem.errors import (
 from catmem.model.document import Version
 from catmem.model.edit import replace_entry
 from catmem.model.merge import merge
+from catmem.names import parts_of
 from catmem.proposals.proposal import (
     Proposal,
     ProposalReader,
@@ -94,14 +95,14 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
 
 def _reworded(workspace: Root, found: Proposal, words: str, *, allow_secret: bool) -> Iterator[str]:
     """Give a person's words to the specialists that hold the proposed ones: else these would be proposed again."""
-    name, _, target = found.entity.partition("/")
+    name, target = parts_of(found.entity)
     made = {change.after.body for change in found.changes if change.after is not None}
     heirs = {each.name for each in load_each(workspace)[0] if name == each.seed_from or each.name == found.agent}
     seen, unreadable, _ = list_everywhere(workspace, target=target)
     for error in unreadable:
         yield f"not looked at, so it may have other words: {error}"
     for entity, entry in ((each.entity, each.entry) for each in seen if each.entry.body in made):
-        owner = entity.partition("/")[0]
+        owner = parts_of(entity).owner
         if owner not in heirs - {name}:
             continue
         operation = Operation("replace", content=words, old_text=entry.id, category=entry.category, confirm=True)
@@ -237,7 +238,7 @@ def _decide(
     """Record a verdict, and what is ``said`` of it: a merge of the branch for a yes, a drop for a no."""
     verdict: ProposalState = said["verdict"]
     done = "dropped" if update is None else "merged"
-    note: dict[str, Any] = {"target": found.entity.partition("/")[2], "actor": actor, done: [found.revision]}
+    note: dict[str, Any] = {"target": parts_of(found.entity).target, "actor": actor, done: [found.revision]}
     note[DECISION] = {"proposal": found.id, "proposed_by": found.who, **said}
     if update is not None and update.actions:
         note["actions"] = update.actions

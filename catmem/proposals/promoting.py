@@ -19,7 +19,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.document import Entry, Version
 from catmem.model.pairing import nearly_same, pair_entries
-from catmem.names import TARGETS, known_target
+from catmem.names import TARGETS, known_target, parts_of
 from catmem.proposals.proposal import Proposal, ProposalReader
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
@@ -226,7 +226,7 @@ class Learned:
     def refuse_conflict(self, entry: Entry) -> None:
         """Raise ``EditError`` (``in_conflict``) for an entry that both sides changed since the seed."""
         if self.is_in_conflict(entry):
-            source, name = self._source.name, self._entity.partition("/")[0]
+            source, name = self._source.name, parts_of(self._entity).owner
             raise EditError(
                 f"{source}/{self._target} has other words for it since the seed, too",
                 code="in_conflict",

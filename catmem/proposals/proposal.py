@@ -16,7 +16,7 @@ from catmem.errors import CatmemError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Version
 from catmem.model.pairing import pair_entries
-from catmem.names import PURGED, TARGETS
+from catmem.names import PURGED, TARGETS, parts_of
 from catmem.prompt.styles import blocked_line
 from catmem.staleness.lineage import found_by
 from catmem.store.contract import DECISION, PROPOSAL, Revision, who, writer_of
@@ -171,7 +171,7 @@ def proposals(
             reader = ProposalReader(workspace, name, as_of)
             there = [*reader.open(), *(reader.past() if ended else ())]
         except CatmemError as error:
-            if name.partition("/")[0] == actor:
+            if parts_of(name).owner == actor:
                 raise
             unreadable.append(error)
             continue
@@ -230,7 +230,7 @@ def _is_shown(workspace: Root, found: Proposal, acting: Profile | None) -> bool:
     if acting is None:
         return True
     # What was brought up for it to another's file shows entries that it may not see.
-    is_at_home = acting.tier == ORCHESTRATOR_TIER or found.entity.partition("/")[0] == acting.name
+    is_at_home = acting.tier == ORCHESTRATOR_TIER or parts_of(found.entity).owner == acting.name
     return (found.agent == acting.name and is_at_home) or may_decide(workspace, found, acting)
 
 
@@ -447,7 +447,7 @@ def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, A
 
 def _sight(workspace: Root, found: Proposal, acting: Profile) -> Callable[[str], bool]:
     """Which categories the profile may be shown of a proposal, by its rights of now."""
-    taxonomy, target = workspace.config.taxonomy, found.entity.partition("/")[2]
+    taxonomy, target = workspace.config.taxonomy, parts_of(found.entity).target
     if found.agent != acting.name:
         return acting.approvable(taxonomy).matches
     return lambda category: category in visible_categories((category,), target, acting, taxonomy)

@@ -13,6 +13,7 @@ from functools import cache
 from catmem import clock
 from catmem.errors import BusyError, CatmemError, UnreadableError
 from catmem.files import os_errors, read_bounded, rewrite_file, take_lock
+from catmem.names import parts_of
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord, read_lock
 from catmem.workspace.root import Root
 
@@ -114,7 +115,7 @@ def _ids_of(workspace: Root) -> Callable[[str], Collection[str] | None]:
     @cache
     def ids(entity: str) -> Collection[str] | None:
         try:
-            workspace.profile(entity.partition("/")[0])
+            workspace.profile(parts_of(entity).owner)
             document = workspace.parse(workspace.store.peek(entity))
         except CatmemError:
             return None

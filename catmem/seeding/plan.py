@@ -15,7 +15,7 @@ from catmem.config.profile import Profile, profile_names
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.model.document import Version
-from catmem.names import known_target
+from catmem.names import known_target, parts_of
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import FilePlan, Resolve, SeedInputs, conflict_id
@@ -187,7 +187,7 @@ def seed_order(
     # The lock of a large fleet takes long to read, so it is asked only where its answer counts.
     asked = any(profile.tier >= EPHEMERAL_TIER for profile in profiles.values())
     records = SeedFile(workspace).read()[1].records if asked else {}
-    seeded = {target.partition("/")[0] for target, _ in records}
+    seeded = {parts_of(target).owner for target, _ in records}
     sources: dict[str, list[str]] = {}
     depth: dict[str, int] = {}
     for profile in profiles.values():

@@ -21,7 +21,7 @@ from catmem.errors import CatmemError, ConfigError, DriftError, EditError, Unkno
 from catmem.model.document import Document, Version
 from catmem.model.layout import shared_within
 from catmem.model.splice import composed
-from catmem.names import TARGETS, UNCATEGORIZED, is_entity
+from catmem.names import TARGETS, UNCATEGORIZED, is_entity, parts_of
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord
@@ -47,7 +47,7 @@ from catmem.store.contract import PERSON, Change, Current, OnDrift, Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, counted, few, size_of
 from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.history import refuse_bounded
-from catmem.workspace.profile_memory import lost_entries, lost_text, parsed_at, read_memory
+from catmem.workspace.profile_memory import lost_entries, lost_text, read_memory
 from catmem.workspace.root import Root, log_attempt
 from catmem.workspace.stores import hermes_edits
 from catmem.writing import gate
@@ -72,7 +72,7 @@ def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
 
 def slices_of(plan: SeedPlan) -> dict[str, str]:
     """What the one profile of a plan is to have of each file, as texts of memory files by target."""
-    return {entity.partition("/")[2]: slice_text(parts.offered, parts.slice) for entity, parts in plan.parts.items()}
+    return {parts_of(entity).target: slice_text(parts.offered, parts.slice) for entity, parts in plan.parts.items()}
 
 
 def joined(workspace: Root, texts: Iterable[str]) -> str:
@@ -174,7 +174,7 @@ class _Planning:
             targets = [each.target for each in changed if each.source == source]
             document = self.parts[targets[0]].offered.document
             undated = [entry for entry in document.entries if not any(key in entry.tags for key in DATED_BY)]
-            readers = [self.profiles[target.partition("/")[0]] for target in targets]
+            readers = [self.profiles[parts_of(target).owner] for target in targets]
             found = clocks_of(self.workspace, source, document, undated, readers) if undated else []
             clocks |= zip(targets, found, strict=False)
         return clocks
@@ -208,7 +208,7 @@ class _Planning:
     def _offer(self, target: str) -> OfferedFile:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
         reading = self.read[entity] = workspace.store.read(entity)
-        document = parsed_at(workspace, reading.data, workspace.path_of(self.source, target))
+        document = workspace.parse(reading.data, workspace.path_of(self.source, target))
         refuse_unmerged(workspace, entity, document.text)
         return offer(document, target, self.source, workspace.config.taxonomy, as_of=self.asked.day)
 
@@ -219,7 +219,7 @@ class _Planning:
             each
             for record in self.handed_on.get(source, ())
             for each in record.entries
-            if record.target.partition("/")[0] in self.profiles and not (is_flat and each.category == UNCATEGORIZED)
+            if parts_of(record.target).owner in self.profiles and not (is_flat and each.category == UNCATEGORIZED)
         ]
         if not seeded or (not is_flat and any(each.text in document.text for each in seeded)):
             return
@@ -351,7 +351,7 @@ def refuse_unmerged(workspace: Root, entity: str, text: str) -> None:
     error = DriftError(
         f"{entity} holds git's conflict markers",
         code="unmerged",
-        path=workspace.path(*entity.split("/")),
+        path=workspace.path(*parts_of(entity)),
         hint="Nothing was seeded from it or to it. Keep one version, take the marker lines out, and seed again.",
     )
     error.line = text.count("\n", 0, marker) + 1
@@ -367,7 +367,7 @@ def plan_within(
     plan = plan_file(parts, ours, resolve=asked.resolve)
     plan = replace(plan, before=document.text, cloned=len(cloned))
     if plan.changes and hermes_edits(workspace.config, profile):
-        limit = limit_of(profile, plan.target.partition("/")[2], workspace.config)
+        limit = limit_of(profile, parts_of(plan.target).target, workspace.config)
         most = None if limit is None else max(limit, size_of(plan.before))
         plan = replace(plan, after=shared_within(workspace.parse(plan.after), most) or plan.after)
     refuse_too_long(workspace, profile, plan, asked.day)
@@ -376,7 +376,7 @@ def plan_within(
 
 def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: date) -> None:
     """Raise ``OverBudgetError`` if a seed would put a file of ``profile`` over its limit, or further over it."""
-    target, config = plan.target.partition("/")[2], workspace.config
+    target, config = parts_of(plan.target).target, workspace.config
     most, size = DEFAULT_LIMITS.file_bytes, len(plan.after.encode())
     if size > most and plan.changes:
         raise EditError(
@@ -479,7 +479,7 @@ class _Applying:
             refuse_unmerged(self.workspace, planned.target, document.text)
             made = planned
             if document.text != planned.before:
-                profile = self.workspace.profile(planned.target.partition("/")[0])
+                profile = self.workspace.profile(parts_of(planned.target).owner)
                 made = plan_within(self.workspace, plan.asked, profile, plan.parts[planned.target], document)
             return made.after.encode()
 

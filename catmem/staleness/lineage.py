@@ -26,7 +26,7 @@ from catmem.config.profile import Profile
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
 from catmem.model.pairing import alike, pair_entries, words_of
-from catmem.names import TARGETS, is_declared
+from catmem.names import TARGETS, is_declared, parts_of
 from catmem.staleness.freshness import DATED_BY, UNVERIFIED, Freshness, freshness, is_ahead
 from catmem.store.contract import DECISION, EXTERNAL, Revision, Store, writer_of
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
@@ -623,7 +623,7 @@ def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -
 
 def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
     """What the history of an entity tells each reader; empty ones where it cannot be read."""
-    taxonomy, target = workspace.config.taxonomy, entity.rpartition("/")[2]
+    taxonomy, target = workspace.config.taxonomy, parts_of(entity).target
     rights = [Rights(each, target, taxonomy) for each in readers]
     histories = workspace._cache.histories  # noqa: SLF001 - the workspace keeps them
     return histories.histories(workspace.store, taxonomy.parse, entity, rights)

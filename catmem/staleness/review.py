@@ -30,7 +30,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ChangedMeanwhileError, DriftError, EditError, NoMatchError, StaleError
 from catmem.files import read_bounded, replace_json
 from catmem.model.document import Document, Entry, TagValue
-from catmem.names import TARGETS
+from catmem.names import TARGETS, parts_of
 from catmem.search.search import EntryUse, read_usage, usage_key
 from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
@@ -38,7 +38,6 @@ from catmem.staleness.lineage import freshness_of
 from catmem.store.contract import SIDECAR
 from catmem.text import counted
 from catmem.workspace.history import undo
-from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.writing.request import Operation
@@ -293,7 +292,7 @@ class Review:
         order = {name: place for place, name in enumerate(self.profiles)}
         return sorted(
             self._asked(self.round.skipped),
-            key=lambda due: (due.rank, order[_owner(due.entity)], due.freshness.day or self.as_of),
+            key=lambda due: (due.rank, order[parts_of(due.entity).owner], due.freshness.day or self.as_of),
         )
 
     def elsewhere(self) -> list[Due]:
@@ -334,11 +333,14 @@ class Review:
         """The facts of these profiles that are asked about, where some were ``passed`` over."""
         due = [(fact.key, fact) for file in self._files.values() for fact in file.due]
         ids = {entity: file.ids for entity, file in self._files.items()}
-        return [fact for fact in asked_about(due, ids, self._copies, passed) if _owner(fact.entity) in self.profiles]
+        return [fact for fact in asked_about(due, ids, self._copies, passed) if self._is_of_these(fact.entity)]
+
+    def _is_of_these(self, entity: str) -> bool:
+        return parts_of(entity).owner in self.profiles
 
     def _every(self) -> list[Due]:
         """All due facts of these profiles."""
-        return [due for entity, file in self._files.items() if _owner(entity) in self.profiles for due in file.due]
+        return [due for entity, file in self._files.items() if self._is_of_these(entity) for due in file.due]
 
     def _look_at_all(self) -> None:
         """Read the files of the profiles, and those that copies among them follow."""
@@ -349,7 +351,7 @@ class Review:
                 if folder not in folders:  # two profiles may keep their memory in one folder
                     self._try_to_look_at(f"{profile.name}/{target}" for target in TARGETS)
                 folders.add(folder)
-        followed = [each for (entity, _), each in self._copies.items() if _owner(entity) in self.profiles]
+        followed = [each for (entity, _), each in self._copies.items() if self._is_of_these(entity)]
         self._try_to_look_at(sorted({source for each in followed for source in each} - self._files.keys()))
 
     def _try_to_look_at(self, entities: Iterable[str]) -> None:
@@ -362,9 +364,9 @@ class Review:
         data = self.workspace.store.peek(entity)
         if entity in self._files and self._files[entity].data == data:
             return False
-        name, _, target = entity.partition("/")
+        name, target = parts_of(entity)
         profile = self.profiles.get(name) or self.workspace.profile(name)
-        document = parsed_at(self.workspace, data, self.workspace.path_of(profile, target))
+        document = self.workspace.parse(data, self.workspace.path_of(profile, target))
         facts = due_facts(self.workspace, profile, entity, document, self.as_of)
         wanted = [due for due in facts if self.category in {None, due.entry.category}]
         ids = frozenset(entry.id for entry in document.entries)
@@ -375,7 +377,7 @@ class Review:
 
     def _look_again(self, entity: str) -> bool:
         """Read a file of these profiles again; whether it has changed."""
-        return _owner(entity) in self.profiles and self._look_at(entity)
+        return self._is_of_these(entity) and self._look_at(entity)
 
     @property
     def is_whole(self) -> bool:
@@ -432,7 +434,7 @@ class Review:
 
     def _write(self, due: Due, operation: Operation) -> Written:
         """Write an answer, on the text in which the person was shown the fact."""
-        name, _, target = due.entity.partition("/")
+        name, target = parts_of(due.entity)
         try:
             # One that no history has can be no base.
             base = None if (base := self.base(due.entity)).startswith("sha256:") else base
@@ -465,10 +467,6 @@ class Review:
             self.round.skipped.add((entity, passed))
         self.round.write()
         return self.last
-
-
-def _owner(entity: str) -> str:
-    return entity.partition("/")[0]
 
 
 # --- the round -----------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ from catmem.config.access import Rights, reads_entity
 from catmem.config.profile import named_entities
 from catmem.errors import CatmemError, ForbiddenError, StoreError
 from catmem.jsonable import jsonable
+from catmem.names import parts_of
 from catmem.store.contract import Revision, Snapshot, Store, revision_number
 from catmem.workspace.root import Root, broken_profiles
 
@@ -56,7 +57,7 @@ class News:
     @property
     def owner(self) -> str | None:
         """The profile that it is of; ``None`` for the whole root."""
-        return self.profile if self.entity is None else self.entity.partition("/")[0]
+        return self.profile if self.entity is None else parts_of(self.entity).owner
 
 
 class Watch:
@@ -234,7 +235,7 @@ def concerns(news: News, entities: Collection[str] | None) -> bool:
         return True
     if news.entity is not None:
         return news.entity in entities
-    return any(entity.partition("/")[0] == news.owner for entity in entities)
+    return any(parts_of(entity).owner == news.owner for entity in entities)
 
 
 def all_entities(workspace: Root, actor: str | None) -> list[str]:

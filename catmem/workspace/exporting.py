@@ -15,7 +15,7 @@ from catmem.errors import UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.splice import composed
-from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.store.contract import PERSON, SIDECAR, Change, Rows
 from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
@@ -145,7 +145,7 @@ def _rows_of_files(workspace: Root) -> Rows:
     rows: list[dict[str, Any]] = []
     names = entities_of_each(workspace).paths
     for entity in names:
-        data = workspace.read(*entity.split("/")).document.to_bytes()
+        data = workspace.read(*parts_of(entity)).document.to_bytes()
         for number, row in enumerate(codec.rows(entity, data), 1):
             rows.append({"entity": entity, "id": number, **row._asdict(), "tags": json.loads(row.tags)})
     return Rows(rows, dict.fromkeys(names, (0, 0)))
@@ -193,7 +193,7 @@ def plan_snapshot(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
     left_out: list[str] = []
     here = entities_of_each(workspace).paths
     for entity in sorted(said["entities"]):
-        owner, _, file = entity.partition("/")
+        owner, file = parts_of(entity)
         if profile not in {None, owner} or target not in {None, file}:
             continue
         if entity not in here:

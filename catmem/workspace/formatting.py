@@ -26,12 +26,11 @@ from catmem.files import read_bounded, real_path, rewrite_file, shown_path
 from catmem.model.document import Document, Entry
 from catmem.model.edit import add_entry, replace_entry
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
-from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, slugify
+from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.store.contract import Change
 from catmem.text import DEFAULT_LIMITS, counted, first_line, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.history import entity_of, limit_of_entity
-from catmem.workspace.profile_memory import parsed_at
 from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each, load_each
 from catmem.workspace.stores import backend_of
 from catmem.workspace.upkeep import lasting_store
@@ -58,7 +57,7 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
         every = entities_of_each(workspace)
         follows = {each.name: each.allow_outside for each in every.profiles}
         there = {entity: path for entity, path in every.paths.items() if os.path.lexists(path)}
-        return MemoryFiles({path: follows[name.partition("/")[0]] for name, path in there.items()}, every.unreadable)
+        return MemoryFiles({path: follows[parts_of(name).owner] for name, path in there.items()}, every.unreadable)
     found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
@@ -127,7 +126,7 @@ def _read(workspace: Root, path: Path, *, may_be_link: bool) -> Document:
         if error.code == "symlink":
             error.hint = "The file that it leads to was left as it is. Name the link itself to have that file changed."
         raise
-    return parsed_at(workspace, data, path)
+    return workspace.parse(data, path)
 
 
 def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True) -> FileChange:
@@ -241,7 +240,7 @@ def _undeclared(migration: Migration, config: Config) -> Iterator[str]:
 
 def warnings_of(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:
     """What the owner's prompt no longer has, and a limit that the headers go over."""
-    name, _, target = entity.partition("/")
+    name, target = parts_of(entity)
     owner, config = workspace.profile(name), workspace.config
     old, new = (workspace.parse(text) for text in (migration.old, migration.new))
     read_before = {*visible(old, target, owner, config.taxonomy).categories}
@@ -263,7 +262,7 @@ def unread_of(workspace: Root, entity: str | None, categories: Iterable[str]) ->
 def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -> dict[str, list[str]]:
     """The specialists that read each category of a file of tier 1, or of no profile; empty if there are none."""
     taxonomy = workspace.config.taxonomy
-    name, _, target = (entity or "").partition("/")
+    name, target = parts_of(entity or "")
     profiles = load_each(workspace)[0]
     specialists = [each for each in profiles if each.tier != ORCHESTRATOR_TIER and not each.is_base(profiles)]
     if not specialists or (name and workspace.profile(name).tier != ORCHESTRATOR_TIER):

@@ -26,7 +26,7 @@ from catmem.errors import (
     wrong_type,
 )
 from catmem.model.document import Document
-from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, category_name, is_declared
+from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, category_name, is_declared, parts_of
 from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Store
 from catmem.text import size_of, text_diff, unmerged_warnings
 from catmem.workspace.profile_memory import lost_entries
@@ -45,7 +45,7 @@ def entity_of(workspace: Root, name: str) -> str:
         raise wrong_type("entity", name)
     if ":" in name:
         return declared_of(workspace, name).name
-    owner, _, target = name.partition("/")
+    owner, target = parts_of(name)
     target = target or "user"
     if target not in FILE_NAMES:
         hint = suggestion(target, FILE_NAMES, "targets")
@@ -58,7 +58,7 @@ def entity_for(workspace: Root, name: str, actor: str | None) -> str:
     profile = None if actor is None else workspace.profile(actor)
     if ":" in name:
         return declared_of(workspace, name, profile).name
-    Rights(profile, "user", workspace.config.taxonomy).refuse_other_owner(name.partition("/")[0])
+    Rights(profile, "user", workspace.config.taxonomy).refuse_other_owner(parts_of(name).owner)
     return entity_of(workspace, name)
 
 
@@ -79,7 +79,7 @@ def limit_of_entity(workspace: Root, entity: str) -> int | None:
     """How many characters the file of an entity may have; ``None`` is no limit, as a declared entity has none."""
     if is_declared(entity):
         return None
-    owner, _, target = entity.partition("/")
+    owner, target = parts_of(entity)
     return limit_of(workspace.profile(owner), target, workspace.config)
 
 

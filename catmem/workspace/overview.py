@@ -22,7 +22,7 @@ from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.merging.branches import branches_of_all
-from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.prompt.sizes import Sizes, Use, WholeSizes, measure
 from catmem.proposals.promoting import Learned, promoted_categories, proposed
 from catmem.proposals.proposal import ProposalReader, proposals
@@ -152,7 +152,7 @@ class Overview:
         files: dict[tuple[str, str], tuple[str, FileFacts]] = {}
         for line in self.lines:
             for entity, facts in line.files.items():
-                files.setdefault((line.folder, entity.partition("/")[2]), (entity, facts))
+                files.setdefault((line.folder, parts_of(entity).target), (entity, facts))
         due = [((entity, fact), state) for entity, facts in files.values() for fact, state in facts.due]
         ids = {entity: facts.ids for entity, facts in self.files.items()}
         return Counter(asked_about(due, ids, self.copies, passed))
@@ -297,8 +297,8 @@ def _planned_seeds(
         return dict.fromkeys(names, SeedState(source, problems=(error,)))
     found: dict[str, SeedState] = {}
     for name in names:
-        files = [each for each in plan.files if each.target.partition("/")[0] == name]
-        problems = [each.error for each in plan.refused if each.name.partition("/")[0] == name]
+        files = [each for each in plan.files if parts_of(each.target).owner == name]
+        problems = [each.error for each in plan.refused if parts_of(each.name).owner == name]
         found[name] = SeedState(
             source,
             arriving=sum(each.count(*_ARRIVING) for each in files),
@@ -391,7 +391,7 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     bad_tags = sum(facts.bad_tags for facts in overview.files.values())
     yield ("tags", bad_tags, "tag", "whose value does not count", "catmem lint --select CM303")
     unsorted = overview.unsorted
-    first, _, target = next(iter(unsorted), "").partition("/")
+    first, target = parts_of(next(iter(unsorted), ""))
     command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")
     where = f" ({few(list(unsorted))})" if len(unsorted) > 1 else ""
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
@@ -424,7 +424,7 @@ def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]
     """What no specialist reads, and what the profile does not read in whose file it is."""
     held = Counter[tuple[str, str]]()
     for entity, facts in overview.files.items():
-        held.update({(category, entity.partition("/")[2]): count for category, count in facts.held.items()})
+        held.update({(category, parts_of(entity).target): count for category, count in facts.held.items()})
     fleet = fleet_of([line.profile for line in overview.lines], workspace.config.taxonomy, held)
     unread = [] if overview.problems else _unread(fleet)  # a profile that is not right may read them
     yield ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access")
@@ -435,7 +435,7 @@ def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]
                 cell = fleet.cells[category][line.name]
                 # Its profile says that it may not read there.
                 is_drop = cell.write and line.profile.tier != ORCHESTRATOR_TIER
-                if not (is_drop or cell.reads(entity.partition("/")[2])):
+                if not (is_drop or cell.reads(parts_of(entity).target)):
                     hidden[f"{line.name} {category}"] += facts.held[category]
     words = f"that the file's own profile does not read ({few(list(hidden))})"
     yield ("hidden", hidden.total(), "entry|entries", words, f"catmem access --why {next(iter(hidden), '')}")

@@ -23,9 +23,9 @@ from catmem.config.config import Config, Selectors, is_pattern, selector_fault, 
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, errors_at, wrong_type
+from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, wrong_type
 from catmem.model.document import Document, Entry
-from catmem.names import TARGETS, slugify
+from catmem.names import TARGETS, parts_of, slugify
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.tags import TagPairs
@@ -230,7 +230,7 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
     # Of what the actor may see, and of the newest revisions alone. What came back, or came in other words, is not lost.
     from catmem.store.contract import EXTERNAL, PERSON
 
-    rights, store = Rights(actor, entity.partition("/")[2], workspace.config.taxonomy), workspace.store
+    rights, store = Rights(actor, parts_of(entity).target, workspace.config.taxonomy), workspace.store
 
     def entries(text: bytes) -> Sequence[Entry]:
         return rights.filter_visible(workspace.parse(text).entries)
@@ -290,7 +290,7 @@ def _may_have_history(workspace: Root, entity: str) -> bool:
         return True
     from catmem.store.contract import SIDECAR
 
-    return os.path.lexists(workspace.path(*entity.split("/")).parent / SIDECAR)
+    return os.path.lexists(workspace.path(*parts_of(entity)).parent / SIDECAR)
 
 
 def missing_of(texts: Mapping[str, str | bytes], paths: Mapping[str, Path]) -> tuple[str, ...]:
@@ -313,13 +313,7 @@ def seen_file(workspace: Root, name: str, target: str, *, recorded: bool = True)
 def read_document(workspace: Root, profile: Profile, target: str, path: Path | None = None) -> Document:
     """The document of a profile's file at ``path``; an empty one for a missing file. Raises ``UnreadableError``."""
     path = path or workspace.path_of(profile, target)
-    return parsed_at(workspace, workspace.bytes_of(profile, target, path), path)
-
-
-def parsed_at(workspace: Root, data: bytes, path: Path) -> Document:
-    """The document in some bytes; what is wrong with them says the ``path``."""
-    with errors_at(path):
-        return workspace.parse(data)
+    return workspace.parse(workspace.bytes_of(profile, target, path), path)
 
 
 # --- what is kept of it --------------------------------------------------------------------------------------------
@@ -394,10 +388,19 @@ class Cache:
 # --- lists ---------------------------------------------------------------------------------------------------------
 
 
-def list_documents(
-    workspace: Root, profile: Profile, documents: Mapping[str, Document], *, category: str | None, as_of: date | None
+def list_documents(  # noqa: PLR0913 - what narrows it, by keyword
+    workspace: Root,
+    profile: Profile,
+    documents: Mapping[str, Document],
+    *,
+    category: str | None,
+    as_of: date | None,
+    whole: bool = False,
 ) -> list[SeenEntry]:
-    """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named."""
+    """The entries that a profile sees in its own files, which say ``documents``; of one category if that is named.
+
+    ``whole`` lists, for a person, also what the profile does not see.
+    """
     from catmem.workspace.seen_entry import SeenEntry
 
     config, day = workspace.config, clock.day(as_of)
@@ -405,7 +408,7 @@ def list_documents(
     found: list[SeenEntry] = []
     ages: dict[tuple[str, TagPairs], Freshness] = {}  # of what many entries say alike
     for target, document in documents.items():
-        seen = visible(document, target, profile, config.taxonomy).entries
+        seen = document.entries if whole else visible(document, target, profile, config.taxonomy).entries
         for entry in seen if wanted is None else [each for each in seen if each.category == wanted]:
             says = entry.category, tag_blocks.read(entry.text, entry.tag_limit)[0]
             age = ages.get(says) or ages.setdefault(says, freshness(entry, profile, config, as_of=day))

@@ -24,10 +24,10 @@ from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, UnknownNameError
 from catmem.jsonable import jsonable
 from catmem.model.document import Document
-from catmem.names import TARGETS, UNCATEGORIZED, slugify
+from catmem.names import TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
-from catmem.workspace.profile_memory import missing_of, parsed_at
+from catmem.workspace.profile_memory import list_documents, missing_of
 from catmem.workspace.root import Root, agent_names, collect_errors, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.stores import places
@@ -55,7 +55,7 @@ class ProfileFiles(NamedTuple):
         problems = [*self.problems]
         for target, data in self.texts.items():
             with collect_errors(problems):
-                documents[target] = parsed_at(workspace, data, self.paths[target])
+                documents[target] = workspace.parse(data, self.paths[target])
         return documents, problems
 
 
@@ -99,7 +99,7 @@ def folded(entries: Iterable[E], profiles: Sequence[Profile]) -> list[SharedEntr
         order |= dict.fromkeys(reversed(chain))
     places = {name: place for place, name in enumerate(order)}
     groups: dict[tuple[str, str], list[E]] = {}
-    for each in sorted(entries, key=lambda each: places.get(each.entity.partition("/")[0], len(places))):
+    for each in sorted(entries, key=lambda each: places.get(parts_of(each.entity).owner, len(places))):
         groups.setdefault((each.entry.category, each.entry.body), []).append(each)
     return [SharedEntry(first, tuple(others)) for first, *others in groups.values()]
 
@@ -109,21 +109,13 @@ def list_everywhere(
 ) -> tuple[list[SeenEntry], list[CatmemError], dict[str, str]]:
     """The entries of all profiles' files, hidden ones too; what could not be read; the digests of the files."""
     profiles, unreadable = load_each(workspace)
-    config, day = workspace.config, clock.day(as_of)
-    wanted = None if category is None else config.taxonomy.category(category)
     found: list[SeenEntry] = []
     digests: dict[str, str] = {}
     for profile in profiles:
         documents, wrong = files_of(workspace, profile, TARGETS if target is None else (target,)).documents(workspace)
         unreadable += wrong
-        for each, document in documents.items():
-            entity = f"{profile.name}/{each}"
-            digests[entity] = document.digest
-            found += [
-                SeenEntry(entity, document.line(entry.start), entry, freshness(entry, profile, config, as_of=day))
-                for entry in document.entries
-                if wanted in {None, entry.category}
-            ]
+        digests |= {f"{profile.name}/{each}": document.digest for each, document in documents.items()}
+        found += list_documents(workspace, profile, documents, category=category, as_of=as_of, whole=True)
     return found, unreadable, digests
 
 
@@ -192,7 +184,7 @@ def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_
     waiting: list[str] = []
     declared = workspace.config.entities.get(entity)
     if declared is None:
-        profile, entries = profiles[entity.partition("/")[0]], workspace.parse(now.data).entries
+        profile, entries = profiles[parts_of(entity).owner], workspace.parse(now.data).entries
         waiting = [each.timestamp for each in ProposalReader(workspace, entity).open() if each.is_open]
         states.update(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
     else:

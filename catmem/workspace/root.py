@@ -32,12 +32,12 @@ from catmem.config.profile import (
     profile_names,
     refuse_no_root,
 )
-from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, wrong_type
+from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, errors_at, wrong_type
 from catmem.files import read_bounded
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, known_target
 from catmem.text import DEFAULT_LIMITS
-from catmem.workspace.profile_memory import Cache, Notice, Reading, parsed_at, read_document, read_memory
+from catmem.workspace.profile_memory import Cache, Notice, Reading, read_document, read_memory
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class Root:
         profile = self.profile(name)
         path, entity = self.path_of(profile, target), f"{profile.name}/{target}"
         now = self.store.read(entity)
-        return Reading(entity, now.revision, now.digest, parsed_at(self, now.data, path))
+        return Reading(entity, now.revision, now.digest, self.parse(now.data, path))
 
     def view(self, name: str, target: str, *, source: str | None = None) -> View:
         """What a profile sees of its own file, or of the file of ``source``. A missing file reads as an empty one."""
@@ -193,9 +193,13 @@ class Root:
         named = places(self.config, profile).items()
         return tuple(path for target, path in named if not (os.path.lexists(path) or self.bytes_of(profile, target)))
 
-    def parse(self, data: str | bytes) -> Document:
-        """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections."""
-        return self._cache.text(data).document
+    def parse(self, data: str | bytes, path: str | Path | None = None) -> Document:
+        """Parse a memory file as this root reads it: aliases stand for their categories, cards are no sections.
+
+        What is wrong with it says the ``path``.
+        """
+        with errors_at(path):
+            return self._cache.text(data).document
 
     def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
         """The bytes of a profile's file as they are now: the one place where they are read to be shown.

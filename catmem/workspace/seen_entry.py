@@ -11,6 +11,7 @@ from typing import Any
 
 from catmem.jsonable import jsonable
 from catmem.model.document import Entry, TagValue, Version
+from catmem.names import parts_of
 from catmem.staleness.freshness import Freshness
 from catmem.threats import Threat, scan_each
 
@@ -33,7 +34,7 @@ class SeenEntry:
     @property
     def target(self) -> str:
         """``user`` or ``memory``."""
-        return self.entity.rpartition("/")[2]
+        return parts_of(self.entity).target
 
     @property
     def threats(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from catmem.config.profile import Profile, found_once, is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
 from catmem.files import real_path
 from catmem.model.document import Document
-from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER
+from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER, parts_of
 from catmem.registry import at, registry, unloaded
 from catmem.resources import schema
 
@@ -54,7 +54,7 @@ def tier_of(profile: Callable[[str], Profile]) -> Callable[[str], int | None]:
     @cache
     def tier(entity: str) -> int | None:
         try:
-            return profile(entity.partition("/")[0]).tier
+            return profile(parts_of(entity).owner).tier
         except CatmemError:
             return None  # a profile that is gone, or not right: its entries are there all the same
 
@@ -77,7 +77,7 @@ def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Pl
     if declared is not None:
         folder = config.root / ENTITIES / entity.replace(":", "%3A")
         return place_of(config.root, folder / CONTENT_FILES[declared.content])
-    name, _, target = entity.partition("/")
+    name, target = parts_of(entity)
     if target not in FILE_NAMES:
         raise UnknownNameError(
             f"{entity!r} is not an entity",

@@ -18,7 +18,7 @@ from catmem.config.profile import Profile, is_inside, memory_dir, named_entities
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError
 from catmem.files import read_bounded, shown_path
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, parts_of
 from catmem.store.contract import SIDECAR, Anchor, Fault, FolderReport, LastingStore, Store
 from catmem.store.files.retention import copied_name
 from catmem.store.table_rows import copies
@@ -243,7 +243,7 @@ def unread_note(workspace: Root) -> str | None:
 
 def _remedy(config: Config, entity: str, file: Path) -> str:
     """What to do about a file that no profile reads."""
-    name, _, target = entity.partition("/")
+    name, target = parts_of(entity)
     path = shlex.quote(shown_path(file))
     return (
         f"'catmem store copy files {shown_store(config.store)}' brings all files there with their history, if the "

@@ -23,7 +23,7 @@ from catmem.config.profile import Profile, limit_of
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import CatmemError, DriftError, UnreadableError
 from catmem.model.document import Document, Entry, gone_entries
-from catmem.names import TARGETS, is_declared
+from catmem.names import TARGETS, is_declared, parts_of
 from catmem.store.contract import EXTERNAL, PERSON, Store
 from catmem.store.judgement import REMEDY, last_own
 from catmem.text import unify_newlines
@@ -72,7 +72,7 @@ def refuse_signs(root: Root, entity: str, data: bytes, store: Store) -> None:
     These are the signs of Hermes Agent's own guard: an entry over the limit of the whole file, and, in a file that it
     edits too, a text that it would not write again as it stands.
     """
-    owner, _, target = entity.partition("/")
+    owner, target = parts_of(entity)
     if not target:
         return
     try:
@@ -244,7 +244,7 @@ class _Beginning:
             document = self.root.parse(data)
         except CatmemError:
             return frozenset()  # a text that cannot be read was shown to no writer
-        rights = Rights(self.actor, self.entity.partition("/")[2], self.root.config.taxonomy)
+        rights = Rights(self.actor, parts_of(self.entity).target, self.root.config.taxonomy)
         return frozenset([*map(words_of_entry, rights.visible_entries(document)), *headings_of(document)])
 
 

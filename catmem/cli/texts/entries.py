@@ -19,7 +19,7 @@ from catmem.cli.output import (
 from catmem.config.json_schema import shown
 from catmem.files import shown_path
 from catmem.model.document import Document, Problem
-from catmem.names import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED, parts_of
 from catmem.staleness.freshness import advice
 from catmem.text import first_line, plural, printable
 
@@ -96,8 +96,8 @@ def _folded_row(found: SharedEntry[SeenEntry]) -> tuple[str, ...]:
 
 def _others(found: SharedEntry[Any]) -> str:
     """The names of the other profiles, or of the other file, that have the same entry."""
-    own = found.entry.entity.partition("/")[0]
-    names = dict.fromkeys(each.entity.partition("/")[0] for each in found.copies)
+    own = parts_of(found.entry.entity).owner
+    names = dict.fromkeys(parts_of(each.entity).owner for each in found.copies)
     others = [name if name != own else f"{own} again" for name in names]
     return printable(f"  (also in {', '.join(others)})") if others else ""
 

@@ -15,7 +15,7 @@ from datetime import date
 from catmem.config.profile import limit_of
 from catmem.errors import CatmemError, ConfigError, OverBudgetError
 from catmem.model.layout import in_shared, is_shared
-from catmem.names import TARGETS
+from catmem.names import TARGETS, parts_of
 from catmem.plugins.hermes.homes import Home, read_config
 from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_order
 from catmem.seeding.planner import plan_seed
@@ -60,7 +60,7 @@ def plan_sync(
     kept: list[FilePlan] = []
     refused = list(plan.refused)
     for each in plan.files:
-        home = found[each.target.partition("/")[0]]
+        home = found[parts_of(each.target).owner]
         try:
             kept.append(_for_hermes(workspace, each, home, asked.day))
         except CatmemError as error:
@@ -89,7 +89,7 @@ def hermes_profiles(workspace: Workspace, homes: Sequence[Home]) -> dict[str, Ho
     """The profiles of a root that are right and keep their files in one of these homes, with that home."""
     folders = {os.path.realpath(home.memories): home for home in homes}
     found: dict[str, Home] = {}
-    for name in (entity.partition("/")[0] for entity in entities_of_each(workspace).paths):
+    for name in (parts_of(entity).owner for entity in entities_of_each(workspace).paths):
         home = folders.get(os.path.realpath(workspace.path(name, "user").parent))
         if home is not None:
             found[name] = home
@@ -101,7 +101,7 @@ def _for_hermes(workspace: Workspace, plan: FilePlan, home: Home, as_of: date) -
     if not plan.changes:
         return plan
     after = in_shared(workspace.parse(plan.after))
-    name, _, target = plan.target.partition("/")
+    name, target = parts_of(plan.target)
     profile = workspace.profile(name)
     limits = [read_config(home).limit(target)]
     own = limit_of(profile, target, workspace.config)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from catmem.cli.output import columns, emit, say, say_all
 from catmem.cli.texts.files import diff_of, plan_line, show_seed
 from catmem.files import shown_path
+from catmem.names import parts_of
 from catmem.ops.table import Call
 from catmem.plugins.hermes.operations import Applied
 from catmem.plugins.hermes.setup import HomeStatus, SetupStep
@@ -66,7 +67,7 @@ def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
     names: dict[str, dict[str, None]] = {}
     for plan in plans:
         if plan.conflicts:
-            source, target = (each.partition("/")[0] for each in (plan.source, plan.target))
+            source, target = (parts_of(each).owner for each in (plan.source, plan.target))
             names.setdefault(source, {})[target] = None
     return [
         f"Conflicts are left to you: 'catmem hermes sync {source} {' '.join(targets)} --interactive' asks who wins; "

@@ -23,7 +23,7 @@ from catmem.config.access import visible_categories
 from catmem.errors import RequestError
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Entry, TagValue
-from catmem.names import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED, parts_of
 from catmem.plugins.page.page_view import Page, PageRequest, can_be_undone, of_entity, record_of
 from catmem.plugins.page.rendering import own_address, reference, title_of, with_query
 from catmem.plugins.page.writing import (
@@ -64,7 +64,7 @@ class Choices(NamedTuple):
 def edit_form(asked: PageRequest) -> Page:
     """The form of an entry as it is now; the query names it by its id, and ``where`` its category."""
     entity = asked.named
-    file = seen_file(asked.workspace, *entity.split("/"))
+    file = seen_file(asked.workspace, *parts_of(entity))
     entry = entry_in(file.document, asked.query.get("entry", ""), asked.query.get("where"))
     if entry is None:
         raise RequestError(
@@ -91,7 +91,7 @@ def edit_form(asked: PageRequest) -> Page:
 
 def choices(workspace: Workspace, entity: str, document: Document, draft: EntryDraft) -> Choices:
     """The categories that an entry of this file can go to, as far as they are known, and the domains."""
-    owner, _, target = entity.partition("/")
+    owner, target = parts_of(entity)
     taxonomy = workspace.config.taxonomy
     there = [section.category for section in document.sections]
     if taxonomy.closed:

@@ -24,7 +24,7 @@ from catmem.config.profile import profile_names
 from catmem.envelopes.tokens import Token, caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.model.document import Entry
-from catmem.names import TARGETS
+from catmem.names import TARGETS, parts_of
 from catmem.plugins.page.rendering import DID, beginning, own_address, proposal_of, rendered, theme_of, with_query
 from catmem.plugins.sorting.sort_lines import ACTIONS
 from catmem.server.guard import in_thread
@@ -112,7 +112,7 @@ PageView: TypeAlias = Callable[[PageRequest], Page]
 
 def of_entity(entity: str) -> dict[str, Any]:
     """What the page of a file says of its entity."""
-    name, _, target = entity.partition("/")
+    name, target = parts_of(entity)
     return {"entity": entity, "name": name, "target": target}
 
 

@@ -18,7 +18,7 @@ from catmem.config.profile import Profile, limit_of
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, RequestError, UnknownNameError
 from catmem.model.document import Entry
-from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED
+from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.plugins.page.entries_page import EntryDraft, choices
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.rendering import DIFF_LINES, bar_of, diff_of, paged, title_of
@@ -223,7 +223,7 @@ class Shown(SeenEntry):
 def whole_file(asked: PageRequest) -> Page:
     """The entries of a file in file order; the query may name a ``category``."""
     workspace, entity = asked.workspace, asked.named
-    owner, _, target = entity.partition("/")
+    owner, target = parts_of(entity)
     profile = workspace.profile(owner)
     file = seen_file(workspace, owner, target)
     document = file.document
@@ -275,7 +275,7 @@ def _grouped(
 ) -> Iterator[tuple[str, str, list[Shown]]]:
     """Entries of one category that stand together, with its title."""
     entity, document, day = file.entity, file.document, clock.today()
-    target = entity.partition("/")[2]
+    target = parts_of(entity).target
     ages = freshness_of(workspace, profile, entity, document, entries, as_of=day, reader=None)
     in_sight = {entry.start for entry in visible(document, target, profile, workspace.config.taxonomy).entries}
     rows: list[Shown] = []

@@ -13,7 +13,7 @@ from typing import Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
-from catmem.names import category_name
+from catmem.names import category_name, parts_of
 from catmem.plugins.page.entries_page import in_field
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.rendering import Paged, paged, reference, with_query
@@ -61,7 +61,7 @@ def _page(workspace: Workspace, some: Paged, context: Mapping[str, Any]) -> Page
 
 
 def _owner(found: Proposal) -> str:
-    return found.entity.partition("/")[0]
+    return parts_of(found.entity).owner
 
 
 def _words(found: Proposal) -> str | None:
@@ -186,7 +186,7 @@ def _grouped(
                 "elsewhere": each.key in elsewhere,
             }
         )
-    for name, some in groupby(rows, key=lambda row: row["due"].entity.partition("/")[0]):
+    for name, some in groupby(rows, key=lambda row: parts_of(row["due"].entity).owner):
         facts = list(some)
         answered = Counter((row["due"].entity, row["base"]) for row in facts if row["base"] and not row["elsewhere"])
         many = {entity: base for (entity, base), count in answered.items() if count > 1}
@@ -196,5 +196,5 @@ def _grouped(
 def _followed(review: Review, due: Due) -> Iterator[tuple[str, str | None]]:
     """The entities that a fact is a copy of, each with the address of the same fact there if it is due there."""
     for entity, is_due in review.sources_of(due).items():
-        address = with_query("/page/queue", profile=entity.partition("/")[0], entry=due.entry.id)
+        address = with_query("/page/queue", profile=parts_of(entity).owner, entry=due.entry.id)
         yield entity, f"{address}#{reference(due.entry.id)}" if is_due else None

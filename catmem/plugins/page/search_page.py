@@ -14,6 +14,7 @@ from catmem.linting.linted import LintedFile
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import SEVERITIES, Diagnostic
 from catmem.model.document import Entry
+from catmem.names import parts_of
 from catmem.plugins.page.page_view import Page, PageRequest
 from catmem.plugins.page.rendering import paged, reference, with_query
 from catmem.search.index import Snippet
@@ -48,7 +49,7 @@ def search(asked: PageRequest) -> Page:
 
     hits = [
         {
-            "name": (owner := hit.entity.partition("/")[0]),
+            "name": (owner := parts_of(hit.entity).owner),
             "found": hit,
             "pieces": tuple(_pieces(hit.snippet)),
             "ahead": dated_ahead(hit.entry.tags, clock.today()),
@@ -158,7 +159,7 @@ def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[dict[st
         entry = next((one.id for one in entries if one.start <= each.start < one.end), None)
         address = None
         if each.code in REVIEWED and entity is not None and entry is not None:
-            queue = with_query("/page/queue", profile=entity.partition("/")[0], entry=entry)
+            queue = with_query("/page/queue", profile=parts_of(entity).owner, entry=entry)
             address = f"{queue}#{reference(entry)}"
         followers = sorted({linter.entity(copy.path) or copy.path for copy in copies})
         yield {"finding": each, "entity": entity, "entry": entry, "address": address, "copies": followers}

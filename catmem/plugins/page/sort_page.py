@@ -15,7 +15,7 @@ from catmem.config.access import visible_categories
 from catmem.digest import content_digest
 from catmem.errors import CatmemError
 from catmem.model.document import Document
-from catmem.names import DROP, SECRET, SPLIT, STAYS
+from catmem.names import DROP, SECRET, SPLIT, STAYS, parts_of
 from catmem.plugins.page.entries_page import EntryDraft, choices, seen_document
 from catmem.plugins.page.page_view import Page, PageRequest, of_entity
 from catmem.plugins.page.rendering import paged, with_query
@@ -39,7 +39,7 @@ _GUESSES = 3
 
 def unsorted(asked: PageRequest) -> Page:
     """The entries without a category, each with what is proposed for it."""
-    name, target = asked.named.split("/")
+    name, target = parts_of(asked.named)
     file = seen_file(asked.workspace, name, target)
     plan = _plan(asked, file.document)
     some = paged(plan.lines, asked.page, _SIZE)
@@ -88,7 +88,7 @@ def _given(sent: SentForm, number: str) -> str:
 
 
 def _plan(asked: PageRequest, document: Document) -> SortPlan:
-    workspace, (name, target) = configured_now(asked.workspace), asked.named.split("/")
+    workspace, (name, target) = configured_now(asked.workspace), parts_of(asked.named)
     path = workspace.path_of(workspace.profile(name), target)
     return plan_of(workspace, path, asked.named, workspace.parse(document.text))
 
@@ -141,7 +141,7 @@ def settle(sent: SentForm) -> Redirect:
                 raise bad_form(f"the form says {keeps} of a pair")
             gone[entry.entity][entry.line] = Operation("remove", old_text=entry.id, category=entry.category)
         for entity, each in gone.items():
-            (name, target), seen = entity.split("/"), found.digests[entity]
+            (name, target), seen = parts_of(entity), found.digests[entity]
             try:
                 done = write_operations(sent.workspace, name, [*each.values()], target=target, expected=seen)
                 written.append((entity, done.revision))
@@ -155,7 +155,7 @@ def promote(asked: PageRequest) -> Page:
     """What specialists have and their sources have not."""
     learned = _learned(asked.workspace)
     sides = {name for each in learned.values() for name in (each.profile, each.source)}
-    outside = [entity for entity in asked.overviews.read().outside if entity.partition("/")[0] in sides]
+    outside = [entity for entity in asked.overviews.read().outside if parts_of(entity).owner in sides]
     some = paged([*learned.items()], asked.page, _SIZE)
     return Page("promote.html", {"rows": some.rows, "paged": some, "outside": outside})
 

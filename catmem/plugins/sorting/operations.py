@@ -18,6 +18,7 @@ from catmem.config.profile import refuse_no_root
 from catmem.errors import ConfigError, UnreadableError
 from catmem.files import os_errors, read_bounded, shown_path
 from catmem.jsonable import jsonable
+from catmem.names import parts_of
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_sort, unsorted_elsewhere
@@ -119,7 +120,7 @@ def sort(
     others = [] if target or call.for_program else unsorted_elsewhere(plan)
     in_turn = to_read is None and (yes or unsure or at_terminal)
     # Each is read when its turn comes: the sort of the one before may have declared categories.
-    plans: Iterator[SortPlan] = chain([plan], (plan_sort(workspace, *other.split("/")) for other in others if in_turn))
+    plans: Iterator[SortPlan] = chain([plan], (plan_sort(workspace, *parts_of(other)) for other in others if in_turn))
     plans = map(partial(_tell_of_labels, call), plans)
     if command is not None:
         plans = iter([_asked(call, each, command) for each in plans])
@@ -135,7 +136,7 @@ def sort(
     else:
         call.show(next(plans))
     for other in [] if in_turn else others:
-        call.tell("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*other.split("/")))
+        call.tell("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*parts_of(other)))
     return Outcome(None, said)
 
 

@@ -13,7 +13,18 @@ from catmem.errors import CatmemError, ChangedMeanwhileError
 from catmem.files import read_bounded, real_path
 from catmem.model.document import Document, Entry, Version
 from catmem.model.splice import titled
-from catmem.names import DROP, FILE_NAMES, HERMES_FOLDER, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, slugify
+from catmem.names import (
+    DROP,
+    FILE_NAMES,
+    HERMES_FOLDER,
+    SECRET,
+    SPLIT,
+    STAYS,
+    TARGETS,
+    UNCATEGORIZED,
+    parts_of,
+    slugify,
+)
 from catmem.plugins.sorting.sort_lines import ACTIONS, LABELLED, Described, Proposer, SortLine
 from catmem.plugins.sorting.sort_list import Checker, ReadList, as_text
 from catmem.store.contract import Change
@@ -31,7 +42,7 @@ from catmem.workspace.formatting import (
     warnings_of,
 )
 from catmem.workspace.init import kits, starting_categories
-from catmem.workspace.profile_memory import parsed_at, read_document
+from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import Root, configured_now, load_each
 
 
@@ -181,7 +192,7 @@ def plan_sort(
     if file is not None:
         path, _ = Path(file), memory_files(workspace, [file])
         entity = entity_at(workspace, path)
-        document = parsed_at(workspace, read_bounded(path, DEFAULT_LIMITS.file_bytes), path)
+        document = workspace.parse(read_bounded(path, DEFAULT_LIMITS.file_bytes), path)
     else:
         profile = workspace.profile(str(name))
         found = [(each, read_document(workspace, profile, each)) for each in ([target] if target else TARGETS)]
@@ -206,7 +217,7 @@ def plan_of(workspace: Root, path: Path, entity: str | None, document: Document)
 
 def unsorted_elsewhere(plan: SortPlan) -> list[str]:
     """The other entities of the same profile that have entries without a category."""
-    name, _, used = (plan.entity or "").partition("/")
+    name, used = parts_of(plan.entity or "")
     profile = plan.workspace.profile(name) if name else None
     return [
         f"{name}/{target}"

@@ -15,7 +15,7 @@ from catmem.cli.output import emit, say, say_all
 from catmem.cli.texts.files import show_plan
 from catmem.errors import CatmemError, ConfigError, RefusedError
 from catmem.files import shown_path
-from catmem.names import STAYS, category_name
+from catmem.names import STAYS, category_name, parts_of
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import KEPT, SortedFile, chosen, finish
 from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
@@ -29,7 +29,7 @@ _FAULT = "#! "
 
 
 def _command(plan: SortPlan, path: str | Path) -> str:
-    profile, _, target = (plan.entity or "").partition("/")
+    profile, target = parts_of(plan.entity or "")
     whose = f"-p {profile} -t {target}" if profile else shlex.quote(shown_path(plan.path))
     return f"catmem sort {whose} --read {shlex.quote(shown_path(path))}"
 

@@ -24,7 +24,7 @@ from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError, ConfigError, errors_at
 from catmem.linting.linted import LintedEntry
 from catmem.model.document import Entry
-from catmem.names import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED, parts_of
 from catmem.ops.table import UsageError
 from catmem.plugins.sorting.sort_lines import threats_of
 from catmem.plugins.sorting.sort_list import read_answer, refuse_answer
@@ -220,7 +220,7 @@ class TidyEntry(LintedEntry):
         """``entity`` is such as ``trinity/user``; ``line`` counts from 1."""
         super().__init__(entry)
         self.entity, self.line, self.copied = entity, line, copied
-        self.owner = entity.partition("/")[0]
+        self.owner = parts_of(entity).owner
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +321,7 @@ def list_tidy(workspace: Root, name: str | None = None) -> TidyList:
     sources = {profile.name: profile.seed_from for profile in load_each(workspace)[0]}
     entries = []
     for each in seen:
-        owner, _, target = each.entity.partition("/")
+        owner, target = parts_of(each.entity)
         copied = (f"{sources[owner]}/{target}", each.entry.category, each.entry.body) in said
         if name in {None, owner}:
             entries.append(TidyEntry(each.entity, each.line, each.entry, copied=copied))
@@ -349,7 +349,7 @@ def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedT
     """
     proposed = []
     for each in found:
-        owner, _, target = each.entity.partition("/")
+        owner, target = parts_of(each.entity)
         try:
             reason = _reason(each)
             written = write_operations(workspace, owner, each.operations, target=target, reason=reason, proposes=True)

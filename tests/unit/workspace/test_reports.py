@@ -129,9 +129,9 @@ def test_a_file_that_all_read_is_parsed_once(place, monkeypatch):
     parsed = []
     parse = Workspace.parse
 
-    def counted(self, data):
+    def counted(self, data, *place):
         parsed.append(data)
-        return parse(self, data)
+        return parse(self, data, *place)
 
     monkeypatch.setattr(Workspace, "parse", counted)
     read_stats(opened(place), source="neo", as_of=DAY)

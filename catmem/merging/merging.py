@@ -38,7 +38,7 @@ from catmem.merging.branches import (
 )
 from catmem.model.document import Version
 from catmem.names import is_declared, parts_of
-from catmem.store.contract import PERSON, Change, Current, Revision, is_branch, repeated, sees, stale
+from catmem.store.contract import PERSON, Change, Current, is_branch, made_before, sees, stale
 from catmem.text import counted, plural, size_of, unmerged_warnings
 from catmem.workspace.history import declared_of, entity_of, limit_of_entity, refuse_bounded
 from catmem.workspace.root import Root, collect_errors, entities_of_each
@@ -266,16 +266,17 @@ class _MergeWork:
 
     def run(self, trying: Attempt, expected: str | None) -> MergePlan:
         """Merge, and begin again where another write came between."""
-        attempts = _ATTEMPTS
+        attempts, asked = _ATTEMPTS, self.asked
+        again = Change(agent=asked.actor or PERSON, op_id=asked.op_id, request=asked.digest)
         while True:
             plan = self.plan()
             is_seen = expected is None or sees(expected, plan.revision, plan.seen)
-            first = None if is_seen and plan.merged else self._made_before()
+            first = None if is_seen and plan.merged else made_before(self.workspace.store, asked.entity, again)
             if first is not None:
                 return replace(plan, revision=first.revision, digest=first.digest, repeated=True)
             if not is_seen:
                 raise stale(plan.entity, str(expected), plan.revision or plan.seen)
-            if not plan.merged or (self.asked.dry_run and plan.conflicts):
+            if not plan.merged or (asked.dry_run and plan.conflicts):
                 return plan
             if plan.conflicts:
                 raise _undecided(plan)
@@ -287,17 +288,6 @@ class _MergeWork:
                 strict = error.code == "drift" and self.workspace.config.on_drift == "refuse"
                 if not attempts or strict or error.code not in {"stale_prev", "drift"}:
                     raise
-
-    def _made_before(self) -> Revision | None:
-        """The revision that this very merge made, if it was made. Raises ``OperationCollisionError``."""
-        asked = self.asked
-        if asked.op_id is None:
-            return None
-        made = asked.actor or PERSON, asked.op_id
-        log = self.workspace.store.log(asked.entity)
-        first = next((each for each in log if (each.agent, each.op_id) == made), None)
-        change = Change(op_id=asked.op_id, request=asked.digest)
-        return first if first is not None and repeated(first, change) else None
 
     def _commit(self, trying: Attempt, plan: MergePlan) -> MergePlan:
         asked, text = self.asked, plan.after.encode()

@@ -346,6 +346,13 @@ def repeated(first: Revision, change: Change) -> bool:
     )
 
 
+def made_before(store: Store, entity: str, change: Change) -> Revision | None:
+    """The revision that this very operation made, if it was made. Raises ``OperationCollisionError``."""
+    made, log = (change.agent, change.op_id), store.log(entity) if change.op_id else ()
+    first = next((each for each in log if (each.agent, each.op_id) == made), None)
+    return first if first is not None and repeated(first, change) else None
+
+
 _NUMBER = re.compile(r"[0-9]{1,18}")
 
 REVISION = re.compile(r"[0-9]{1,18}[a-z]{0,8}")

@@ -22,7 +22,7 @@ from catmem.store.contract import (
     Snapshot,
     Store,
     Update,
-    repeated,
+    made_before,
     sees,
     stale,
 )
@@ -175,9 +175,8 @@ def dry_run_commit(store: Store, entity: str, expected: str | None, update: Upda
 
     The revision of the answer is that of what is there now, ``None`` if it has none.
     """
-    made = change.agent, change.op_id
-    first = next((each for each in store.log(entity) if (each.agent, each.op_id) == made), None) if made[1] else None
-    if first is not None and repeated(first, change):
+    first = made_before(store, entity, change)
+    if first is not None:
         return replace(store.read(entity, first.revision), branch=first.is_branch)
     named = () if expected is None or expected.startswith("sha256:") else (expected,)
     for revision in (*named, *change.merges):

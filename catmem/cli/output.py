@@ -187,7 +187,10 @@ def show_written(written: Written, done: str, how: How) -> None:
     dry_run = bool(how.get("dry_run"))
     say_all(f"warning: {warning}" for warning in written.warnings)
     if written.waiting is not None:
-        _show_waiting(written)
+        where = f"{written.entity} as {written.waiting}"
+        emit(printable(f"waiting in {where}: nothing is written until a person says yes\n"))
+        say_all(written.notes[1:])
+        say(f"'catmem proposals {written.waiting}{_root_words()}' shows it, with --approve a person makes it so")
     elif not written.changed:
         notes, about_file = _notes(written)
         emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
@@ -196,13 +199,6 @@ def show_written(written: Written, done: str, how: How) -> None:
         _show_tried_out(written, done, to_agent=how.get("actor") is not None)
     else:
         _show_done(written, done)
-
-
-def _show_waiting(written: Written) -> None:
-    """The proposal that a write became, and what a person types next."""
-    emit(printable(f"waiting in {written.entity} as {written.waiting}: nothing is written until a person says yes\n"))
-    say_all(written.notes[1:])
-    say(f"'catmem proposals {written.waiting}{_root_words()}' shows it, with --approve a person makes it so")
 
 
 def _show_tried_out(written: Written, done: str, *, to_agent: bool) -> None:

@@ -113,14 +113,13 @@ def all_problems(document: Document, config: Config) -> tuple[Problem, ...]:
     """Everything that looks wrong in a document of this root, in file order: its own problems and those of policy."""
     # `bad-tag`: a tag's value does not fit its schema, so it counts as not given. `unknown-category`: a section that a
     # closed taxonomy does not declare, which no pattern of a profile selects.
-    found = [*document.problems, *_bad_tags(document.entries, config), *_unknown_categories(document, config)]
+    bad_tags = (
+        Problem("bad-tag", entry.start, entry.end, f"{tag} {message}, so it does not count")
+        for entry in document.entries
+        for tag, message in tag_faults(entry.tags, config.tag_schemas)
+    )
+    found = [*document.problems, *bad_tags, *_unknown_categories(document, config)]
     return tuple(sorted(found, key=lambda problem: (problem.start, problem.rule)))
-
-
-def _bad_tags(entries: tuple[Entry, ...], config: Config) -> Iterator[Problem]:
-    for entry in entries:
-        for tag, message in tag_faults(entry.tags, config.tag_schemas):
-            yield Problem("bad-tag", entry.start, entry.end, f"{tag} {message}, so it does not count")
 
 
 def _unknown_categories(document: Document, config: Config) -> Iterator[Problem]:

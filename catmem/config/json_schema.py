@@ -293,30 +293,24 @@ def _kind(value: object) -> str:
     return next((name for kind, name in kinds if isinstance(value, kind)), "null")
 
 
-def _type_form(value: Any, wanted: str | list[str]) -> str:  # noqa: ANN401 - any JSON value
-    names = [wanted] if isinstance(wanted, str) else wanted
-    return f"must be {' or '.join(_KINDS[name] for name in names)}, and is {_what_it_is(value)}"
-
-
 def _what_it_is(value: Any) -> str:  # noqa: ANN401 - any JSON value
     if isinstance(value, str):
         return f"the text {shown(value)}"
     return shown(value)
 
 
-def _format_form(value: str, wanted: str) -> str:
-    wording = {"date": "a day of the form YYYY-MM-DD", "slug": "a slug (small letters, digits and '-')"}
-    return f"{shown(value)} is not {wording[wanted]}"
-
-
+_FORMAT_WORDS = {"date": "a day of the form YYYY-MM-DD", "slug": "a slug (small letters, digits and '-')"}
 _FORMS: dict[str, Callable[[Any, Any], str]] = {
-    "type": _type_form,
+    "type": lambda value, wanted: (
+        f"must be {' or '.join(_KINDS[name] for name in ([wanted] if isinstance(wanted, str) else wanted))}, "
+        f"and is {_what_it_is(value)}"
+    ),
     "enum": lambda value, wanted: (
         f"must be one of {', '.join(str(one) for one in wanted)}, and is {_what_it_is(value)}"
     ),
     "const": lambda value, wanted: f"must be {shown(wanted)}, and is {_what_it_is(value)}",
     "pattern": lambda value, _: f"{shown(value)} does not have the right form",
-    "format": _format_form,
+    "format": lambda value, wanted: f"{shown(value)} is not {_FORMAT_WORDS[wanted]}",
     "minimum": lambda value, wanted: f"must be at least {wanted}, and is {shown(value)}",
     "maximum": lambda value, wanted: f"must be at most {wanted}, and is {shown(value)}",
     "minLength": lambda _, wanted: f"must have at least {wanted} characters" if wanted > 1 else "must not be empty",

@@ -126,7 +126,8 @@ def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabula
         said = _understood(mark, text, {**tags, **labels.tags}, meanings, tag_limit)
         behind = text[mark.end :].lstrip()
         if said.category is None and said.tags is None:
-            labels.stays, labels.unknown = said.why, _unknown(mark)
+            looks_like_one = mark.brackets and _LIKE_A_CATEGORY.fullmatch(mark.name) and mark.name not in _NOT_LABELS
+            labels.stays, labels.unknown = said.why, mark.name if looks_like_one else None
             break
         if not behind:
             return Labels(body, stays="it holds nothing but labels")
@@ -216,11 +217,6 @@ def _meaning(mark: _Mark, category: str, meanings: LabelVocabulary) -> str:
     slug = slugify(mark.name)
     kind = "an alias" if slug in meanings.taxonomy.aliases else "the slug" if mark.name == category else "the title"
     return f"{mark.shown} is {kind} of {category}"
-
-
-def _unknown(mark: _Mark) -> str | None:
-    looks_like_one = mark.brackets and _LIKE_A_CATEGORY.fullmatch(mark.name) and mark.name not in _NOT_LABELS
-    return mark.name if looks_like_one else None
 
 
 def _may_leave(behind: str, marker: str) -> bool:

@@ -139,7 +139,9 @@ def envelope_of(fields: Mapping[str, Any]) -> Envelope:
         # What is wrong with prev_rev is wrong with parents, too, which repeat it.
         fault, more = min(faults, key=lambda each: each.key[:1] == ("parents",)), len(faults) - 1
         rest = f" (and {more} more fault{'' if more == 1 else 's'})" if more else ""
-        raise _fault(fault.key or _first_missing(fields), fault.message + rest, fault.hint)
+        required = (each.name for each in dataclasses.fields(Envelope) if each.default is dataclasses.MISSING)
+        key = fault.key or tuple(name for name in required if name not in fields)[:1]
+        raise _fault(key, fault.message + rest, fault.hint)
     _check_role(fields)
     _check_numbers(fields)
     moment(fields["timestamp"])
@@ -153,11 +155,6 @@ def envelope_of(fields: Mapping[str, Any]) -> Envelope:
             "its canonical JSON.",
         )
     return envelope
-
-
-def _first_missing(fields: Mapping[str, Any]) -> KeyPath:
-    required = (each.name for each in dataclasses.fields(Envelope) if each.default is dataclasses.MISSING)
-    return tuple(name for name in required if name not in fields)[:1]
 
 
 def fields_of(given: Mapping[str, Any] | str | bytes) -> dict[str, Any]:

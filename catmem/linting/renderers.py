@@ -113,10 +113,6 @@ def _json(result: LintResult) -> str:
 _GITHUB_LEVELS = {"error": "error", "warning": "warning", "hint": "notice"}
 
 
-def _github(result: LintResult) -> str:
-    return "".join(f"{_command(diagnostic)}\n" for diagnostic in result.shown)
-
-
 def _command(diagnostic: Diagnostic) -> str:
     region, title = diagnostic.region, f"{diagnostic.code} {diagnostic.name}"
     said = {"file": diagnostic.path, "line": region.line, "endLine": region.end_line, "title": title}
@@ -222,7 +218,11 @@ def _artifact(path: str) -> dict[str, str]:
     return {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 
-_RENDERERS = {"text": _text, "json": _json, "github": _github}
+_RENDERERS: dict[str, Callable[[LintResult], str]] = {
+    "text": _text,
+    "json": _json,
+    "github": lambda result: "".join(f"{_command(each)}\n" for each in result.shown),
+}
 
 
 # --- secrets -------------------------------------------------------------------------------------------------------

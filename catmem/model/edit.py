@@ -311,15 +311,11 @@ def _does_what_it_says(old: Document, new: Document, proposal: _EditProposal) ->
     before = [(e.category, e.raw) for e in old.entries_between(start, end) if e.start not in proposal.gone]
     after = [(e.category, e.raw) for e in new.entries_between(start, end + shift) if e.start not in made]
     if old.title != new.title:
-        before = _without_title(before)
+        (category, raw), *rest = before
+        below = raw.partition("\n")[2].strip()
+        before = [(category, below), *rest] if below else rest
     unchanged_behind = end == len(old.text) or category_at(old.scan, end) == category_at(new.scan, end + shift)
     return before == after and unchanged_behind
-
-
-def _without_title(entries: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    (category, raw), *rest = entries
-    below = raw.partition("\n")[2].strip()
-    return [(category, below), *rest] if below else rest
 
 
 def _sections_agree(old: Document, new: Document, proposal: _EditProposal) -> bool:

@@ -274,8 +274,10 @@ def _without_ties(found: list[_Rated]) -> list[_Rated]:
 def _pair_in_place(gap: _Gap, near: list[tuple[int, int, float]], pairs: dict[int, int], words: _BodyWords) -> None:
     """Pair entries of a gap where one gave way to one, or where half of the shorter one's words are in the other."""
     rated = [(-words.score(index, other), far, index, other) for index, other, far in near]
-    is_one = len(gap.old) == 1 == len(rated)
-    _pair_best(rated if is_one else _without_ties([each for each in rated if words.share_half(*each[2:])]), pairs)
+    if not len(gap.old) == 1 == len(rated):
+        rated = [each for each in rated if contained(words.of_old(each[2]), words.of_new(each[3])) >= _HALF]
+        rated = _without_ties(rated)
+    _pair_best(rated, pairs)
 
 
 def _near(gap: _Gap) -> Iterator[tuple[int, int, float]]:
@@ -324,9 +326,6 @@ class _BodyWords:
 
     def are_alike(self, index: int, other: int) -> bool:
         return alike(self.of_old(index), self.of_new(other))
-
-    def share_half(self, index: int, other: int) -> bool:
-        return contained(self.of_old(index), self.of_new(other)) >= _HALF
 
     def score(self, index: int, other: int) -> float:
         one, another = self.of_old(index), self.of_new(other)

@@ -81,7 +81,9 @@ def proposals(
     Exit status 3: a decision was refused, and the others were made; 1: --interactive left some undecided.
     """
     if call.interface == "http":
-        return _as_known(call)
+        disclosed_ones, unreadable = disclosed_all(call.root, call.actor)
+        known = list(map(_of_entity, disclosed_ones))
+        return Outcome(known, {"proposals": known}, unreadable)
     names = which or []
     if edit and len(names) < _ID_AND_WORDS:
         raise UsageError("Say which: catmem proposals --edit ID WORDS.")
@@ -103,13 +105,6 @@ def _are_ids(call: Call, which: Sequence[str]) -> bool:
     """Whether these are ids of proposals, be they right or wrong, and no names of profiles or files."""
     like_ids = all(each.lower().startswith("p-") and "/" not in each for each in which)
     return bool(which) and like_ids and not any(has_profile(call.root.config, each) for each in which)
-
-
-def _as_known(call: Call) -> Outcome:
-    """What the API tells: as far as the caller may know."""
-    known, unreadable = disclosed_all(call.root, call.actor)
-    known = list(map(_of_entity, known))
-    return Outcome(known, {"proposals": known}, unreadable)
 
 
 def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:

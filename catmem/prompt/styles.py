@@ -188,12 +188,6 @@ def _shown_body(fact: Fact) -> str:
     return blocked_line(fact.blocked) if fact.blocked else fact.body
 
 
-def _entry_lines(fact: Fact) -> list[str]:
-    """An entry's lines for a style that has notes in the text: none of its own begins it."""
-    first, *others = _lines(_shown_body(fact))
-    return [_unlike_note(first), *others]
-
-
 def _unlike_note(line: str) -> str:
     place = _note_at(line)
     return line if place is None else f"{line[:place]}\\{line[place:]}"
@@ -274,7 +268,9 @@ def _hermes(block: Block) -> Iterable[Piece]:
 
 
 def _hermes_entry(fact: Fact, note: str | None) -> str:
-    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in _entry_lines(fact)]
+    # The notes of this style stand in the text, so none of the entry's own begins it.
+    first, *others = _lines(_shown_body(fact))
+    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in (_unlike_note(first), *others)]
     # Hermes shows unverified entries as they are, and nearly all of its files are undated: only dates are said here.
     return "\n".join(_noted(lines, None if note == UNVERIFIED.note else note))
 

@@ -183,8 +183,12 @@ class EntryHistory:
         come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
         for start, key in fresh.items():
             older = self.known.get(body_key(come_from[start].body)) if start in come_from else None
-            noted = _noted_moment(revision, key)
-            self.known.setdefault(key, Known(older.moment if older else noted or _moment(revision)))
+            noted = revision.note.get(CLOCKS, {}).get(key)
+            if older is not None:
+                moment = older.moment
+            else:
+                moment = Moment(*noted) if noted and noted[1] <= revision.timestamp else _moment(revision)
+            self.known.setdefault(key, Known(moment))
 
     def _credit_writers(self, revision: Revision, changed: Differing, after: Document) -> None:
         """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides."""
@@ -353,12 +357,6 @@ def _moment(revision: Revision) -> Moment:
     if revision.agent == EXTERNAL and isinstance(written, str) and written <= revision.timestamp:
         return Moment("file_time", written)
     return Moment("first_seen", revision.timestamp)
-
-
-def _noted_moment(revision: Revision, key: str) -> Moment | None:
-    """The moment that the note of a revision tells of an entry, if it does and it is not later than that."""
-    said = revision.note.get(CLOCKS, {}).get(key)
-    return None if said is None or said[1] > revision.timestamp else Moment(*said)
 
 
 _RARE, _REACH = 4, 64

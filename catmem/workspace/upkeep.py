@@ -265,34 +265,26 @@ def row_notes(workspace: Root, name: str, target: str | None = None) -> list[str
 
 def look_over(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
     """All that the store finds wrong, and what no profile reads, in true words. Raises ``StoreError``."""
-    unread = unread_faults(config, profiles, store)
+    unread = [*unread_faults(config, profiles, store)]
     strays = {fault.path for fault in unread if fault.code == _STRAY}
     # No write will ever take rows of no profile in, and no command shows them.
     found = (each for each in store.verify() if each.path not in strays or each.code not in _OF_ROWS)
     return [*found, *unread]
 
 
-def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> list[Fault]:
+def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> Iterator[Fault]:
     """Rows of no profile, and files that say what the store never had. Raises ``StoreError``."""
     if backend_of(config).has_files:
-        return []
+        return
     known = {*named_entities(config)}
-    strays = [each for each in sorted(store.rows().items()) if each[0] not in known]
-    return [
-        *(_of_stray(known, entity, count, store.place(entity)) for entity, count in strays),
-        *(_of_unread(config, *each) for each in _unread_files(config, _homes(config, profiles), lambda: store)),
-    ]
-
-
-def _of_stray(known: set[str], entity: str, count: int, place: str) -> Fault:
-    hint = f"{suggestion(entity, known, 'entities')} Change `entity` of these rows, or delete them."
-    message = f"{counted(count, 'row')} of {entity!r}, which no profile has, so nothing reads them"
-    return Fault(_STRAY, message, place, hint, damage=False)
-
-
-def _of_unread(config: Config, entity: str, path: Path) -> Fault:
-    message = f"the store of this root does not have what this file of {entity} says, so it is never read"
-    return Fault("unread_file", message, str(path), f"{_remedy(config, entity, path)}.", damage=False)
+    for entity, count in sorted(store.rows().items()):
+        if entity not in known:
+            hint = f"{suggestion(entity, known, 'entities')} Change `entity` of these rows, or delete them."
+            message = f"{counted(count, 'row')} of {entity!r}, which no profile has, so nothing reads them"
+            yield Fault(_STRAY, message, store.place(entity), hint, damage=False)
+    for entity, path in _unread_files(config, _homes(config, profiles), lambda: store):
+        message = f"the store of this root does not have what this file of {entity} says, so it is never read"
+        yield Fault("unread_file", message, str(path), f"{_remedy(config, entity, path)}.", damage=False)
 
 
 def _unread_files(

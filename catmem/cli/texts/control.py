@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
 from catmem.cli.output import columns, emit, say, show_written, shown_moment
 from catmem.envelopes.agents import Key
-from catmem.envelopes.envelope import Envelope
 from catmem.envelopes.tokens import Token
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
@@ -78,11 +77,8 @@ def _standing(state: RolloutState) -> str:
     return f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
 
 
-def _report(found: RolloutReport, _: Call) -> None:
-    emit(printable(_standing(found.state) + "".join(_tallies(found))))
-
-
-def _tallies(found: RolloutReport) -> Iterator[str]:
+def _report(found: RolloutReport) -> Iterator[str]:
+    yield _standing(found.state)
     if found.since is None:
         yield "No operation is recorded.\n"
     else:
@@ -159,19 +155,11 @@ def _written(written: Written, _: Call) -> None:
     show_written(written, "written to" if written.entries else "written", {})
 
 
-def _envelope(envelope: Envelope, _: Call) -> None:
-    emit(printable_json(jsonable(envelope)) + "\n")
-
-
-def _digest(digest: str, _: Call) -> None:
-    emit(f"{digest}\n")
-
-
 TEXTS = {
     "Audit": _audit,
     "Counts": _counts,
     "RolloutState": _state,
-    "RolloutReport": _report,
+    "RolloutReport": lambda found, _: emit(printable("".join(_report(found)))),
     "Key": _new_key,
     "key list": _keys,
     "key remove": _removed_keys,
@@ -179,7 +167,7 @@ TEXTS = {
     "token list": _tokens,
     "token remove": _removed_tokens,
     "Written": _written,
-    "Envelope": _envelope,
-    "str": _digest,
+    "Envelope": lambda envelope, _: emit(printable_json(jsonable(envelope)) + "\n"),
+    "str": lambda digest, _: emit(f"{digest}\n"),
 }
 """The renderers, by the names of the types that they know."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from catmem.cli.output import (
     NARROW,
@@ -35,16 +35,10 @@ if TYPE_CHECKING:
     from catmem.workspace.profile_memory import ProfileMemory
     from catmem.workspace.reports import SharedEntry
     from catmem.workspace.seen_entry import SeenEntry
-    from catmem.writing.request import How
-    from catmem.writing.written import Written
 
 _DONE = {
     "add": "added to", "replace": "replaced in", "remove": "removed from", "move": "moved to", "verify": "verified in",
 }  # fmt: skip
-
-
-def _entry_written(written: Written, call: Call) -> None:
-    show_written(written, _DONE[call.operation.name], cast("How", call.values))
 
 
 def _shown(value: tuple[dict[str, Any], Document, Sequence[Problem]], _: Call) -> None:
@@ -286,7 +280,7 @@ def after(each: Decided) -> list[str]:
 
 
 TEXTS = {
-    "Written": _entry_written,
+    "Written": lambda written, call: show_written(written, _DONE[call.operation.name], call.values),
     "show": _shown,
     "str": lambda content, _: emit(printable(content)),
     "list": _listed,

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from catmem.workspace.change_plan import ChangePlan, FileChange
     from catmem.workspace.formatting import Declaration
     from catmem.workspace.init import NewCategory
-    from catmem.writing.written import Written
 
 
 def _init(done: Init, call: Call) -> None:
@@ -208,10 +207,6 @@ def _say_rows(proposed: Sequence[Proposed]) -> None:
     say_all(columns(rows).splitlines())
 
 
-def _snapshot(count: int, call: Call) -> None:
-    say(f"wrote {shown_path(Path(call.values['snapshot']).absolute())} ({counted(count, 'row')})")
-
-
 def _exports(value: Exports, call: Call) -> None:
     if value.names is None:
         _print(value)
@@ -367,22 +362,20 @@ def _promoted(done: Promotions, _: Call) -> None:
         say(f"{counted(made, 'proposal')} made{refused}. catmem proposals lists what waits.")
 
 
-def _promotion(written: Written, call: Call) -> None:
-    show_written(written, "promoted to", {"dry_run": call.values["dry_run"]})
-
-
 TEXTS = {
     "Init": _init,
     "FileChange": _of_stdin,
     "ChangePlan": _plan,
     "Declaration": _declared,
     "tuple": _left,
-    "int": _snapshot,
+    "int": lambda count, call: say(
+        f"wrote {shown_path(Path(call.values['snapshot']).absolute())} ({counted(count, 'row')})"
+    ),
     "Exports": _exports,
     "str": lambda text, _: emit_text(text),
     "Seeds": _seeds,
     "ExternalChange": _external,
     "Promotions": _promoted,
-    "Written": _promotion,
+    "Written": lambda written, call: show_written(written, "promoted to", {"dry_run": call.values["dry_run"]}),
 }
 """The renderers, by the names of the types that they know."""

@@ -129,17 +129,14 @@ def _why(value: AccessExplanation, _: Call) -> None:
 def _answers(why: AccessExplanation) -> Iterator[str]:
     declared = "" if why.declared else ", which catmem.yaml does not declare"
     yield f"{why.profile} and {why.category}{declared}\n\n"
+    questions = {target: f"reads it in {file}" for target, file in FILE_NAMES.items()}
+    questions |= {"write": "may write it", "verify": "may verify it"}
     for reason in why.reasons:
-        yield f"{_question(reason)}: {_answer(why, reason)}\n"
+        yield f"{questions[reason.asked]}: {_answer(why, reason)}\n"
         yield f"  {reason.because}\n"
         if reason.place is not None:
             parent = f", which {why.profile} extends" if reason.inherited_from else ""
             yield f"  {shown_path(reason.place.path)}:{reason.place.line}{parent}\n"
-
-
-def _question(reason: AccessReason) -> str:
-    asked = {"write": "may write it", "verify": "may verify it"}
-    return asked.get(reason.asked) or f"reads it in {FILE_NAMES[reason.asked]}"
 
 
 def _answer(why: AccessExplanation, reason: AccessReason) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from catmem.workspace.change_plan import ChangePlan
     from catmem.workspace.copying import CopiedEntity, StoredEntity
     from catmem.workspace.purging import PurgeReport
-    from catmem.workspace.upkeep import Anchors, CheckedAnchors, DoctorReport, FsckReport
+    from catmem.workspace.upkeep import DoctorReport, FsckReport
 
 
 def _fixed(value: FixesMade, call: Call) -> None:
@@ -122,14 +122,6 @@ def _lines(folder: FolderReport) -> Iterator[str]:
     yield columns([("", "yes" if each.there else "no", each.name, each.means) for each in folder.features])
 
 
-def _anchors(found: Anchors, _: Call) -> None:
-    emit("".join(f"{printable_json(anchor)}\n" for anchor in found.ends))
-
-
-def _checked(checked: CheckedAnchors, _: Call) -> None:
-    emit("".join(fault_lines(checked.faults)) or "the histories hold every anchor\n")
-
-
 def _repair(plan: ChangePlan, call: Call) -> None:
     show_plan(plan, call, "mended")
     if plan.changed and not plan.done:
@@ -216,8 +208,8 @@ TEXTS = {
     "str": lambda value, _: emit_text(value),
     "FsckReport": _fsck,
     "doctor": _doctor,
-    "Anchors": _anchors,
-    "CheckedAnchors": _checked,
+    "Anchors": lambda found, _: emit("".join(f"{printable_json(anchor)}\n" for anchor in found.ends)),
+    "CheckedAnchors": lambda found, _: emit("".join(fault_lines(found.faults)) or "the histories hold every anchor\n"),
     "ChangePlan": _repair,
     "PurgeReport": _purged,
     "store info": _info,

@@ -11,7 +11,7 @@ from catmem.config.config import Selectors, is_pattern, split
 from catmem.config.json_schema import SchemaFault, faults_by, schema_fault, suggestion, validate
 from catmem.config.profile import SELECTOR_KEYS, Profile
 from catmem.config.yamlfile import KeyPath, key_text
-from catmem.errors import CatmemError, ConfigError
+from catmem.errors import ConfigError
 from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, first_line
 from catmem.linting.rule import Finding, rule
 from catmem.syntax.scan import Header
@@ -47,7 +47,9 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
         if writable.matches(category) and not any(each.matches(category) for each in reading):
             place = ("writable_categories", writable.position(category) or 0)
             message = f"{profile.name} may write {category} and does not read it"
-            yield Finding(*_span(file, place), message, "Add it to what the profile reads.")
+            # The first line for what the profile inherits from another file.
+            span = file.span_of(place) if place[:1] in file.positions else file.span_at(1)
+            yield Finding(*span, message, "Add it to what the profile reads.")
 
 
 @rule("CM409", "selector-without-match", scope="root")
@@ -128,19 +130,11 @@ def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:
         key = key_text(fault.key)
         yield Finding(*file.span_of(fault.key), f"{key}: {fault.message}" if key else fault.message, fault.hint or "")
     if file.error is not None and not faults:
-        yield _at_error(file, file.error)
-
-
-def _at_error(file: LintedYaml, error: CatmemError) -> Finding:
-    # One in a parent's file is reported here all the same, on line 1.
-    is_here = error.path is None or str(error.path).replace("\\", "/").endswith(file.path)
-    place = (error.line, error.column) if isinstance(error, ConfigError) and is_here else (1, 1)
-    return Finding(*file.span_at(*place), error.message, error.hint or "")
-
-
-def _span(file: LintedYaml, key: KeyPath) -> tuple[int, int]:
-    """The span of a setting; the first line for one that the profile inherits from another file."""
-    return file.span_of(key) if key[:1] in file.positions else file.span_at(1)
+        error = file.error
+        # One in a parent's file is reported here all the same, on line 1.
+        is_here = error.path is None or str(error.path).replace("\\", "/").endswith(file.path)
+        place = (error.line, error.column) if isinstance(error, ConfigError) and is_here else (1, 1)
+        yield Finding(*file.span_at(*place), error.message, error.hint or "")
 
 
 def _reading(profiles: Iterable[Profile], context: Context) -> list[Selectors]:

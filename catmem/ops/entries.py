@@ -61,23 +61,18 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
     with gate.checks(
         call.root, f"{profile}/{'*' if is_open else target or 'user'}", op=asked_by(operations), agent=profile
     ):
-        if expected is not None and is_digest(str(expected)):
-            _refuse_digest(call)
+        if expected is not None and is_digest(str(expected)) and not call.rights().unbounded:
+            # From a profile that does not see the whole file it may be a guess at it.
+            raise EditError(
+                "expected is a digest, and has to be a revision here",
+                code="bad_expected",
+                hint="Give the revision that an answer named, or leave expected out.",
+            )
         if is_open:
             asked = Request(profile, tuple(operations), profile=profile, op_id=call.values.get("op_id"))
             target = found_policy(call.root, asked, call.root.profile(profile)).target
     call.values["target"] = target or "user"
     return target or "user"
-
-
-def _refuse_digest(call: Call) -> None:
-    """Raise ``EditError`` for a digest from a profile that does not see the whole file: it may be a guess at it."""
-    if not call.rights().unbounded:
-        raise EditError(
-            "expected is a digest, and has to be a revision here",
-            code="bad_expected",
-            hint="Give the revision that an answer named, or leave expected out.",
-        )
 
 
 @operation("operations", command=False)

@@ -12,7 +12,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.jsonable import jsonable
-from catmem.names import TARGETS
+from catmem.names import TARGETS, parts_of
 from catmem.ops.shared import Actor, DryRun, EntityArgument, Expected
 from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.store.contract import Revision, Store
@@ -38,7 +38,7 @@ _AnyEntity = Annotated[str | None, P(argument=True)]
 
 def both_files(entity: str) -> list[str]:
     """The entities of the two files of the profile that an entity is of."""
-    return [f"{entity.partition('/')[0]}/{target}" for target in TARGETS]
+    return [f"{parts_of(entity).owner}/{target}" for target in TARGETS]
 
 
 class HistoryFile(NamedTuple):

@@ -98,16 +98,15 @@ class Attempt:
         This is for refusals that may be let pass; ``bad_signature`` is one where there is no signature at all. A
         wrong signature, and whatever else has to be refused always, is raised.
         """
-        if not self._lets_pass(error):
+        config = self.workspace.config
+        if isinstance(error, ApprovalError):
+            lets_pass = config.approval is not None and config.approval.shadow
+        else:
+            lets_pass = error.code in SOFT and not enforces(config.rollout, self.entity)
+        if not lets_pass:
             raise error
         if error.code not in {each.code for each in self.passed}:
             self.passed.append(error)
-
-    def _lets_pass(self, error: CatmemError) -> bool:
-        if isinstance(error, ApprovalError):
-            policy = self.workspace.config.approval
-            return policy is not None and policy.shadow
-        return error.code in SOFT and not enforces(self.workspace.config.rollout, self.entity)
 
     def commit(
         self, expected: str | None, update: Update, change: Change, *, rebases: bool = False, approved: bool = False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
 from catmem.cli.output import columns, emit, say, show_written, shown_moment
@@ -15,11 +17,6 @@ from catmem.ops.table import Call
 from catmem.store.audit_log import AuditLine
 from catmem.text import counted, printable, printable_json
 from catmem.writing.written import Written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
 
 _LONGEST = 19
 """Characters of a digest in the place of a revision."""
@@ -111,11 +108,6 @@ def _keys(value: dict[str, Any], _: Call) -> None:
     emit(printable(columns(rows)))
 
 
-def _removed_keys(removed: list[Key], _: Call) -> None:
-    for key in removed:
-        emit(printable(f"removed the key {key.key_id} of {key.agent}\n"))
-
-
 def _where(path: str | Path | None) -> str:
     return "the environment" if path is None else shown_path(path)
 
@@ -135,11 +127,6 @@ def _tokens(value: dict[str, Any], _: Call) -> None:
         say(f"This root wants tokens: {value['wanted']}. {NOT_SERVED}")
     rows = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in value["tokens"]]
     emit(printable(columns(rows)))
-
-
-def _removed_tokens(removed: Sequence[Token], _: Call) -> None:
-    for token in removed:
-        emit(printable(f"removed the token {token.token_id} of {token.label}\n"))
 
 
 def _as_whom(token: Token) -> str:
@@ -162,10 +149,14 @@ TEXTS = {
     "RolloutReport": lambda found, _: emit(printable("".join(_report(found)))),
     "Key": _new_key,
     "key list": _keys,
-    "key remove": _removed_keys,
+    "key remove": lambda removed, _: emit(
+        printable("".join(f"removed the key {key.key_id} of {key.agent}\n" for key in removed))
+    ),
     "token new": _new_token,
     "token list": _tokens,
-    "token remove": _removed_tokens,
+    "token remove": lambda removed, _: emit(
+        printable("".join(f"removed the token {token.token_id} of {token.label}\n" for token in removed))
+    ),
     "Written": _written,
     "Envelope": lambda envelope, _: emit(printable_json(jsonable(envelope)) + "\n"),
     "str": lambda digest, _: emit(f"{digest}\n"),

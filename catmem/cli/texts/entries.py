@@ -102,7 +102,7 @@ def _found(value: tuple[str | None, str, int, Sequence[Any]], _: Call) -> None:
         say(f"Nothing in sight fits {shown(query)}. Try other words, without quotes, or with fewer filters.")
     places = [_place(each) for each in hits] if profile else []
     if profile is None:
-        places = [f"{each.entry.entity.partition('/')[0]}/{_place(each.entry)}{_others(each)}" for each in hits]
+        places = [f"{parts_of(each.entry.entity).owner}/{_place(each.entry)}{_others(each)}" for each in hits]
         hits = [each.entry for each in hits]
     shown_hits = zip(places, hits, strict=True)
     emit("\n".join(f"{place}\n    {printable(each.snippet.text)}\n" for place, each in shown_hits))

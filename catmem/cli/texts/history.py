@@ -23,6 +23,7 @@ from catmem.cli.output import (
 )
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
+from catmem.names import parts_of
 from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted, first_line, printable, printable_json, text_diff
 
@@ -112,7 +113,7 @@ def _blame_row(blamed: Blamed) -> tuple[str, ...]:
 def _maker(revision: Revision) -> str:
     """Who made a revision, and of one that approved a proposal also who proposed it; of a seed, where it is from."""
     if revision.op == "seed" and "source" in revision.note:
-        return f"{revision.who}, seeded from {str(revision.note['source']).partition('/')[0]}"
+        return f"{revision.who}, seeded from {parts_of(revision.note['source']).owner}"
     said = revision.note.get(DECISION)
     done = "reworded" if said and said.get("reworded") else "approved"
     return f"{said['proposed_by']}, {done} by {revision.who}" if said else revision.who

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 from catmem.config.config import Config, load_config
 from catmem.errors import BusyError, StaleError, StoreError
 from catmem.model.document import parse
+from catmem.names import parts_of
 from catmem.store.contract import Change, Revision, Snapshot, Store
 from catmem.workspace.copying import store_at
 from catmem.workspace.root import Root
@@ -327,7 +328,7 @@ def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
         profiles.mkdir()
         Path(root, "catmem.yaml").write_text("version: 1\n", encoding="utf-8")
         for entity in trial.entity_names:
-            (profiles / f"{entity.partition('/')[0]}.yaml").write_text("{}\n", encoding="utf-8")
+            (profiles / f"{parts_of(entity).owner}.yaml").write_text("{}\n", encoding="utf-8")
         config = replace(load_config(root), store=where)
         file = backend_of(config).file(config)
         with closing(_opened(root, where)) as store:

@@ -75,21 +75,19 @@ class EntityRead:
     more: dict[str, list[str]]
     """``warnings`` of a file that lost all that its history has."""
 
-    def __json__(self) -> dict[str, Any]:
-        """JSON-ready; a hostile text as it stands, with ``threats``."""
+    def rows(self, *, to_agent: bool) -> list[dict[str, Any]]:
+        """The entries with their ages; to a person a hostile text as it stands, with ``threats``."""
         entries = [entry for entry, _ in self.entries]
-        rows = [
-            {**row, "threats": list(threats), **jsonable(age)}
-            for row, threats, (_, age) in zip(
-                entry_dicts(entries, to_agent=False),
-                rules_in_each([[entry.body] for entry in entries]),
-                self.entries,
-                strict=True,
-            )
-        ]
-        whole = {"digest": self.digest, "text": self.text}
-        rest = {"entries": rows, "total": self.total, **self.more}
-        return {"entity": self.entity, "revision": self.revision, **whole, **rest}
+        shown = entry_dicts(entries, to_agent=to_agent)
+        found = [] if to_agent else rules_in_each([[entry.body] for entry in entries])
+        for row, threats in zip(shown, found, strict=False):
+            row["threats"] = list(threats)
+        return [{**row, **jsonable(age)} for row, (_, age) in zip(shown, self.entries, strict=True)]
+
+    def __json__(self) -> dict[str, Any]:
+        """All of it, for a person."""
+        rest = {"entries": self.rows(to_agent=False), "total": self.total, **self.more}
+        return {"entity": self.entity, "revision": self.revision, "digest": self.digest, "text": self.text, **rest}
 
 
 @operation(

@@ -249,8 +249,6 @@ def review(
 
     Exit status 1: some are left without an answer.
     """
-    from catmem.proposals.proposal import proposals
-
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
     if restart:
@@ -274,7 +272,7 @@ def review(
         review.finish()
     for note in (*([review.round.note] if review.round.note else []), *notes_of(call.root)):
         call.tell(f"note: {note}")
-    waiting = len(proposals(call.root).proposals)
+    waiting = len(proposals_in(call.root).proposals)
     if waiting and not call.for_program:
         waits = f"{counted(waiting, 'proposal')} of agents"
         call.tell(f"{waits}: 'catmem proposals --interactive' goes through what waits.")

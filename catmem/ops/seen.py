@@ -45,8 +45,7 @@ def _head(value: Mapping[str, Any], _: Call) -> dict[str, Any]:
 
 
 def _entity_read(value: EntityRead, _: Call) -> dict[str, Any]:
-    shown = entry_dicts([entry for entry, _ in value.entries], to_agent=True)
-    rows = [{**row, **jsonable(age)} for row, (_, age) in zip(shown, value.entries, strict=True)]
+    rows = value.rows(to_agent=True)
     said = {"entity": value.entity, "revision": value.revision, "entries": rows, "total": value.total}
     return said | advice(row["state"] for row in rows) | value.more
 

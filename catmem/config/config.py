@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 from catmem.config.json_schema import check_file, shown
 from catmem.config.yamlfile import KeyPath, YamlFile, load_yaml, parse_yaml
 from catmem.errors import ConfigError, UnreadableError, wrong_type
-from catmem.model.document import Document, parse
+from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
 from catmem.resources import schema
 
@@ -218,6 +218,8 @@ class Taxonomy:
 
     def parse(self, data: str | bytes) -> Document:
         """A memory file as the root reads it. Raises ``NotUtf8Error`` and ``TooLargeError``."""
+        from catmem.model.document import parse
+
         return parse(data, self.declared() if self.card_titles else None, aliases=self.aliases)
 
 

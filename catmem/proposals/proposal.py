@@ -200,13 +200,6 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None) -> Proposa
     raise unknown_proposal(name, actor)
 
 
-def past_proposals(workspace: Root, actor: str, most: int) -> list[Proposal]:
-    """Those that a profile made for its own files and that wait no more, the newest first; at most so many."""
-    readers = (ProposalReader(workspace, f"{actor}/{target}") for target in TARGETS)
-    found = [each for reader in readers for each in islice(reader.past(actor), most)]
-    return sorted(found, key=lambda each: each.decision.timestamp if each.decision else "", reverse=True)[:most]
-
-
 def unknown_proposal(name: str, actor: str | None) -> UnknownNameError:
     """The error for a proposal that is not there, for ``actor``."""
     lists = "'catmem proposals' lists those that wait." if actor is None else "Without an id yours are listed."
@@ -399,8 +392,10 @@ def disclosed_all(
     """The proposals that wait, the oldest first; for a profile behind them its own that ended, the newest first."""
     found = proposals(workspace, actor=actor)
     waiting = [each for each in found.proposals if not own or each.agent == actor]
-    past = [] if actor is None else past_proposals(workspace, actor, MOST_PAST)
-    return [data_for(workspace, each, actor) for each in (*waiting, *past)], found.unreadable
+    readers = [ProposalReader(workspace, f"{actor}/{target}") for target in TARGETS] if actor is not None else []
+    past = [each for reader in readers for each in islice(reader.past(actor), MOST_PAST)]
+    past.sort(key=lambda each: each.decision.timestamp if each.decision else "", reverse=True)
+    return [data_for(workspace, each, actor) for each in (*waiting, *past[:MOST_PAST])], found.unreadable
 
 
 def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = False) -> dict[str, Any]:

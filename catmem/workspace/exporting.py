@@ -17,10 +17,10 @@ from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.splice import composed
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.store.contract import PERSON, SIDECAR, Change, Rows
+from catmem.store.contract import PERSON, SIDECAR, Rows
 from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
-from catmem.workspace.change_plan import ChangePlan, FileChange, write_file
+from catmem.workspace.change_plan import ChangePlan, FileChange
 from catmem.workspace.init import has_bytes
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.rows import RowCodec
@@ -206,11 +206,6 @@ def plan_snapshot(  # noqa: PLR0913 - each is a choice of the caller's, by keywo
             _check_new_texts(workspace, entity, old, edited.data, allow_secret=allow_secret)
         changes.append(FileChange(None, entity, old, edited.data))
     return ChangePlan(tuple(changes), tuple(left_out))
-
-
-def write_snapshot_entity(workspace: Root, said: Mapping[str, Any], planned: FileChange) -> FileChange:
-    """Write what a snapshot says of one entity."""
-    return write_file(workspace, planned, Change(op="restore", note={"snapshot": said["timestamp"]}))
 
 
 def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, allow_secret: bool) -> None:

@@ -119,15 +119,17 @@ def import_(
 
 
 def _bring_back(call: Call, path: str, profile: str | None, target: str | None, how: dict[str, bool]) -> Outcome:
-    from catmem.workspace.change_plan import apply
-    from catmem.workspace.exporting import plan_snapshot, read_snapshot, write_snapshot_entity
+    from catmem.store.contract import Change
+    from catmem.workspace.change_plan import apply, write_file
+    from catmem.workspace.exporting import plan_snapshot, read_snapshot
 
     if profile is not None:
         call.root.profile(profile)
     said = read_snapshot(Path(path))
     plan = plan_snapshot(call.root, said, profile=profile, target=target, **how)
     if not how["dry_run"]:
-        plan = apply(plan, partial(write_snapshot_entity, call.root, said))
+        change = Change(op="restore", note={"snapshot": said["timestamp"]})
+        plan = apply(plan, partial(write_file, call.root, change=change))
     shown = {"snapshot": path, "timestamp": said["timestamp"], **jsonable(plan), "dry_run": how["dry_run"]}
     return Outcome(plan, shown, plan.errors)
 

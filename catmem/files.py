@@ -246,17 +246,13 @@ def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
         _refuse_protected(path, found)
         held = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            _lease(held)
+            # Until it is closed, a program that opens the file for writing waits.
+            with suppress(OSError, AttributeError):  # no leases here, or it is open: `_stands` says which
+                fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGURG)  # what it sends by default ends the process
+                fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             replace_file(target, new, lasting=True, mode=found.st_mode & 0o7777, check=check)
         finally:
             os.close(held)
-
-
-def _lease(descriptor: int) -> None:
-    """Ask the system whether a program has a file open for writing; until it is closed, who opens it so waits."""
-    with suppress(OSError, AttributeError):  # no leases here, or it is open: `_stands` says which
-        fcntl.fcntl(descriptor, fcntl.F_SETSIG, signal.SIGURG)  # what it sends by default ends the process
-        fcntl.fcntl(descriptor, fcntl.F_SETLEASE, fcntl.F_RDLCK)
 
 
 def _stands(descriptor: int) -> bool:

@@ -44,8 +44,7 @@ class EntityParts(NamedTuple):
 
 def parts_of(entity: str) -> EntityParts:
     """The parts of ``PROFILE/user``, ``PROFILE/memory``, or of the name of a declared entity."""
-    owner, _, target = entity.partition("/")
-    return EntityParts(owner, target)
+    return EntityParts(*entity.partition("/")[::2])
 
 
 DECLARED_RULE = (

@@ -144,12 +144,9 @@ def printable_json(value: object, indent: int | None = None) -> str:
     text = json.dumps(value, indent=indent, ensure_ascii=False)
     if text.isascii() and "\x7f" not in text:
         return text
-    return text.translate({ord(each): _json_escape(each) for each in set(text) if not _is_harmless(each)})
-
-
-def _json_escape(character: str) -> str:
-    units = character.encode("utf-16-be", "surrogatepass").hex()
-    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
+    acted_on = (each for each in set(text) if not _is_harmless(each))
+    units = {each: each.encode("utf-16-be", "surrogatepass").hex(" ", 2).split() for each in acted_on}
+    return text.translate({ord(each): "".join(rf"\u{unit}" for unit in said) for each, said in units.items()})
 
 
 def _is_harmless(character: str) -> bool:

@@ -457,10 +457,9 @@ class _Applying:
         plan, again = self.plan, _unread(self.plan)
         lost = (FilePlan(each.name, plan.parts[each.name].source, UNREAD, "", ()) for each in again)
         left = tuple(each for each in plan.refused if each not in again)
-        agent = plan.asked.actor or PERSON
         for each in left:
             if is_entity(each.name):
-                attempt = gate.Attempt(self.workspace, each.name, "seed", agent)
+                attempt = gate.Attempt(self.workspace, each.name, "seed", plan.asked.actor or PERSON)
                 log_attempt(self.workspace, attempt.line(0.0, each.error))
         try:
             made = apply(replace(plan, files=(*plan.files, *lost), refused=left), self._write, at_once=_AT_ONCE)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache, partial
 from hashlib import blake2b
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.clock import read_date
@@ -32,9 +32,11 @@ from catmem.store.contract import DECISION, EXTERNAL, Revision, Store, writer_of
 from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.syntax.scan import rescan, touched_region
 from catmem.text import equal_ends
-from catmem.workspace.root import Root
 from catmem.workspace.stores import locate
 from catmem.writing.matching import entries_holding, no_match, parse_for_write, refuse_empty
+
+if TYPE_CHECKING:
+    from catmem.workspace.root import Root
 
 Parse: TypeAlias = Callable[[bytes], Document]
 """Reads a memory file as its root does."""

@@ -175,8 +175,7 @@ def dry_run_commit(store: Store, entity: str, expected: str | None, update: Upda
 
     The revision of the answer is that of what is there now, ``None`` if it has none.
     """
-    first = made_before(store, entity, change)
-    if first is not None:
+    if (first := made_before(store, entity, change)) is not None:
         return replace(store.read(entity, first.revision), branch=first.is_branch)
     named = () if expected is None or expected.startswith("sha256:") else (expected,)
     for revision in (*named, *change.merges):

@@ -324,8 +324,7 @@ def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
     A store that is one file must not exist, and another must hold no entities.
     """
     with tempfile.TemporaryDirectory(prefix="catmem-simulation-") as root:
-        profiles = Path(root, "profiles")
-        profiles.mkdir()
+        (profiles := Path(root, "profiles")).mkdir()
         Path(root, "catmem.yaml").write_text("version: 1\n", encoding="utf-8")
         for entity in trial.entity_names:
             (profiles / f"{parts_of(entity).owner}.yaml").write_text("{}\n", encoding="utf-8")

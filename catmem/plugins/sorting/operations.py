@@ -260,8 +260,7 @@ def tidy(
     if propose:
         proposed = propose_tidy(call.root, [each for each in found.suggestions if each.operations])
         return Outcome(proposed, {"proposed": jsonable(proposed)}, problems=unreadable, notes=notes)
-    made, problems = jsonable(found.suggestions), jsonable(found.problems)
-    said = {"suggestions": made, "private": found.private, "problems": problems}
+    said = jsonable({"suggestions": found.suggestions, "private": found.private, "problems": found.problems})
     return Outcome(found, said, problems=unreadable, notes=notes)
 
 

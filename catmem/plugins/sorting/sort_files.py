@@ -218,12 +218,11 @@ def plan_of(workspace: Root, path: Path, entity: str | None, document: Document)
 def unsorted_elsewhere(plan: SortPlan) -> list[str]:
     """The other entities of the same profile that have entries without a category."""
     name, used = parts_of(plan.entity or "")
-    profile = plan.workspace.profile(name) if name else None
-    return [
-        f"{name}/{target}"
-        for target in (TARGETS if profile else ())
-        if profile and target != used and UNCATEGORIZED in read_document(plan.workspace, profile, target).by_category
-    ]
+    if not name:
+        return []
+    profile, others = plan.workspace.profile(name), (target for target in TARGETS if target != used)
+    found = {f"{name}/{each}": read_document(plan.workspace, profile, each) for each in others}
+    return [entity for entity, document in found.items() if UNCATEGORIZED in document.by_category]
 
 
 def apply_sort(

@@ -434,7 +434,8 @@ def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
         raise click.UsageError(f"{ctx.meta['catmem.stdin']} is - too, and standard input holds one text.", ctx)
     ctx.meta["catmem.stdin"] = param.human_readable_name
     # What comes out of a program ends in a newline that is no part of the text.
-    return _decoded(read_stdin(DEFAULT_LIMITS.file_bytes), "standard input").rstrip("\r\n")
+    text = ctx.meta["catmem.words"] = _decoded(read_stdin(DEFAULT_LIMITS.file_bytes), "standard input").rstrip("\r\n")
+    return text
 
 
 def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -13,8 +14,8 @@ from catmem import __version__
 from catmem.cli.interface import Group, command_of, takes_text
 from catmem.cli.output import print_error, say
 from catmem.commands import COMMANDS, FIRST, GROUPS, MODULES
-from catmem.config.json_schema import known_tags, nearest
-from catmem.errors import CatmemError, EditError, RefusedError, UnreadableError
+from catmem.config.json_schema import known_tags, nearest, shown
+from catmem.errors import AmbiguousError, CatmemError, EditError, RefusedError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES
 from catmem.ops.table import import_rows
@@ -105,6 +106,7 @@ class _LazyGroup(Group):
             raise _with_hint(error) from None
         except CatmemError as error:
             _say_option(error, ctx)
+            _leave_out(error, ctx.meta.get("catmem.words"))
             print_error(error)
             sys.exit(error.exit_status)
         except BrokenPipeError:
@@ -125,6 +127,16 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
         in_notes = "target" in options and str(error.path).endswith(FILE_NAMES["memory"])
         said = f"--expected {error.found}" + (" -t memory" if in_notes else "")
         error.hint = error.hint.replace(f"what was found as expected ({error.found})", said)
+
+
+def _leave_out(error: CatmemError, words: str | None) -> None:
+    """Have a refusal say nothing of what came by standard input, where it stays out of logs; ``words`` is all of it."""
+    if words:
+        error.message = error.message.replace(shown(words), "the words")
+        if isinstance(error, AmbiguousError):
+            said = r"\s+".join(map(re.escape, words.split()))
+            given = (re.subn(said, "***", each) for each in error.candidates)
+            error.candidates = tuple(text if count else "***" for text, count in given)  # it may be cut in them
 
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:

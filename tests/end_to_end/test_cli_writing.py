@@ -86,6 +86,25 @@ def test_each_text_may_come_from_standard_input(user):
     assert "Due on" not in user.read_text()
 
 
+@pytest.mark.parametrize("words", ["it's 'Zk39'", "a code Zk39\nin two lines", f"Zk39 {'x' * 400}"])
+@pytest.mark.parametrize("command", ["remove -", "replace - Other.", "verify -", "move - -c talk", "remove - -t user", "purge - --yes"])
+def test_a_refusal_says_nothing_of_what_came_by_standard_input(user, command, words):
+    verb, *rest = command.split()
+
+    def said(*more, **how):
+        return run(verb, "-p", "neo", *rest, *more, input=f"{words}\n", status=2, **how).output
+
+    found = said()
+    for end in ("first", "second"):
+        run("add", "-p", "neo", "-c", "rules", "-", input=f"The code is {words}, {end}.")
+    found += said() + said("--format", "json")
+    run("add", "-p", "neo", "-t", "memory", "-c", "rules", "-", input=f"The code is {words}.")
+    found += said() + run("audit").output
+    assert "Zk39" not in found
+    assert "error[no_match]: " in found
+    assert '"code": "ambiguous"' in found
+
+
 @together(
     ("data", "code"),
     [(b"\xff", "not_utf8"), (b"x" * (DEFAULT_LIMITS.file_bytes + 1), "too_large"), (b"", "empty"), (b"\n \n", "empty")],

@@ -20,7 +20,7 @@ from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P,
 from catmem.prompt.prompt import Prompt
 from catmem.staleness.freshness import advice
 from catmem.text import DEFAULT_LIMITS, printable_json
-from catmem.workspace.profile_memory import ProfileMemory, list_documents, read_memory, seen_file
+from catmem.workspace.profile_memory import ProfileMemory, list_documents, read_document, read_memory, seen_file
 
 if TYPE_CHECKING:
     from catmem.search.search import SearchHit
@@ -104,10 +104,10 @@ def _read(call: Call, file: str) -> tuple["Workspace", Document]:
         return workspace, workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
     name, target = parts_of(file)
     if target in TARGETS and not os.path.lexists(file):
-        workspace = call.open("root")
-        file = str(workspace.path_of(workspace.profile(name), target))
-    else:
-        workspace = call.open("root") if call.named_root else Workspace.open(Path(file).absolute().parent)
+        workspace = call.open("read")
+        tell_of_rows(call, name, target)
+        return workspace, read_document(workspace, workspace.profile(name), target)
+    workspace = call.open("root") if call.named_root else Workspace.open(Path(file).absolute().parent)
     return workspace, workspace.parse(read_bounded(file, DEFAULT_LIMITS.file_bytes), file)
 
 

@@ -76,6 +76,16 @@ def test_a_category_that_a_closed_taxonomy_does_not_declare(place, category, sai
 # --- show ------------------------------------------------------------------------------------------------------------
 
 
+def test_a_file_by_its_name_is_shown_from_any_store(place):
+    kept = show("neo/user").stdout
+    assert kept == show(place / "homes" / "neo" / "USER.md").stdout
+    run("store", "copy", "files", "sqlite:///memory.db")
+    with (place / "catmem.yaml").open("a") as config:
+        config.write("store: sqlite:///memory.db\n")
+    assert show("neo/user").stdout == kept
+    assert json.loads(show("neo/user", "--format", "json").stdout)["categories"].keys() == {"talk", "pay"}
+
+
 def test_the_name_of_a_profile_is_no_file_but_the_profile(place):
     assert show("neo").stdout == show("-p", "neo").stdout
     put(place / "neo", "## Other\nx\n")

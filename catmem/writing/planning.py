@@ -14,7 +14,7 @@ from catmem.clock import read_date
 from catmem.config.access import targets_read
 from catmem.config.json_schema import nearest
 from catmem.config.profile import HERMES_LIMITS
-from catmem.errors import DriftError, EditError
+from catmem.errors import DriftError, EditError, UnknownNameError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
@@ -59,6 +59,16 @@ def plan_operations(
     draft = _PlanDraft(document, document, policy, base, session)
     each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
     return draft.plan()
+
+
+_SLIP = 0.7
+
+
+def _is_slip(category: str, near: str) -> bool:
+    """Whether the words in which two names differ are alike: ``talks`` and ``talk``, not ``rules-hr`` and ``rules``."""
+    ours, theirs = category.split("-"), near.split("-")
+    own = "-".join(word for word in ours if word not in theirs)
+    return nearest(own, ["-".join(word for word in theirs if word not in ours)], _SLIP) is not None
 
 
 @dataclass(slots=True)
@@ -347,18 +357,28 @@ class _PlanDraft:
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
     def _on_slip(self, category: str) -> str | None:
-        """What to know of a new category: that it is nearly called as one that the actor knows, or that it is new."""
+        """What to know of a new category: that it is nearly called as one that the actor knows, or that it is new.
+
+        Raises ``UnknownNameError`` (``unknown_category``) for a slip of the pen.
+        """
         taxonomy, policy = self.policy.taxonomy, self.policy
         there = {header.category for header in self.original.scan.headers}
         if category in there or taxonomy.named(category):
             return None
-        known = [*filter(policy.may_write, taxonomy.categories), *filter(policy.may_see, there)]
-        near = nearest(category, known)
-        if near is not None:
-            return f"{category} is a new category. Did you mean {near}?"
-        if policy.to_agent or not taxonomy.categories or category == UNCATEGORIZED:
+        from catmem.workspace.reports import categories_of, read_access
+
+        named = categories_of([policy.owner], taxonomy)
+        if category in named:
             return None
-        return f"{category} is a new category; 'catmem access' says who reads it"
+        near = nearest(category, [*filter(policy.may_write, named), *filter(policy.may_see, there)])
+        if near is None:
+            of_person = taxonomy.categories and not policy.to_agent
+            return f"{category} is a new category; 'catmem access' says who reads it" if of_person else None
+        # To an agent other files say nothing.
+        if _is_slip(category, near) and (policy.to_agent or category not in read_access(policy.root).fleet.categories):
+            hint = f"Did you mean {near!r}? If not, declare taxonomy.categories.{category} in catmem.yaml."
+            raise UnknownNameError(f"there is no category {category} yet", code="unknown_category", hint=hint)
+        return f"{category} is a new category. Did you mean {near}?"
 
     def _on_emptied(self, document: Document) -> list[str]:
         """What to tell a person of headings without an entry: they stay, and what is put below them is theirs."""

@@ -87,7 +87,9 @@ def test_each_text_may_come_from_standard_input(user):
 
 
 @pytest.mark.parametrize("words", ["it's 'Zk39'", "a code Zk39\nin two lines", f"Zk39 {'x' * 400}"])
-@pytest.mark.parametrize("command", ["remove -", "replace - Other.", "verify -", "move - -c talk", "remove - -t user", "purge - --yes"])
+@pytest.mark.parametrize(
+    "command", ["remove -", "replace - Other.", "verify -", "move - -c talk", "remove - -t user", "purge - --yes"]
+)
 def test_a_refusal_says_nothing_of_what_came_by_standard_input(user, command, words):
     verb, *rest = command.split()
 

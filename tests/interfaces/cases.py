@@ -43,6 +43,7 @@ CASES: dict[str, list[Case]] = {
         bad("unknown_name", profile="nobody", content=FACT, category="rules"),
         bad("stale_prev", profile="neo", content=FACT, category="rules", expected="1", target="user"),
         bad("forbidden", profile="neo", content=FACT, category="vault", actor="neo"),
+        bad("unknown_category", profile="neo", content=FACT, category="rulse"),
     ],
     "replace": [
         good(profile="neo", old="couriers", new="Vendor for couriers is Delta Ltd."),
@@ -52,6 +53,7 @@ CASES: dict[str, list[Case]] = {
     "remove": [good(profile="neo", old="couriers"), bad("ambiguous", profile="neo", old="s")],
     "move": [
         good(profile="neo", old="couriers", category="talk"),
+        bad("unknown_category", profile="neo", old="couriers", category="talks"),
         bad("no_match", profile="neo", old="nothing of this kind", category="talk"),
     ],
     "verify": [

@@ -1,8 +1,8 @@
 """Which entries are copies that follow their source; and targets whose files are clones of it."""
 
 import pytest
-
 from catmem.seeding.applying import seed_answer
+
 from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.review import Review
 from catmem.workspace.history import restore

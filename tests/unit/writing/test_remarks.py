@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from catmem.errors import EditError
+from catmem.errors import EditError, UnknownNameError
 from tests.roots import make_root, put_bytes
 
 DAY = date(2026, 5, 1)
@@ -58,12 +58,7 @@ NOTED = {
         f"'[expires: 2027-01-01] Rent is due.' {LIKE_TAGS} (--tag KEY=VALUE)",
     ),
     "words like tags, of an agent": (add("[mood: good] Rent.", actor="neo"), f"'[mood: good] Rent.' {LIKE_TAGS}"),
-    "a category nearly called as another": (
-        add("no mails", category="talks"),
-        "talks is a new category. Did you mean talk?",
-    ),
     "a category nearly called as one that the agent does not see": (add("more", category="pays", actor="neo"), None),
-    "a move to one": (move("pays2"), "pays2 is a new category. Did you mean pay?"),
     "new words for what was verified": (reword("short", "long answers"), NEW_WORDS),
     "with other tags": (reword("short", "long answers", domain="b"), NEW_WORDS),
     "with the date of the old ones": (reword("short", "long answers", verified_date="2026-01-02"), NEW_WORDS),
@@ -93,11 +88,9 @@ def test_a_write_is_noted(workspace, write, note):
         assert "verified_date" not in written.entries[0].tags
 
 
-def test_a_new_category_is_noted_once_and_any_where_some_are_declared(workspace, tmp_path):
-    assert workspace.add("neo", "no mails", category="talks").notes
-    assert workspace.add("neo", "no mail", category="talks").notes == ()
+def test_a_person_is_told_once_of_a_new_category_where_some_are_declared(tmp_path):
     config = "version: 1\ntaxonomy: {categories: {talk: {}}}\n"
-    root = make_root(tmp_path / "declared", config=config, profiles={"neo": READS_TALK}, files={"neo/user": TEXT})
+    root = make_root(tmp_path, config=config, profiles={"neo": READS_TALK}, files={"neo/user": TEXT})
     assert move("office")(root).notes == ("office is a new category; 'catmem access' says who reads it",)
     assert root.add("neo", "Open at nine.", category="office").notes == ()
 
@@ -133,6 +126,32 @@ def test_what_is_no_text_and_no_operation_is_told(workspace):
         with pytest.raises(EditError, match=message) as caught:
             call()
         assert caught.value.code == "wrong_type"
+
+
+def test_a_slip_of_a_category_is_refused_and_shows_an_agent_none_that_it_does_not_see(workspace):
+    with pytest.raises(UnknownNameError, match="there is no category talks yet") as caught:
+        workspace.add("neo", "no mails", category="talks")
+    assert caught.value.code == "unknown_category"
+    assert caught.value.hint == "Did you mean 'talk'? If not, declare taxonomy.categories.talks in catmem.yaml."
+    with pytest.raises(UnknownNameError):
+        workspace.move("neo", "no calls", "pay2")
+    assert workspace.add("neo", "more", category="pays", actor="neo").notes == ()
+
+
+def test_a_name_is_no_slip_if_it_differs_by_a_word_or_the_root_has_it(tmp_path):
+    neo = "user_memory_categories: [talk, talc]\nwritable_categories: ['*']\n"
+    ada = "user_memory_categories: [talky]\n"
+    files = {"neo/user": TEXT, "ada/user": "## Talked\nnever\n"}
+    config = "version: 1\ntaxonomy: {categories: {talks: {}}}\n"
+    root = make_root(tmp_path, config=config, profiles={"neo": neo, "ada": ada}, files=files)
+    assert root.add("neo", "no mails", category="talk-hr").notes == ("talk-hr is a new category. Did you mean talk?",)
+    for known in ("talc", "talks", "talky", "talked"):
+        assert root.add("neo", "no mails", category=known).changed
+    for name in ("talkz", "tlak"):
+        with pytest.raises(UnknownNameError):
+            root.add("neo", "no mail", category=name)
+    with pytest.raises(UnknownNameError):  # an agent learns nothing of other files
+        root.add("neo", "no mail", category="talky", target="memory", actor="neo")
 
 
 # --- what is verified and expired ---

@@ -14,7 +14,7 @@ from catmem.files import read_bounded, real_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS, parts_of
 from catmem.ops.shared import Actor, DryRun, EntityArgument, Expected
-from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, UsageError, operation
+from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, operation
 from catmem.store.contract import Revision, Store
 from catmem.text import DEFAULT_LIMITS
 from catmem.workspace import history
@@ -106,7 +106,7 @@ class RevisionLog:
 @operation(
     "log",
     examples=(
-        "catmem log trinity",
+        "catmem log",
         "catmem log trinity/user -n 5",
         "catmem log trinity --entry 'Vendor is'",
         "catmem log --verify /tmp/history",
@@ -115,6 +115,7 @@ class RevisionLog:
         "GET", "/mem/log", "List revisions", "The newest first. A bounded profile is shown those that it wrote.", "Log"
     ),
     apart={"folder": "limit wanted"},
+    needs={"wanted": "entity"},
 )
 def log(
     call: Call,
@@ -151,7 +152,7 @@ def log(
         ),
     ] = None,
 ) -> RevisionLog | Outcome:
-    """List the revisions of ENTITY, the newest first.
+    """List the revisions of ENTITY, the newest first; without ENTITY the newest one of each file.
 
     A line has the number, the time (UTC), who, what, the size and its change, and the words of a changed entry. On top
     stands a change by another program that no revision has yet. A branch such as 8a was made on an older revision, and
@@ -170,7 +171,11 @@ def log(
         said = {"to": folder, **jsonable(done)}
         return Outcome(done, said, problems=done.unreadable, status=DAMAGE if done.damaged else 0)
     if entity is None:
-        raise UsageError("Name the ENTITY, or --verify DIR for all files.")
+        refuse_no_root(call.opener("root").config)
+        workspace, store = call.open("store"), call.root.store
+        newest = [_logged(call, HistoryFile(workspace, each, store), limit or 1, None) for each in store.entities()]
+        newest.sort(key=lambda each: each.head.timestamp if each.head else "", reverse=True)
+        return Outcome(newest, {"files": newest})
     if call.interface == "http":
         return RevisionLog(entity, call.root.store.log(entity), limit or 100)
     files = _files_of(call, entity)

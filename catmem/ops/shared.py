@@ -4,8 +4,6 @@ from datetime import date
 from functools import partial
 from typing import Annotated, Literal, NamedTuple, TypedDict
 
-from catmem.config.json_schema import shown
-from catmem.errors import UnknownNameError
 from catmem.names import Target, parts_of, slugify
 from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
 from catmem.workspace.profile_memory import Reading, emptied_text
@@ -109,13 +107,9 @@ def refuse_undeclared(call: Call, category: str | None) -> None:
     """Raise ``UnknownNameError`` (``unknown_category``) for a category that a closed taxonomy does not declare."""
     taxonomy = call.root.config.taxonomy
     if category is not None and taxonomy.closed and slugify(category) not in taxonomy.declared():
-        from catmem.writing.policy import category_hint
+        from catmem.writing.policy import category_hint, undeclared
 
-        raise UnknownNameError(
-            f"the category {shown(category)} is not declared in catmem.yaml",
-            code="unknown_category",
-            hint=category_hint(slugify(category), taxonomy),
-        )
+        raise undeclared(category, category_hint(slugify(category), taxonomy))
 
 
 def tell_of_file(call: Call, file: Reading) -> None:

@@ -14,7 +14,7 @@ from catmem.clock import read_date
 from catmem.config.access import targets_read
 from catmem.config.json_schema import nearest
 from catmem.config.profile import HERMES_LIMITS
-from catmem.errors import DriftError, EditError, UnknownNameError
+from catmem.errors import DriftError, EditError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
@@ -27,7 +27,7 @@ from catmem.text import size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import READ_FIRST, ToolSession, text_digest
 from catmem.writing.matching import EntryWords, VisibleEntries, WriterView, find_entry, says
-from catmem.writing.policy import WritePolicy, body_of, each_of
+from catmem.writing.policy import WritePolicy, body_of, each_of, undeclared
 from catmem.writing.request import Operation
 from catmem.writing.written import on_tags, on_title, on_unshared, refuse_over_budget
 
@@ -368,17 +368,16 @@ class _PlanDraft:
         from catmem.workspace.reports import categories_of, read_access
 
         named = categories_of([policy.owner], taxonomy)
-        if category in named:
-            return None
         near = nearest(category, [*filter(policy.may_write, named), *filter(policy.may_see, there)])
         if near is None:
             of_person = taxonomy.categories and not policy.to_agent
             return f"{category} is a new category; 'catmem access' says who reads it" if of_person else None
-        # To an agent other files say nothing.
-        if _is_slip(category, near) and (policy.to_agent or category not in read_access(policy.root).fleet.categories):
-            hint = f"Did you mean {near!r}? If not, declare taxonomy.categories.{category} in catmem.yaml."
-            raise UnknownNameError(f"there is no category {category} yet", code="unknown_category", hint=hint)
-        return f"{category} is a new category. Did you mean {near}?"
+        if not _is_slip(category, near):
+            return f"{category} is a new category. Did you mean {near}?"
+        # An agent learns nothing of other files.
+        if category not in (named if policy.to_agent else read_access(policy.root).fleet.categories):
+            raise undeclared(category, f"Did you mean {near!r}? If you mean a new one, declare it.")
+        return None
 
     def _on_emptied(self, document: Document) -> list[str]:
         """What to tell a person of headings without an entry: they stay, and what is put below them is theirs."""

@@ -133,11 +133,7 @@ class WritePolicy(Rights):
         taxonomy = self.taxonomy
         if taxonomy.named(category) or not (taxonomy.closed or taxonomy.card_titles):
             return category
-        raise UnknownNameError(
-            f"the category {shown(name)} is not declared in catmem.yaml",
-            code="unknown_category",
-            hint=category_hint(category, taxonomy, "categories to write to", self.may_write),
-        )
+        raise undeclared(name, category_hint(category, taxonomy, "categories to write to", self.may_write))
 
     def title(self, category: str) -> str | None:
         """The declared title of a category."""
@@ -250,6 +246,12 @@ def policy_of(root: Root, name: str, target: str, actor: Profile | None, *, allo
     taxonomy = root.config.taxonomy
     Rights(actor, target, taxonomy).refuse_other_owner(name)
     return WritePolicy(actor, target, taxonomy, root, root.profile(name), clock.today(), allow_secret)
+
+
+def undeclared(name: str, hint: str) -> UnknownNameError:
+    """The error for a category that ``catmem.yaml`` does not declare."""
+    message = f"the category {shown(name)} is not declared in catmem.yaml"
+    return UnknownNameError(message, code="unknown_category", hint=hint)
 
 
 def category_hint(

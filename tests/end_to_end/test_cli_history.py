@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.end_to_end.terminal import USER, begun, copied, run, snapshot
+from tests.end_to_end.terminal import USER, begun, copied, run, run_json, snapshot, write_root
 from tests.patches import patched
 from tests.together import together
 
@@ -49,6 +49,24 @@ def test_log_newest_first(user):
         ]
     )
     assert rows("neo", "-n", "1") == rows("neo")[:1]
+
+
+def test_log_without_an_entity_has_the_newest_revision_of_each_file(user):
+    run("add", "-p", "boss", "-c", "rules", "Vendor is Gamma.")
+    user.write_text(user.read_text() + EDITED)
+    said = run("log").stdout
+    assert said.startswith("boss/user\n")  # the file with the newest revision
+    assert rows() == [["boss/user"], *rows("boss/user", "-n", "1"), [], ["neo/user"], *rows("neo/user", "-n", "1")]
+    assert rows("-n", "2")[-3:] == rows("neo/user", "-n", "2")
+    assert [each["entity"] for each in run_json("log")["files"]] == ["boss/user", "neo/user"]
+    assert "goes with ENTITY" in run("log", "--entry", "Acme", status=2).stderr
+
+
+def test_log_of_a_root_without_a_history(tmp_path):
+    write_root(tmp_path)
+    (tmp_path / "homes" / "neo" / "USER.md").unlink()
+    assert "No revision of any file is recorded yet." in run("log", "--root", tmp_path).stderr
+    assert "error[no_root]" in run("log", "--root", tmp_path / "homes", status=2).stderr
 
 
 def test_log_says_what_was_done(user):

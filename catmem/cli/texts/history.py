@@ -42,15 +42,15 @@ if TYPE_CHECKING:
     from catmem.writing.written import Written
 
 
-def _logged(value: Sequence[LoggedFile], _: Call) -> None:
+def _logged(value: Sequence[LoggedFile], call: Call) -> None:
     # A file of two with nothing in it has nothing to say.
-    there = [each for each in value if each.revisions or each.outside] or value[:1]
+    there = [each for each in value if each.revisions or each.outside]
+    if not there:
+        say(f"No revision of {', '.join(each.entity for each in value) or 'any file'} is recorded yet.")
+    is_named = len(there) > 1 or call.values.get("entity") is None
     for number, each in enumerate(there):
-        rows = _rows(each)
-        if not rows:
-            say(f"No revision of {each.entity} is recorded yet.")
-        emit(f"{chr(10) * bool(number)}{printable(each.entity)}\n" if len(there) > 1 else "")
-        emit(columns(rows, right=(0, 4, 5)))
+        emit(f"{chr(10) * bool(number)}{printable(each.entity)}\n" if is_named else "")
+        emit(columns(_rows(each), right=(0, 4, 5)))
 
 
 def _rows(file: LoggedFile) -> list[tuple[str, ...]]:

@@ -26,7 +26,7 @@ from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
 from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
 from catmem.workspace.workspace import Workspace
-from catmem.writing.policy import refuses_secret, secret_hint
+from catmem.writing.policy import refuses_secret, secret_hint, undeclared
 from catmem.writing.request import Operation
 from catmem.writing.written import Written
 
@@ -221,11 +221,7 @@ class _Placing:
     def __post_init__(self) -> None:
         for name in self.categories.values():
             if self._named(name) is None:
-                raise UnknownNameError(
-                    f"the category {shown(name)} is not declared in catmem.yaml",
-                    code="unknown_category",
-                    hint=suggestion(slugify(name), self.config.taxonomy.categories, "categories"),
-                )
+                raise undeclared(name, suggestion(slugify(name), self.config.taxonomy.categories, "categories"))
 
     def category(self, entry: ImportedEntry) -> str:
         """The category of an entry."""

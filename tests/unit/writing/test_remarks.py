@@ -129,10 +129,10 @@ def test_what_is_no_text_and_no_operation_is_told(workspace):
 
 
 def test_a_slip_of_a_category_is_refused_and_shows_an_agent_none_that_it_does_not_see(workspace):
-    with pytest.raises(UnknownNameError, match="there is no category talks yet") as caught:
+    with pytest.raises(UnknownNameError, match="the category 'talks' is not declared") as caught:
         workspace.add("neo", "no mails", category="talks")
     assert caught.value.code == "unknown_category"
-    assert caught.value.hint == "Did you mean 'talk'? If not, declare taxonomy.categories.talks in catmem.yaml."
+    assert caught.value.hint == "Did you mean 'talk'? If you mean a new one, declare it."
     with pytest.raises(UnknownNameError):
         workspace.move("neo", "no calls", "pay2")
     assert workspace.add("neo", "more", category="pays", actor="neo").notes == ()

@@ -134,9 +134,8 @@ def _leave_out(error: CatmemError, words: str | None) -> None:
     if words:
         error.message = error.message.replace(shown(words), "the words")
         if isinstance(error, AmbiguousError):
-            said = r"\s+".join(map(re.escape, words.split()))
-            given = (re.subn(said, "***", each) for each in error.candidates)
-            error.candidates = tuple(text if count else "***" for text, count in given)  # it may be cut in them
+            given = (re.subn(r"\s+".join(map(re.escape, words.split())), "***", each) for each in error.candidates)
+            error.candidates = tuple(text if count else "***" for text, count in given)  # it may be cut there
 
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:

@@ -425,7 +425,8 @@ def export(
         path = Path(snapshot)
         return Outcome(exporting.write_snapshot(call.root, path, overwrite=overwrite))
     if form is None:
-        raise UsageError("Missing option '--format'. Choose from: json, hermes, markdown")
+        missing = "Missing option '--format': 'catmem export --format markdown' is for people (json, hermes: programs)"
+        raise UsageError(f"{missing}, 'catmem export --snapshot FILE' a backup for 'catmem import'.")
     unreadable: Sequence[CatmemError] = ()
     if not profiles:
         entities = entities_of_each(call.root)

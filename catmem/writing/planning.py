@@ -61,14 +61,11 @@ def plan_operations(
     return draft.plan()
 
 
-_SLIP = 0.7
-
-
 def _is_slip(category: str, near: str) -> bool:
     """Whether the words in which two names differ are alike: ``talks`` and ``talk``, not ``rules-hr`` and ``rules``."""
     ours, theirs = category.split("-"), near.split("-")
     own = "-".join(word for word in ours if word not in theirs)
-    return nearest(own, ["-".join(word for word in theirs if word not in ours)], _SLIP) is not None
+    return nearest(own, ["-".join(word for word in theirs if word not in ours)], 0.7) is not None
 
 
 @dataclass(slots=True)
@@ -220,15 +217,11 @@ class _PlanDraft:
         elif self.session is not None:
             if not self.session.knows(self.policy.entity, entry):
                 raise unseen(entry, self.policy)
-        elif self.base is not None and self._is_unseen(entry, self.base):
-            raise DriftError(f"another writer changed {quoted(entry, self.policy)}", hint=REMEDY)
-
-    def _is_unseen(self, entry: Entry, base: WriterView) -> bool:
-        """Whether another writer changed it since; to an agent also whether another program wrote it."""
-        if not self.policy.to_agent:
-            return base.differs(entry)
-        self.by_another = self.by_another or self.policy.history().by_another
-        return base.differs(entry, to_agent=True) or self.by_another(entry.body)
+        elif self.base is not None:
+            to_agent = self.policy.to_agent  # who has to be shown also what another program wrote
+            self.by_another = self.by_another or (self.policy.history().by_another if to_agent else lambda _: False)
+            if self.base.differs(entry, to_agent=to_agent) or self.by_another(entry.body):
+                raise DriftError(f"another writer changed {quoted(entry, self.policy)}", hint=REMEDY)
 
     def _refuse_too_large(self, entry: Entry, *, shortens: bool = False, seen: bool = False) -> None:
         """Refuse to touch an entry that no tool wrote so long, but to shorten it for a writer who has seen it.
@@ -357,10 +350,7 @@ class _PlanDraft:
         return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
     def _on_slip(self, category: str) -> str | None:
-        """What to know of a new category: that it is nearly called as one that the actor knows, or that it is new.
-
-        Raises ``UnknownNameError`` (``unknown_category``) for a slip of the pen.
-        """
+        """What to know of a new category. Raises ``UnknownNameError`` for a slip of one that the actor knows."""
         taxonomy, policy = self.policy.taxonomy, self.policy
         there = {header.category for header in self.original.scan.headers}
         if category in there or taxonomy.named(category):

@@ -143,20 +143,14 @@ class WritePolicy(Rights):
     def no_category(self, names: Iterable[str]) -> EditError:
         """The refusal of an addition that needs a category and names none; ``names`` are those it may go to."""
         listed = ", ".join(dict.fromkeys(names))
-        return EditError(
-            "an addition needs a category here",
-            code="no_category",
-            hint=f"Name one of {listed}." if listed else "There is none that may be written.",
-        )
+        hint = f"Name one of {listed}." if listed else "There is none that may be written."
+        return EditError("an addition needs a category here", code="no_category", hint=hint)
 
     def refuse_future(self, day: date | None, done: str) -> None:
         """Raise ``EditError`` (``bad_date``) for a day after today on which something is said to be ``done``."""
         if day is not None and day > self.today:
-            raise EditError(
-                f"{day} is in the future, and nothing can have been {done} then",
-                code="bad_date",
-                hint=f"Today is {self.today}.",
-            )
+            message = f"{day} is in the future, and nothing can have been {done} then"
+            raise EditError(message, code="bad_date", hint=f"Today is {self.today}.")
 
     def check_domain(self, category: str, old: Mapping[str, TagValue], new: Mapping[str, TagValue]) -> None:
         """Refuse an actor who may not verify a domain in which an entry would be stale later (``ForbiddenError``)."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from catmem.audit.rebuilding import Replay
     from catmem.merging.branches import Branch
-    from catmem.merging.merging import JoinedAll, LeftBranch, MergePlan
+    from catmem.merging.merging import JoinedAll, MergePlan
     from catmem.merging.reconciling import Difference
     from catmem.ops.branches import FileMerged, Reconciled
     from catmem.ops.history import LoggedFile
@@ -219,10 +219,7 @@ def _age(timestamp: str, now: datetime) -> str:
 
 
 def _merged(plan: MergePlan, _: Call | None = None) -> None:
-    for warning in plan.warnings:
-        say(f"warning: {warning}")
-    for note in plan.notes:
-        say(note)
+    say_all([*(f"warning: {warning}" for warning in plan.warnings), *plan.notes])
     if not plan.merged:
         say(f"No branch of {plan.entity} is left to merge." if not plan.notes else "Nothing was written.")
         return
@@ -243,21 +240,18 @@ def _merged_all(found: JoinedAll, _: Call) -> None:
     for joined in found.merged:
         _merged(joined)
     for each in found.left:
-        _show_left(each)
+        why = (
+            f"error[{each.error.code}]: {each.error.message}"
+            if each.error
+            else counted(len(each.conflicts), "conflict")
+        )
+        emit(printable(f"left {each.branch} in {each.entity}: {why}\n"))
     if found.left:
         count, first = counted(len(found.left), "branch", "branches"), found.left[0]
         say(f"{count} left. 'catmem merge {first.entity} {first.branch} --interactive' asks who wins a conflict;")
         say("--precedence (ours, theirs, both or AGENT,AGENT) decides without questions, with --all too.")
     elif not found.merged:
         say("No branch is left to merge.")
-
-
-def _show_left(each: LeftBranch) -> None:
-    if each.error is not None:
-        why = f"error[{each.error.code}]: {each.error.message}"
-    else:
-        why = counted(len(each.conflicts), "conflict")
-    emit(printable(f"left {each.branch} in {each.entity}: {why}\n"))
 
 
 def _show_tried_out(plan: MergePlan) -> None:

@@ -129,7 +129,8 @@ APART = [
     (("diff", "--git", "homes/neo/USER.md", "--root", "."), "--git does not go with --root"),
     (("export", "--format", "json", "--overwrite"), "--overwrite goes with --output or --snapshot"),
     (("export", "--snapshot", "s.json", "--format", "json"), "--snapshot does not go with --format"),
-    (("export",), "Missing option '--format'"),
+    (("export",), "Missing option '--format': 'catmem export --format markdown' is for people"),
+    (("export",), "'catmem export --snapshot FILE' a backup for 'catmem import'"),
     (("review", "--list", "--answers", "-"), "--list does not go with --answers"),
     (("review", "--list", "--restart"), "--list does not go with --restart"),
     (("access", "-t", "user", "--format", "json"), "--target does not go with --format json"),
@@ -195,7 +196,7 @@ def test_a_profile_that_only_others_extend_is_no_agent(team):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("list", "neo", "--as-of", "2026-13-01", "--format=json"), ("log", "--format", "json")]
+    "arguments", [("list", "neo", "--as-of", "2026-13-01", "--format=json"), ("log", "--entry", "x", "--format", "json")]
 )
 def test_wrong_usage_is_json_for_who_asked_for_json(tmp_path, arguments):
     done = process(*arguments, cwd=tmp_path, status=2)

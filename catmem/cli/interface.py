@@ -389,8 +389,7 @@ def _list(_ctx: click.Context, _param: click.Parameter, values: tuple[Any, ...] 
 
 def _number(_ctx: click.Context, _param: click.Parameter, value: int | None) -> int | None:
     if value is not None and abs(value) > _LARGEST:
-        message = f"{value} is too large."
-        raise click.BadParameter(message)
+        raise click.BadParameter(f"{value} is too large.")
     return value
 
 
@@ -399,8 +398,7 @@ def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> dat
         return None
     day = read_date(value)
     if day is None:
-        message = f"{value!r} is not a day. Write it as YYYY-MM-DD, for example 2026-11-21."
-        raise click.BadParameter(message)
+        raise click.BadParameter(f"{value!r} is not a day. Write it as YYYY-MM-DD, for example 2026-11-21.")
     return day
 
 

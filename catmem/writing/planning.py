@@ -64,8 +64,10 @@ def plan_operations(
 def _is_slip(category: str, near: str) -> bool:
     """Whether the words in which two names differ are alike: ``talks`` and ``talk``, not ``rules-hr`` and ``rules``."""
     ours, theirs = category.split("-"), near.split("-")
-    own = "-".join(word for word in ours if word not in theirs)
-    return nearest(own, ["-".join(word for word in theirs if word not in ours)], 0.7) is not None
+    own, other = [word for word in ours if word not in theirs], [word for word in theirs if word not in ours]
+    if len(own) != len(other):
+        return "".join(ours) == "".join(theirs)
+    return nearest("-".join(own), ["-".join(other)], 0.7) is not None
 
 
 @dataclass(slots=True)

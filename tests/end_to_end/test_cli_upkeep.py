@@ -205,6 +205,18 @@ def test_purge_counts_the_kept_texts_that_it_removes(user):
         assert said.count("/gen") == 1
 
 
+def test_purge_says_what_to_do_with_a_category_that_is_called_so(user):
+    config = user.parents[2] / "catmem.yaml"
+    config.write_text(config.read_text().replace("    rules: {}\n", "    rules: {}\n    deal-zk39: {}\n"))
+    run("add", "-p", "neo", "-c", "deal-zk39", "The zk39 deal is signed.")
+    for choice in ("--dry-run", "--yes"):
+        said = run("purge", "neo", "-", choice, input="zk39\n").output
+        assert "zk39" not in said
+        assert "  deal-***  b2:" in said
+        assert "take the name out of catmem.yaml and the profiles, and seed once more" in said
+    assert "(***)" not in run("purge", "neo", "15th", "--yes").output
+
+
 @together("choices", [(), ("--yes", "--dry-run")])
 def test_purge_wants_to_be_told_whether_it_is_meant(user, choices):
     before = snapshot(user.parents[2])

@@ -35,8 +35,7 @@ def _fixed(value: FixesMade, call: Call) -> None:
         return
     print_unreadable(value.plan.errors)
     if value.applied:
-        written = len(value.plan.files)
-        say(f"fixed {value.applied} {plural(value.applied, 'finding')} in {written} {plural(written, 'file')}")
+        say(f"fixed {counted(value.applied, 'finding')} in {counted(len(value.plan.files), 'file')}")
 
 
 def _linted(value: Linted, call: Call) -> None:
@@ -96,8 +95,7 @@ def _doctor(value: tuple[DoctorReport, dict[str, Any]], _: Call) -> None:
     report, tokens = value
     plugins = [each.name for each in registry().plugins if each.error is None]
     emit(printable(f"catmem {report.catmem}, Python {report.python}, {report.platform}\nroot {report.root}\n"))
-    emit(printable(f"tokens: {_of_tokens(tokens)}\n"))
-    emit(printable(f"plugins: {', '.join(plugins) or 'none'}\n"))
+    emit(printable(f"tokens: {_of_tokens(tokens)}\nplugins: {', '.join(plugins) or 'none'}\n"))
     emit("".join(printable(f"{error.message}. {error.hint}\n") for error in unloaded()))
     for folder in report.folders:
         emit("".join(_lines(folder)))
@@ -131,16 +129,15 @@ def _repair(plan: ChangePlan, call: Call) -> None:
 def _purged(report: PurgeReport, call: Call) -> None:
     from catmem.workspace.purging import unsaid
 
-    root = call.root.root
-    revisions = f"{report.revisions} {plural(report.revisions, 'revision')}"
+    root, words = call.root.root, call.values["old"]
     done = "would be erased" if report.dry_run else "erased"
-    emit(printable(f"{done} from {', '.join(report.entities)} and {revisions}:\n"))
+    emit(printable(f"{done} from {', '.join(report.entities)} and {counted(report.revisions, 'revision')}:\n"))
     emit(columns([("", place) for place in report.places]))
     for entity, some in groupby(report.entries, key=lambda each: each.entity):
         emit(printable(f"in {entity}:\n") if entity != report.entities[0] else "")
         # What was to be forgotten is not written once more, to a terminal or a log.
-        said = ((each.entry, unsaid(each.entry.body, call.values["old"]) if report.dry_run else "") for each in some)
-        emit(columns([("", entry.category, entry.id, body) for entry, body in said]))
+        found = ((each.entry, each.entry.body if report.dry_run else "") for each in some)
+        emit(columns([("", unsaid(at.category, words), at.id, unsaid(body, words)) for at, body in found]))
     _show_files("rewritten", [shown_path(root / name) for name in report.files])
     kept = Counter(str(Path(name).parent) for name in report.removed if Path(name).parent.name == "gen")
     removed = [shown_path(root / name) for name in report.removed if str(Path(name).parent) not in kept]
@@ -149,6 +146,8 @@ def _purged(report: PurgeReport, call: Call) -> None:
     ]
     _show_files("removed", [*removed, *texts])
     _show_files("not reached", [f"{shown_path(root / left.path)}: {left.why}" for left in report.left])
+    if any(words.strip() in each.entry.category for each in report.entries):
+        say("A category (***) is called so: take the name out of catmem.yaml and the profiles, and seed once more.")
     unreached = "Copies in other stores, in git, in other backups and in prompts are not reached."
     say("Nothing was erased." if report.dry_run else unreached)
 

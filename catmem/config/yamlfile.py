@@ -149,11 +149,11 @@ class _Reader:
         return self.fault(offset, "yaml_syntax", message, "Remove it, or write it as an escape in double quotes.")
 
     def syntax_fault(self, error: yaml.MarkedYAMLError) -> ConfigError:
-        mark = error.problem_mark or error.context_mark
         what = " ".join(part for part in (error.context, error.problem) if part)
+        # What is not closed is to be mended where it begins; the parser goes on, often to the end of the file.
+        mark = (error.context_mark if "flow" in what or "end of stream" in what else None) or error.problem_mark
         hint = "Mend the YAML at this place; a value with special characters stands in quotes."
-        if "'\\t'" in what:
-            hint = "YAML is indented with spaces; replace the tab."
+        hint = "YAML is indented with spaces; replace the tab." if "'\\t'" in what else hint
         return self.fault(mark.index if mark else 0, "yaml_syntax", f"not valid YAML: {what}", hint)
 
     def whole(self, loader: yaml.SafeLoader) -> Any:  # noqa: ANN401 - any YAML value

@@ -394,25 +394,25 @@ def fix_once(
     text: str, diagnostics: Iterable[Diagnostic], parse: Callable[[str], Document]
 ) -> tuple[str, list[Diagnostic]]:
     """One round on one file: the text after as many of the fixes as go together, and the findings they belong to."""
-    before = parse(text)
-
-    def together(some: Iterable[Diagnostic], *, checked: bool) -> tuple[list[Diagnostic], list[TextEdit]]:
-        chosen: list[Diagnostic] = []
-        edits: list[TextEdit] = []
-        for diagnostic in some:
-            more = diagnostic.fix.edits if diagnostic.fix is not None else ()
-            fits = _fits(more, edits, len(text))
-            if fits and (not checked or _others_stay(before, sorted([*edits, *more]), parse)):
-                chosen.append(diagnostic)
-                for edit in more:
-                    insort(edits, edit)
-        return chosen, edits
-
-    chosen, edits = together(diagnostics, checked=False)
-    if edits and not _others_stay(before, edits, parse):
-        # One of them reaches further than it should: each is tried by itself on top of those that were fine.
-        chosen, edits = together(chosen, checked=True)
-    return (apply_edits(text, edits), chosen) if edits else (text, [])
+    before, edits = parse(text), list[TextEdit]()
+    clear: list[tuple[Diagnostic, Sequence[TextEdit]]] = []
+    for diagnostic in diagnostics:
+        own = diagnostic.fix.edits if diagnostic.fix is not None else ()
+        if _fits(own, edits, len(text)):
+            clear.append((diagnostic, own))
+            for edit in own:
+                insort(edits, edit)
+    # One that reaches further than it should is found by halves, each on top of those that were fine.
+    done, edits, waiting = list[Diagnostic](), [], [clear] if edits else []
+    while waiting:
+        some = waiting.pop()
+        more = sorted([*edits, *(edit for _, own in some for edit in own)])
+        if _others_stay(before, more, parse):
+            done += [diagnostic for diagnostic, _ in some]
+            edits = more
+        elif len(some) > 1:
+            waiting += [some[len(some) // 2 :], some[: len(some) // 2]]
+    return apply_edits(text, edits), done
 
 
 def _fits(edits: Sequence[TextEdit], taken: Sequence[TextEdit], length: int) -> bool:

@@ -145,3 +145,23 @@ def test_the_work_of_finding_fixes_grows_with_the_file(text, monkeypatch):
     few, many = work(400), work(1600)
     assert few > 0
     assert many < 5 * few
+
+
+@together(("bad", "most"), [(0, 2), (1, 17), (5, 70)])
+def test_fixes_that_reach_too_far_are_found_by_halves(bad, most):
+    entries, parsed = 128, []
+    text = "\n§\n".join(["todo"] * entries)
+    far = {entries // (bad + 1) * (number + 1) for number in range(bad)}
+    edits = [
+        (at + 5, at + 6, "x") if number in far else (at, at + 4, "done")  # without the delimiter line two are one
+        for number, at in enumerate(range(0, len(text), len("todo\n§\n")))
+        if number - 1 not in far
+    ]
+
+    def counted(data):
+        parsed.append(data)
+        return parse(data)
+
+    new, done = fix_once(text, [finding(edit) for edit in edits], counted)
+    assert (new.count("done"), new.count("todo"), len(done)) == (entries - 2 * bad, 2 * bad, entries - 2 * bad)
+    assert len(parsed) <= most

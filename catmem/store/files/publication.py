@@ -28,7 +28,7 @@ LATE_WAIT, LATE_TRIES = 0.001, 250
 _TRIES = 50
 _NEW_FILE_MODE = 0o600
 _NOT_HERE = {errno.ENOSYS, errno.EINVAL, errno.EOPNOTSUPP, errno.ENOTTY}
-RECORDED = "The write is in the journal, and the next write or 'catmem fsck --repair' puts it in place."
+RECORDED = "The write is in the journal, so do not repeat it: the next write or 'catmem fsck --repair' finishes it."
 """The hint of an error after the commit point."""
 
 

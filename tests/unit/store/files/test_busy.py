@@ -1,12 +1,13 @@
 """Somebody writes to the file without a pause: a write ends within its time, either way."""
 
+import errno
 from contextlib import ExitStack
 
 import pytest
 
-from catmem.errors import BusyError
+from catmem.errors import BusyError, StoreError
 from catmem.store.contract import Change
-from catmem.store.files.folder import PATIENCE
+from catmem.store.files.folder import PATIENCE, Folder
 from catmem.store.files.system import System
 from tests.merges import merge_appended
 from tests.unit.store.one_file import add
@@ -74,6 +75,23 @@ def test_who_always_wants_the_file_has_a_write_refused_within_its_time(store, sy
     assert system.seconds <= PATIENCE
     system.wants = False
     assert add(store, b"third\n").data == b"theirs\nthird\n"
+
+
+@pytest.mark.parametrize("stage", ["exchange", "mark"])
+def test_a_write_that_is_recorded_is_not_to_be_repeated_and_the_next_one_finishes_it(store, monkeypatch, system, stage):
+    def refused(*_, **__):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as away:
+        if stage == "exchange":
+            away.setattr(system, "exchange", refused)
+        else:
+            away.setattr(Folder, "mark_published", refused)
+        with pytest.raises(StoreError) as caught:
+            add(store, b"second\n")
+    assert "so do not repeat it: the next write or 'catmem fsck --repair' finishes it" in caught.value.hint
+    assert (store.peek("user") == b"first\nsecond\n") == (stage != "exchange")
+    assert add(store, b"third\n").data == b"first\nsecond\nthird\n"
 
 
 def test_a_write_that_somebody_follows_without_end_is_made_and_ends(store, system):

@@ -156,7 +156,8 @@ def _since(workspace: Root, entity: str, seen: str | None, actor: str | None) ->
     That is the newest revision that the caller may hear of, and behind ``~`` a mark of a text that none has yet.
     """
     tips, now = _standing(workspace.store, entity)
-    log = (each for each, _ in heard(workspace, map(_new, workspace.store.log(entity)), actor))
+    news = (News("revision", entity, each.revision, each.digest, each) for each in workspace.store.log(entity))
+    log = (each for each, _ in heard(workspace, news, actor))
     first = list(islice(log, 1))
     newest, mark = first[0].revision if first else "0", keyed_digest(now.digest) if now.revision is None else ""
     cursor = f"{newest}~{mark}" if mark else newest
@@ -191,10 +192,6 @@ def _standing(store: Store, entity: str) -> tuple[Sequence[Revision], Snapshot]:
         before, now, tips = tips, store.read(entity), store.branches(entity)
         if now.revision is not None or tips == before:
             return tips, now
-
-
-def _new(record: Revision) -> News:
-    return News("revision", record.entity, record.revision, record.digest, record)
 
 
 def _of_store(error: CatmemError | OSError) -> CatmemError:
@@ -257,8 +254,7 @@ def _for_agent(news: News) -> dict[str, Any]:
     if news.profile is not None:
         said["profile"] = news.profile
     if news.kind in {"revision", "drift"}:
-        number = news.revision
-        said |= {"revision": number, "mem_rev": revision_number(number)}
+        said |= {"revision": news.revision, "mem_rev": revision_number(news.revision)}
     if news.kind == "drift":
         said["recorded"] = news.recorded
     if news.record is not None:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
 from catmem.config.access import all_problems
+from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
@@ -38,6 +39,7 @@ from catmem.workspace.profile_memory import LostEntries, lost_entries
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.workspace.seen_entry import rules_in
+from catmem.workspace.stores import backend_of
 from catmem.workspace.upkeep import path_from, unowned_homes
 
 T = TypeVar("T")
@@ -53,6 +55,7 @@ class FileFacts(NamedTuple):
     due: tuple[tuple[str, str], ...]
     is_marked: bool
     bad_tags: int
+    labelled: int  # entries without a category whose text names one
 
 
 class SeedState(NamedTuple):
@@ -190,9 +193,8 @@ class Overviews:
         for entity in self.workspace.config.entities:
             with collect_errors(wrong):
                 declared += [entity] if _is_outside(store.head(entity), store.read(entity).digest) else []
-        return Overview(
-            day, in_order, copies_among(lock.records.values(), ids.get), (*problems, *wrong), tuple(declared)
-        )
+        copies = copies_among(lock.records.values(), ids.get)
+        return Overview(day, in_order, copies, (*problems, *wrong), tuple(declared))
 
     def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
         """What was made before of the same, or else what is made now."""
@@ -204,8 +206,7 @@ class Overviews:
     def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
         look = partial(_looked_at, self.workspace, now.files, day)
         files, sizes, wrong = self._once("files", now.line.name, (now.stamp, day), look)
-        problems = (*wrong, *now.line.problems)
-        return replace(now.line, files=files, sizes=sizes, seeded=seeded, problems=problems)
+        return replace(now.line, files=files, sizes=sizes, seeded=seeded, problems=(*wrong, *now.line.problems))
 
     def _seeds(self, now: Mapping[str, _Now], day: date) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
         """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
@@ -268,8 +269,9 @@ def _looked_at(
     profile = files.profile
     documents, wrong = files.documents(workspace)
     held: dict[str, FileFacts] = {}
+    meanings = LabelVocabulary.from_config(workspace.config)
     for target, document in documents.items():
-        entity = f"{profile.name}/{target}"
+        entity, loose = f"{profile.name}/{target}", document.by_category.get(UNCATEGORIZED, ())
         try:
             due = due_facts(workspace, profile, entity, document, day)
         except CatmemError as error:
@@ -281,6 +283,7 @@ def _looked_at(
             tuple((fact.entry.id, fact.state) for fact in due),
             conflict_at(document.text) is not None,
             sum(problem.rule == "bad-tag" for problem in all_problems(document, workspace.config)),
+            sum(read_labels(each.body, each.tags, meanings, each.tag_limit).category is not None for each in loose),
         )
     is_whole = len(held) == len(TARGETS)
     sizes = measure(WholeSizes(profile, documents, workspace.config, day), profile) if is_whole else None
@@ -355,7 +358,7 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     passed = () if overviews else Round.read(workspace.root).skipped
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
-        *_of_files(overview),
+        *_of_files(workspace, overview),
         *_of_homes(workspace, overview),
         *_of_external(workspace, overview),
         *_of_categories(workspace, overview),
@@ -371,7 +374,7 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     return NextSteps(overview, tuple(steps), tuple({str(error): error for error in wrong}.values()))
 
 
-def _of_files(overview: Overview) -> Iterator[_StatusText]:
+def _of_files(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     """What is wrong in files, and has to be right before anything else is."""
     marked = sum(facts.is_marked for facts in overview.files.values())
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
@@ -394,6 +397,10 @@ def _of_files(overview: Overview) -> Iterator[_StatusText]:
     first, target = parts_of(next(iter(unsorted), ""))
     command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")
     where = f" ({few(list(unsorted))})" if len(unsorted) > 1 else ""
+    labelled = next((each for each in unsorted if overview.files[each].labelled), None)
+    if labelled and backend_of(workspace.config).has_files:
+        where += ", some with labels such as [COMM]"
+        command = f"catmem migrate {quote(os.path.relpath(workspace.store.place(labelled), workspace.root))}"
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
 
 

@@ -55,10 +55,11 @@ MEANT = {
         "lint": "check validate",
         "search": "find grep query",
         "undo": "revert rollback",
-        "show": "cat view",
+        "show": "cat view get",
         "list": "ls",
         "log": "history",
         "fmt": "format",
+        "export": "backup snapshot dump",
         "review": "due",
     }.items()
     for word in words.split()

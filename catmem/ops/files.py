@@ -220,7 +220,8 @@ def _next(
     made: NewRoot, profiles: Sequence[str], other: tuple[str, Path] | None, loose: Mapping[str, int]
 ) -> list[str]:
     """The commands to type after a new root, with what is imported, and entries without a category."""
-    first = [f'catmem add -p {made.source} -c communication-style "Prefers short answers."']
+    is_new = any(name.endswith(FILE_NAMES["user"]) for name in made.written)
+    first = [f'catmem add -p {made.source} -c communication-style "Prefers short answers."'] if is_new else []
     if other is not None:
         program, path = other
         place = printable(shlex.quote(str(path)))  # whole, since a "cd" to the root comes first

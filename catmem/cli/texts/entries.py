@@ -69,10 +69,11 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
                 yield f"  {'':{width}}  [{printable(', '.join(tags))}]\n"
 
 
-def _listed(value: tuple[str | None, Sequence[Any]], _: Call) -> None:
+def _listed(value: tuple[str | None, Sequence[Any]], call: Call) -> None:
     profile, entries = value
     if not entries:
-        say("No entries in any file." if profile is None else "No entries that this profile can see.")
+        of = f" of {call.values['category']} ('catmem access' has the categories)" if call.values["category"] else ""
+        say(f"No entries{of} in any file." if profile is None else "No entries that this profile can see.")
     emit(columns([_folded_row(each) if profile is None else _list_row(each) for each in entries]))
 
 

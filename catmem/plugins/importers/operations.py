@@ -98,7 +98,8 @@ def import_(
     if snapshot is not None:
         return _bring_back(call, snapshot, profile, target, how)
     if source is None or profile is None or path is None:
-        needed = {"option '--from'": source, "option '-p' / '--profile'": profile, "argument 'PATH'": path}
+        programs = f"option '--from' ({', '.join(registry().importers)})"
+        needed = {programs: source, "option '-p' / '--profile'": profile, "argument 'PATH'": path}
         raise UsageError(f"Missing {next(name for name, given in needed.items() if given is None)}.")
     what: dict[str, Any] = {"target": target, "categories": named, "skip_withheld": skip_withheld}
     plan = plan_import(call.root, profile, read(source, path), **what)

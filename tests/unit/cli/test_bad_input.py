@@ -196,7 +196,8 @@ def test_a_profile_that_only_others_extend_is_no_agent(team):
 
 
 @pytest.mark.parametrize(
-    "arguments", [("list", "neo", "--as-of", "2026-13-01", "--format=json"), ("log", "--entry", "x", "--format", "json")]
+    "arguments",
+    [("list", "neo", "--as-of", "2026-13-01", "--format=json"), ("log", "--entry", "x", "--format", "json")],
 )
 def test_wrong_usage_is_json_for_who_asked_for_json(tmp_path, arguments):
     done = process(*arguments, cwd=tmp_path, status=2)

@@ -139,6 +139,7 @@ def test_a_specialist_is_added_to_a_root_that_is_there(tmp_path, monkeypatch):
     before = (tmp_path / "catmem.yaml").read_text(encoding="utf-8")
     assert "would write ./profiles/legal.yaml" in run("--profile", "legal", "--dry-run").stdout
     made = run("--profile", "legal")
+    assert "Next:\n  $EDITOR profiles/legal.yaml" in made.stdout
     after = (tmp_path / "catmem.yaml").read_text(encoding="utf-8")
     new = [line for line in after.splitlines() if line not in before.splitlines()]
     assert [line.rpartition("/")[2] for line in made.stdout.splitlines() if line.startswith("wrote ")] == [

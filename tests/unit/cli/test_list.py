@@ -45,6 +45,10 @@ def test_a_list_for_people(place):
     ]
 
 
+def test_no_entry_of_a_category_in_any_file(place):
+    assert run("list", "-c", "tlak").stderr == "No entries of tlak ('catmem access' has the categories) in any file.\n"
+
+
 @together("output_format", ["text", "json"])
 def test_a_category_out_of_sight_is_like_one_that_is_not_there(place, output_format):
     hidden, absent = (run("list", "-p", "neo", "-c", name, "--format", output_format) for name in ("pay", "none"))

@@ -61,6 +61,7 @@ def test_every_help_opens_with_usage_a_short_sentence_and_an_example(name):
         (["edit"], "There is no command 'edit'. Did you mean 'replace'?"),
         (["history"], "There is no command 'history'. Did you mean 'log'?"),
         (["forget"], "There is no command 'forget'. Did you mean 'purge'?"),
+        (["backup"], "There is no command 'backup'. Did you mean 'export'?"),
         (["add", "Rent.", "--expires", "2026-12-31"], "No such option '--expires'. A tag is given so: --tag expires=VALUE"),
         (["search", "rent", "--source", "neo"], "so: --tag source=VALUE, and a profile so: -p NAME"),
         (["--nothing"], "No such option"),

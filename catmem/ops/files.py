@@ -73,11 +73,7 @@ class Init:
         "catmem init --from-hermes",
     ),
     rooted=False,
-    apart={
-        "from_hermes": "example profiles start with_git",
-        "example": "profiles start",
-        "with_git": "dry_run",
-    },
+    apart={"from_hermes": "example profiles start with_git", "example": "profiles start", "with_git": "dry_run"},
 )
 def init(
     call: Call,
@@ -103,11 +99,7 @@ def init(
         ),
     ] = (),
     with_git: Annotated[
-        bool,
-        P(
-            "Have git merge and show memory files by entry. In an existing root, do that alone.",
-            "--git",
-        ),
+        bool, P("Have git merge and show memory files by entry. In an existing root, do that alone.", "--git")
     ] = False,
     from_hermes: Annotated[
         bool,

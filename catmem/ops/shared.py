@@ -41,8 +41,7 @@ AddTarget = Annotated[
     Target | None, P(_PLACE, "-t --target", brief="user: facts on the user; memory: notes. Default: by category.")
 ]
 NarrowCategory = Annotated[
-    str | None,
-    P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this one."),
+    str | None, P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this one.")
 ]
 DryRun = Annotated[bool, Option("Write nothing; show what would change.")]
 Interactive = Annotated[bool, Option("Show each conflict, and ask.", "-i --interactive")]

@@ -113,9 +113,7 @@ class WritePolicy(Rights):
         category = self.taxonomy.category(name)
         if not category:
             raise EditError(
-                f"{shown(name)} is not a category",
-                code="bad_category",
-                hint="A category needs a letter or a number.",
+                f"{shown(name)} is not a category", code="bad_category", hint="A category needs a letter or a number."
             )
         return category
 

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from catmem.cli.output import (
-    NARROW,
-    WIDE,
-    columns,
-    emit,
-    print_error,
-    say,
-    say_all,
-    show_written,
-    shown_moment,
-)
+from catmem.cli.output import NARROW, WIDE, columns, emit, print_error, say, say_all, show_written, shown_moment
 from catmem.config.json_schema import shown
 from catmem.files import shown_path
 from catmem.model.document import Document, Problem

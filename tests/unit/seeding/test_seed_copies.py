@@ -1,9 +1,9 @@
 """Which entries are copies that follow their source; and targets whose files are clones of it."""
 
 import pytest
-from catmem.seeding.applying import seed_answer
 
 from catmem.seeding.lockfile import seeded_copies
+from catmem.seeding.planner import seed_answer
 from catmem.staleness.review import Review
 from catmem.workspace.history import restore
 from tests.roots import put_bytes, text_of

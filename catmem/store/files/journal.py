@@ -229,6 +229,8 @@ class Journal:
         seen: Segment | None = None
         for name in reversed(names) if newest_first else names:
             segment = self._load(name, newest)
+            if name == names[0] and segment.header.sequence > 1:
+                raise damaged(segment.path, f"records 1 to {segment.header.sequence - 1} are missing")
             if seen is not None:
                 older, newer = (segment, seen) if newest_first else (seen, segment)
                 if newer.header.previous != older.link:

@@ -319,7 +319,7 @@ def segment_name(sequence: int) -> str:
 
 def damaged(path: Path, message: str) -> DamagedError:
     """The error for a segment that is not as it was written."""
-    return DamagedError(message, path=path, hint="Run catmem fsck; nothing is written until then.")
+    return DamagedError(message, path=path, hint="Run catmem fsck: it says what is lost, and how to go on.")
 
 
 def acknowledged(lost: int) -> str:

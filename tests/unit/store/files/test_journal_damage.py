@@ -166,7 +166,13 @@ def test_a_journal_without_a_segment_has_a_gap_and_is_not_rewritten(tmp_path, nu
     assert codes(tmp_path) == ["journal_damaged"]
     kept = [each.read_bytes() for each in segments(tmp_path)]
     with journal_in(tmp_path) as journal:
-        uses = (lambda: journal.data(lost), lambda: journal.erase(lambda _, data: data.upper()))
+        uses = (
+            lambda: journal.data(lost),
+            lambda: journal.erase(lambda _, data: data.upper()),
+            lambda: list(journal.replay()),
+            lambda: list(journal.records()),
+            lambda: list(journal.records(newest_first=True)),
+        )
         for use in uses:
             with pytest.raises(DamagedError):
                 use()

@@ -107,6 +107,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         store = lasting_store(workspace)
         name = entity_of(workspace, entity)
         refuse_empty(old_text)
+        _refuse_damaged(store, name)
         declared = workspace.config.entities.get(name)
         entries = [] if declared else _entries_to_forget(workspace, store, name, old_text, every=every)
         redaction = ContentRedaction(declared, old_text) if declared else _redaction(workspace, entries, old_text)
@@ -145,6 +146,14 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
 def unsaid(text: str, words: str) -> str:
     """The beginning of a text that is to be forgotten, which says neither a secret nor the words once more."""
     return first_line(mask_secrets(text).replace(unify_newlines(words).strip(), "***"), 60)
+
+
+def _refuse_damaged(store: LastingStore, entity: str) -> None:
+    """Raise ``DamagedError`` for a history that cannot be rewritten, before anything else of it is gone."""
+    for fault in store.verify(entity):
+        if fault.code in _UNERASABLE:
+            hint = f"Nothing was erased there. {fault.hint}"
+            raise DamagedError(f"the history of {entity} is damaged: {fault.message}", path=fault.path, hint=hint)
 
 
 def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:
@@ -294,6 +303,7 @@ class _Purging:
             return
         with self._noting(self._path(entity)):
             if _is_said(self.store, entity, self._elsewhere) or self._is_beside(entity):
+                _refuse_damaged(self.store, entity)
                 now, *past = map(self._elsewhere.entries, _texts(self.store, entity))
                 self.entries += [PurgedEntry(entity, entry) for entry in _newest(chain(now, *reversed(past)))]
                 self.forget(entity)
@@ -372,10 +382,6 @@ class _Purging:
         """Forget the entries in the file, the history and all that is kept of an entity."""
         redaction = self._of(entity)
         _without(redaction, entity, self.store.peek(entity))
-        for fault in self.store.verify(entity):
-            if fault.code in _UNERASABLE:  # a history that cannot be rewritten, before anything else of it is gone
-                hint = f"Nothing was erased there. {fault.hint}"
-                raise DamagedError(f"the history of {entity} is damaged: {fault.message}", path=fault.path, hint=hint)
         self.entities.append(entity)
         if self.dry_run:
             self._foretell(entity)

@@ -17,12 +17,12 @@ from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared, parts_of, slugify
 from catmem.ops.shared import AnyProfile, AsOf, InCategory, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
-from catmem.prompt.prompt import Prompt
 from catmem.staleness.freshness import advice
 from catmem.text import DEFAULT_LIMITS, printable_json
 from catmem.workspace.profile_memory import ProfileMemory, list_documents, read_document, read_memory, seen_file
 
 if TYPE_CHECKING:
+    from catmem.prompt.prompt import Prompt
     from catmem.search.search import SearchHit
     from catmem.workspace.workspace import Workspace
 
@@ -355,7 +355,7 @@ def _look_over(call: Call, categories: Sequence[str], memory: ProfileMemory) -> 
         call.tell(said)
 
 
-def _role_and_text(call: Call, made: Prompt, memory: ProfileMemory) -> dict[str, Any]:
+def _role_and_text(call: Call, made: "Prompt", memory: ProfileMemory) -> dict[str, Any]:
     """A profile's prompt and the role that its envelopes name; for a person also what the prompt is made of."""
     from catmem.envelopes.agents import role_hash
 

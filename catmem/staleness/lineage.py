@@ -484,6 +484,7 @@ class _Lines:
         self.gone: dict[str, Blamed] = {}
         """By their words: what comes back goes on from where it was."""
         self._branches: OnBranches = {}
+        next(iter(store.log(entity)), None)  # which refuses a history whose end is lost
         self.document: Document = parse_for_write(workspace.parse, entity, store.read(entity).data)
         last = None
         for revision, after, found in steps(store.replay(entity), None, workspace.parse):

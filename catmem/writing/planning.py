@@ -354,13 +354,14 @@ class _PlanDraft:
     def _on_slip(self, category: str) -> str | None:
         """What to know of a new category. Raises ``UnknownNameError`` for a slip of one that the actor knows."""
         taxonomy, policy = self.policy.taxonomy, self.policy
-        there = {header.category for header in self.original.scan.headers}
+        # Of what an agent does not see, the answer has to be the same with it and without.
+        there = {*filter(policy.may_see, (header.category for header in self.original.scan.headers))}
         if category in there or taxonomy.named(category):
             return None
         from catmem.workspace.reports import categories_of, read_access
 
         named = categories_of([policy.owner], taxonomy)
-        near = nearest(category, [*filter(policy.may_write, named), *filter(policy.may_see, there)])
+        near = nearest(category, [*filter(policy.may_write, named), *there])
         if near is None:
             of_person = taxonomy.categories and not policy.to_agent
             return f"{category} is a new category; 'catmem access' says who reads it" if of_person else None

@@ -33,6 +33,18 @@ def rows(*arguments):
     return [stamped.sub("TIME", line).split() for line in said.splitlines()]
 
 
+def test_a_history_whose_end_is_lost_is_told_and_its_file_is_read(user):
+    (segment,) = (user.parent / ".catmem" / "journal").iterdir()
+    segment.write_bytes(segment.read_bytes()[:-60])
+    for command in ("log neo", "log", "log neo --entry Beta", "blame neo/user", "undo neo"):
+        refused = run(*command.split(), status=4)
+        assert "gone from the end of the journal" in refused.stderr, command
+        assert refused.stdout == ""
+    assert "gone from the end of the journal" in run("status", status=None).stderr
+    assert "Vendor is Beta." in run("list", "-p", "neo").stdout
+    assert "Vendor is Beta." in run("prompt", "neo").stdout
+
+
 # --- log -----------------------------------------------------------------------------------------------------------
 
 

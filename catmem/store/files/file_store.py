@@ -161,7 +161,7 @@ class FileStore(LastingStore):
     def log(self, entity: str) -> Iterator[Revision]:
         """The records of the file, the newest first."""
         # The newest are in memory; older ones are read from the disk when the caller goes on to them.
-        with self._reading(entity) as (journal, name):
+        with self._reading(entity, whole=True) as (journal, name):
             newest = journal.newest(name) if journal else []
         yield from (revision_of(entity, record) for record in newest)
         if not newest or newest[-1].revision == "1":
@@ -203,20 +203,25 @@ class FileStore(LastingStore):
             yield folder
 
     @contextmanager
-    def _reading(self, entity: str) -> Iterator[tuple[Journal | None, str]]:
+    def _reading(self, entity: str, *, whole: bool = False) -> Iterator[tuple[Journal | None, str]]:
         place = self._locate(entity)
-        with self._reading_folder(place) as journal:
+        with self._reading_folder(place, whole=whole) as journal:
             yield journal, place.name
 
     @contextmanager
-    def _reading_folder(self, place: Place) -> Iterator[Journal | None]:
-        """The journal of a folder, read up to its end; ``None`` where there is none."""
+    def _reading_folder(self, place: Place, *, whole: bool = False) -> Iterator[Journal | None]:
+        """The journal of a folder, read up to its end; ``None`` where there is none.
+
+        ``whole`` is for who tells of the history: one whose end is lost is refused.
+        """
         with self._alone(place.home):
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None
-            if journal is not None:
+            if folder is not None and journal is not None:
                 with store_errors(place.path):
+                    published = folder.published() if whole else 0  # before the journal, which others may write
                     journal.refresh()
+                    folder.refuse_lost_end(published)
             yield journal
 
     # --- writing ------------------------------------------------------------------------------------------------

@@ -332,11 +332,14 @@ class Folder:
                 self.system.close(descriptor)
         return None if locked else status
 
-    def lost_records(self) -> int:
-        """How many records are gone from the journal's end: the mark says that the file of a later one was in place."""
+    def lost_records(self, published: int | None = None) -> int:
+        """How many records are gone from the journal's end: the mark says that the file of a later one was in place.
+
+        Who has no lock gives what the mark said before the journal was read.
+        """
         # Those writes were acknowledged; a line cut short behind them is a write that was not.
-        last = self.writable_journal.last
-        return max(0, self.published() - (last.sequence if last else 0))
+        last = self.journal.last if self.journal else None
+        return max(0, (self.published() if published is None else published) - (last.sequence if last else 0))
 
     def read_to_write(self) -> None:
         """Read the journal up to its end, and cut off a write that was stopped there; for the holder of the lock."""
@@ -347,14 +350,18 @@ class Folder:
             for name in self.system.names(self.gen):
                 if not name.startswith(_LEFT):
                     self.put_aside(name)
-        if lost := self.lost_records():
+        self.refuse_lost_end()
+        journal.cut_tail()
+
+    def refuse_lost_end(self, published: int | None = None) -> None:
+        """Raise ``DamagedError`` for a journal whose end is lost; see ``lost_records``."""
+        if lost := self.lost_records(published):
             raise DamagedError(
                 f"{acknowledged(lost)} gone from the end of the journal",
                 path=self.path / SIDECAR / "journal",
                 hint="Nothing was written, and the files are as they are. 'catmem fsck' says more; "
                 "'catmem fsck --repair' keeps what is left of that end aside, and goes on from the files.",
             )
-        journal.cut_tail()
 
     def file_path(self, name: str) -> Path:
         """The path of a file in the folder, for messages."""

@@ -195,10 +195,16 @@ class Journal:
             return newest.find(name, revision)
         names = [*self._names, newest.name]
         low = bisect_left(names, number, key=lambda each: self._load(each, newest).number_before(file))
-        found = (
-            self._load(each, newest).find(name, revision) for each in names[max(0, low - 1) : None if branch else low]
-        )
-        return next(filter(None, found), None)
+        if not low:
+            _refuse_no_beginning(self._load(names[0], newest))
+        older: Segment | None = None
+        for each in names[max(0, low - 1) : None if branch else low + 1]:
+            segment = self._load(each, newest)
+            _refuse_gap(older, segment)
+            if (found := segment.find(name, revision)) is not None:
+                return found
+            older = segment
+        return None
 
     def data(self, record: Record) -> bytes:
         """The bytes of a record."""
@@ -229,12 +235,10 @@ class Journal:
         seen: Segment | None = None
         for name in reversed(names) if newest_first else names:
             segment = self._load(name, newest)
-            if name == names[0] and segment.header.sequence > 1:
-                raise damaged(segment.path, f"records 1 to {segment.header.sequence - 1} are missing")
+            if name == names[0]:
+                _refuse_no_beginning(segment)
             if seen is not None:
-                older, newer = (segment, seen) if newest_first else (seen, segment)
-                if newer.header.previous != older.link:
-                    raise damaged(newer.path, f"the segment does not follow {older.name}")
+                _refuse_gap(*((segment, seen) if newest_first else (seen, segment)))
             seen = segment
             yield segment
 
@@ -518,6 +522,16 @@ def _state(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
+def _refuse_gap(older: Segment | None, newer: Segment) -> None:
+    if older is not None and newer.header.previous != older.link:
+        raise damaged(newer.path, f"the segment does not follow {older.name}")
+
+
+def _refuse_no_beginning(first: Segment) -> None:
+    if first.header.sequence > 1:
+        raise damaged(first.path, f"records 1 to {first.header.sequence - 1} are missing")
+
+
 # --- a look at every byte ---------------------------------------------------------------------------------------------
 #
 # Codes: `journal_damaged` (a segment is missing, or is not what was written: its bytes, its chain or the contents),
@@ -559,8 +573,7 @@ def _check(segment: Segment, before: Segment | None, *, is_first: bool, is_last:
     """Raise ``DamagedError`` unless a segment follows from the one before, and its records from each other."""
     header = segment.header
     if is_first:
-        if header.sequence > 1:
-            raise damaged(segment.path, f"records 1 to {header.sequence - 1} are missing")
+        _refuse_no_beginning(segment)
         if header.previous != chain_start(header.store):
             raise damaged(segment.path, "the chain does not begin at the id of this journal")
     elif before is not None:

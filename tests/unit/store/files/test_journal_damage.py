@@ -177,6 +177,8 @@ def test_a_journal_without_a_segment_has_a_gap_and_is_not_rewritten(tmp_path, nu
             with pytest.raises(DamagedError):
                 use()
     assert [each.read_bytes() for each in segments(tmp_path)] == kept
+    with journal_in(tmp_path) as journal, pytest.raises(DamagedError):
+        journal.find(lost.file, lost.revision)
 
 
 DAMAGE = {

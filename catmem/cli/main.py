@@ -130,13 +130,28 @@ def _say_option(error: CatmemError, ctx: click.Context) -> None:
         error.hint = error.hint.replace(f"what was found as expected ({error.found})", said)
 
 
+_QUOTED = re.compile(r"""'(?!catmem )(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
+"""A text in a message, as Python writes it; a command is none."""
+
+
 def _leave_out(error: CatmemError, words: str | None) -> None:
-    """Have a refusal say nothing of what came by standard input, where it stays out of logs; ``words`` is all of it."""
+    """Have a refusal say nothing of what came by standard input, where it stays out of logs; ``words`` is all of it.
+
+    Nor does it quote an entry that has a word of it.
+    """
     if words:
         error.message = error.message.replace(shown(words), "the words")
+        given = {*re.findall(r"\w{3,}", words.casefold())} or {*re.findall(r"\w+", words.casefold())}
+
+        def unsaid(quoted: re.Match[str]) -> str:
+            return quoted[0] if given.isdisjoint(re.findall(r"\w+", quoted[0].casefold())) else "'***'"
+
+        error.message = _QUOTED.sub(unsaid, error.message)
+        error.hint = error.hint and _QUOTED.sub(unsaid, error.hint)
         if isinstance(error, AmbiguousError):
-            given = (re.subn(r"\s+".join(map(re.escape, words.split())), "***", each) for each in error.candidates)
-            error.candidates = tuple(text if count else "***" for text, count in given)  # it may be cut there
+            said = r"\s+".join(map(re.escape, words.split()))
+            found = (re.subn(said, "***", each) for each in error.candidates)
+            error.candidates = tuple(text if count else "***" for text, count in found)  # it may be cut there
 
 
 def _with_hint(error: click.NoSuchOption) -> click.UsageError:

@@ -369,7 +369,9 @@ class _PlanDraft:
             return f"{category} is a new category. Did you mean {near}?"
         # An agent learns nothing of other files.
         if category not in (named if policy.to_agent else read_access(policy.root).fleet.categories):
-            raise undeclared(category, f"Did you mean {near!r}? If you mean a new one, declare it.")
+            raise undeclared(
+                category, f"Did you mean {near!r}? If not, declare it below taxonomy.categories in catmem.yaml."
+            )
         return None
 
     def _on_emptied(self, document: Document) -> list[str]:

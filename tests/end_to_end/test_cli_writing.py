@@ -107,6 +107,19 @@ def test_a_refusal_says_nothing_of_what_came_by_standard_input(user, command, wo
     assert '"code": "ambiguous"' in found
 
 
+@pytest.mark.parametrize("command", ["remove -", "replace - Other.", "verify -", "move - -c talk"])
+def test_a_refusal_quotes_no_entry_that_has_a_word_of_standard_input(user, command):
+    verb, *rest = command.split()
+    run("add", "-p", "neo", "-c", "rules", "The code is Zk39 for the east door.")
+    found = run(verb, "-p", "neo", *rest, input="code\nis zk39 for", status=2).output
+    user.write_text(user.read_text().replace("east", "EAST"))
+    for how in ((), ("--format", "json")):
+        found += run(verb, "-p", "neo", *rest, *how, input="The code is Zk39", status=3).output
+    assert "Zk39" not in found
+    assert "The nearest: '***'" in found
+    assert '"code": "drift"' in found
+
+
 @together(
     ("data", "code"),
     [(b"\xff", "not_utf8"), (b"x" * (DEFAULT_LIMITS.file_bytes + 1), "too_large"), (b"", "empty"), (b"\n \n", "empty")],

@@ -132,10 +132,20 @@ def test_a_slip_of_a_category_is_refused_and_shows_an_agent_none_that_it_does_no
     with pytest.raises(UnknownNameError, match="the category 'talks' is not declared") as caught:
         workspace.add("neo", "no mails", category="talks")
     assert caught.value.code == "unknown_category"
-    assert caught.value.hint == "Did you mean 'talk'? If you mean a new one, declare it."
+    assert caught.value.hint == "Did you mean 'talk'? If not, declare it below taxonomy.categories in catmem.yaml."
     with pytest.raises(UnknownNameError):
         workspace.move("neo", "no calls", "pay2")
     assert workspace.add("neo", "more", category="pays", actor="neo").notes == ()
+
+
+@pytest.mark.parametrize("hidden", ["", "\n## Talks\nnever\n", "\n## Walk\nnever\n"])
+def test_a_section_that_an_agent_does_not_see_makes_no_name_known(tmp_path, hidden):
+    root = make_root(tmp_path, profiles={"neo": READS_TALK}, files={"neo/user": TEXT + hidden})
+    with pytest.raises(UnknownNameError) as caught:
+        root.add("neo", "no mails", category="talks", actor="neo")
+    assert caught.value.hint == "Did you mean 'talk'? If not, declare it below taxonomy.categories in catmem.yaml."
+    if "Talks" in hidden:
+        assert root.add("neo", "no mails", category="talks").changed
 
 
 def test_a_name_is_no_slip_if_it_differs_by_a_word_or_the_root_has_it(tmp_path):

@@ -19,9 +19,11 @@ TEXT = "# Title\n\n## Talk\n[verified_date: 2026-05-01] Short answers.\n\u00a7\n
 
 
 def shown(value):
-    """A value as JSON: records by their public fields."""
+    """A value as JSON: records by their public fields, sets in an order."""
     if isinstance(value, list | tuple):
         return [shown(each) for each in value]
+    if isinstance(value, set | frozenset):
+        return sorted(map(shown, value), key=str)
     if isinstance(value, dict):
         return {str(key): shown(each) for key, each in value.items()}
     if dataclasses.is_dataclass(value):

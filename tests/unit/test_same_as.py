@@ -8,6 +8,7 @@ import pytest
 from tests.docs.cli_reference import command_line, subcommands
 from tests.same_as.commands import HELP, all_lines
 from tests.same_as.compare import Difference, Meant, differences
+from tests.same_as.library_calls import shown
 from tests.same_as.roots import ROOTS
 
 ID = "5eb9a1cfba7faccb06fd9c4430d36e7f"
@@ -40,6 +41,10 @@ def test_a_difference_is_meant_where_all_patterns_fit():
     found = Difference("commands/help", "add --help", "+  --tag")
     assert Meant("^commands/", "a new option", label="^add", diff="--tag").fits(found)
     assert not Meant("^commands/", "a new option", diff="--reason").fits(found)
+
+
+def test_a_set_is_shown_in_one_order_in_every_process():
+    assert shown(frozenset({"vault", "rules", "talk"})) == ["rules", "talk", "vault"]
 
 
 def test_every_command_and_every_option_is_in_a_story():

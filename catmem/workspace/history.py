@@ -150,7 +150,7 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         after=text,
         entries=(),
         usage=FileUsage(size_of(text), limit_of_entity(workspace, entity) if store is None else None),
-        notes=notes_on(made),
+        notes=(*(["this empties the file"] if data.strip() and not old.strip() else []), *notes_on(made)),
         warnings=unmerged_warnings(entity, text),
         adopted=made.adopted,
         repeated=not replaced,
@@ -178,8 +178,9 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             why = f"{newest.entity} holds nothing any more: 'catmem restore {at}' brings back what it held"
         if newest is None or record is None or why is not None:
             hint = "'catmem log PROFILE' lists the revisions, and 'catmem restore' writes one of them again."
-            if record is not None:
-                hint += f" 'catmem restore {record.entity} {parent_of(record)}' brings back the text before this one."
+            if record is not None and (record.parents or record.op == "seed"):
+                does = "empties the file" if parent_of(record) == "0" else "brings back the text before this one"
+                hint += f" 'catmem restore {record.entity} {parent_of(record)}' {does}."
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
         if seen is None and _is_of_another(record, me):
             raise EditError(
@@ -201,7 +202,8 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             f"{last}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."
         )
         raise
-    redo = f"what revision {record.revision} did is taken back; 'catmem restore {quote(entity)} {last}' makes it again"
+    what = f"revision {record.revision} ({record.op}: {did(record)}) is taken back"
+    redo = f"{what}; 'catmem restore {quote(entity)} {last}' makes it again"
     return done if asked.dry_run else replace(done, notes=(redo, *done.notes))
 
 
@@ -237,11 +239,13 @@ def undo_fault(revision: Revision) -> str | None:
         did = "stands beside the file as a branch" if revision.is_branch else "merged branches or closed some"
         return f"{name} {did}, and an undo does not take that back"
     if revision.op == "seed":
-        return f"{name} is a seed from {revision.note.get('source')}: a later seed might not bring its entries back"
+        said = "for the next seed, entries that are gone count as removed here, and an emptied file is filled anew"
+        return f"{name} is a seed from {revision.note.get('source')}: {said}"
     if revision.op == "purge":
         return f"{name} purged an entry, which is not in the history any more"
     if revision.op == "adopt" or revision.agent == EXTERNAL:
-        return f"{name} is what another program or an editor wrote to the file"
+        first = "the file as catmem found it, and there is nothing before it"
+        return f"{name} is {'what another program or an editor wrote to the file' if revision.parents else first}"
     return None
 
 

@@ -73,10 +73,24 @@ def test_what_a_seed_brought_is_said_to_be_of_its_source_and_can_be_taken_back_b
         "no_undo",
         "revision 2 of neo/user is a seed from boss/user",
     )
-    assert "'catmem restore neo/user 1'" in error["hint"]
+    assert "'catmem restore neo/user 1' brings back the text before this one" in error["hint"]
     run("restore", "neo/user", "1")
     assert neo.read_text(encoding="utf-8") == "## Talk\nHer own.\n"
     assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync, 3 removed here and left out\n"
+
+
+def test_a_first_seed_is_taken_back_by_an_empty_file_which_the_next_one_fills(place, neo):
+    run("seed", "boss", "neo", *AS_OF)
+    there = neo.read_text(encoding="utf-8")
+    error = error_of("undo", "neo/user", status=2)
+    assert error["message"].endswith(
+        "for the next seed, entries that are gone count as removed here, and an emptied file is filled anew"
+    )
+    assert "'catmem restore neo/user 0' empties the file" in error["hint"]
+    run("restore", "neo/user", "0")
+    assert neo.read_text(encoding="utf-8") == ""
+    run("seed", "boss", "neo", *AS_OF)
+    assert neo.read_text(encoding="utf-8") == there
 
 
 def test_a_dry_run_is_a_diff_that_makes_the_file(clashing, neo):

@@ -18,18 +18,20 @@ def way_back(result):
 @pytest.mark.parametrize(
     "write",
     [
-        ("add", "-p", "neo", "-c", "rules", "Vendor is Acme."),
-        ("move", "-p", "neo", "15th", "-c", "talk"),
+        ("Added to rules", "add", "-p", "neo", "-c", "rules", "Vendor is Acme."),
+        ("Moved to talk", "move", "-p", "neo", "15th", "-c", "talk"),
     ],
 )
 def test_the_line_after_a_write_takes_it_back(user, write):
-    back = way_back(run(*write))
+    did, *command = write
+    back = way_back(run(*command))
     assert user.read_text() != USER
     undone = run(*back)
     assert undone.stdout == "took back a revision in neo/user (revision 3)\n"
     assert user.read_text() == USER
-    # And the answer says how to make it again, and that can be taken back.
-    assert "what revision 2 did is taken back; 'catmem restore neo/user 2' makes it again" in undone.stderr
+    # And the answer says what that was and how to make it again, and that can be taken back.
+    said = f"revision 2 (put: {did}) is taken back; 'catmem restore neo/user 2' makes it again"
+    assert said in undone.stderr
     again = run("restore", "neo/user", "2")
     assert user.read_text() != USER
     run(*way_back(again))
@@ -163,3 +165,28 @@ def test_a_bounded_profile_takes_nothing_back(user):
     assert len({each["message"] for each in answers}) == 1
     run("undo", "neo", "--as", "boss")
     assert user.read_text() == USER
+
+
+def test_before_the_file_as_catmem_found_it_is_nothing(user):
+    run("add", "-p", "neo", "-c", "rules", "One.")
+    run("undo", "neo")
+    refused = error_of("undo", "neo")
+    said = "revision 1 of neo/user is the file as catmem found it, and there is nothing before it"
+    assert (refused["code"], refused["message"]) == ("no_undo", said)
+    assert "neo/user 0" not in refused["hint"]
+    user.write_text(USER + "by hand\n")
+    run("status", "--adopt")
+    refused = error_of("undo", "neo")
+    assert "is what another program or an editor wrote to the file" in refused["message"]
+    assert re.search(r"'catmem restore neo/user \d+' brings back the text before this one", refused["hint"])
+
+
+def test_restore_says_that_it_empties_a_file(user):
+    run("add", "-p", "neo", "-c", "rules", "One.")
+    assert "this empties the file\n" in run("restore", "neo/user", "0", "--dry-run").stderr
+    emptied = run("restore", "neo/user", "0")
+    assert user.read_text() == ""
+    assert "this empties the file\n" in emptied.stderr
+    run(*way_back(emptied))
+    assert "One." in user.read_text()
+    assert "empties" not in run("restore", "neo/user", "1").stderr

@@ -145,19 +145,13 @@ class _Planning:
                     refused.append(RefusedChange(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        warnings, nothing = self._about_files(files), self._about_nothing(offers, gives=bool(files or refused))
+        warnings, none = self._about_files(files), self._about_nothing(offers, gives=bool(files or refused))
         return SeedPlan(
             asked=self.asked,
             profiles=self.profiles,
             files=tuple(files),
             refused=tuple(refused),
-            notes=(
-                *self._about_lock(files),
-                *self._about_losses(files),
-                *nothing,
-                *self._about_slips(offers),
-                *warnings,
-            ),
+            notes=(*self._about_lock(files), *self._about_losses(files), *none, *self._about_slips(offers), *warnings),
             warnings=tuple(warnings),
             parts=self.parts,
             lock_data=self.lock_data,
@@ -228,8 +222,10 @@ class _Planning:
         if document.entries and not is_flat and not taken:
             return
         back = f": {lost}" if lost else f". Bring it back: catmem log {source}, then catmem restore {source} REVISION"
+        back = f". Sort it again: catmem sort -p {self.source.name}{back}" if is_flat and not lost else back
+        what = "has no category" if is_flat else "is missing, or has nothing"
         raise UnreadableError(
-            "is missing, or has nothing any more of what was seeded from it",
+            f"{source} {what} any more of what was seeded from it",
             code="source_empty",
             path=self.workspace.path_of(self.source, target),
             hint=f"Nothing was seeded, and nothing was removed{back}. If it is meant, leave an entry in a category of "

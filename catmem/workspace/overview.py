@@ -141,8 +141,8 @@ class Overview:
     @property
     def unsorted(self) -> dict[str, int]:
         """How many entries without a category each file has that has any."""
-        counts = {entity: facts.held.get(UNCATEGORIZED, 0) for entity, facts in self.files.items()}
-        return {entity: count for entity, count in counts.items() if count}
+        files = self.files.items()
+        return {entity: facts.held[UNCATEGORIZED] for entity, facts in files if facts.held.get(UNCATEGORIZED)}
 
     @property
     def outside(self) -> dict[str, str]:
@@ -358,14 +358,10 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     passed = () if overviews else Round.read(workspace.root).skipped
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
-        *_of_files(workspace, overview),
-        *_of_homes(workspace, overview),
-        *_of_external(workspace, overview),
-        *_of_categories(workspace, overview),
-        *_of_seeds(overview),
-        *_of_branches(workspace, overview, wrong),
+        *_of_files(workspace, overview), *_of_homes(workspace, overview), *_of_external(workspace, overview),
+        *_of_categories(workspace, overview), *_of_seeds(overview), *_of_branches(workspace, overview, wrong),
         *_of_changes(overview, passed),
-    )
+    )  # fmt: skip
     steps = (
         NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
         for kind, count, thing, words, command in said
@@ -456,27 +452,42 @@ def _unread(fleet: Fleet) -> list[str]:
         target: {name for each in fleet.profiles for name in each.selectors(target, fleet.taxonomy).names}
         for target in TARGETS
     }
+    orphans = (each for each in fleet.orphans() if each.entries and each.category != UNCATEGORIZED)
     return [
         each.category
-        for each in fleet.orphans()
-        if each.entries
-        and each.category != UNCATEGORIZED
-        and not any(each.category in names for target, names in named.items() if each.target in {None, target})
+        for each in orphans
+        if not any(each.category in names for target, names in named.items() if each.target in {None, target})
     ]
 
 
 def _of_seeds(overview: Overview) -> Iterator[_StatusText]:
     seeds = [line.seeded for line in overview.lines if line.seeded and not line.seeded.in_step]
-    problems = [each.problems[0] for each in seeds if each.problems]
+    problems = [(each.source, each.problems[0]) for each in seeds if each.problems]
     clashing = sum(bool(each.conflicts) and not each.problems for each in seeds)
     behind = len(seeds) - len(problems) - clashing
-    why = f"that cannot be seeded ({problems[0].message})" if problems else ""
-    look = "catmem fsck" if problems and problems[0].code == "not_utf8" else "catmem seed --all --dry-run"
+    why, look = "", "catmem seed --all --dry-run"
+    for source, error in problems[:1]:
+        why = f"that cannot be seeded ({error.message})"
+        look = {"not_utf8": "catmem fsck", "source_empty": _sort_of(overview, source)}.get(error.code) or look
     yield ("refused", len(problems), "profile", why, look)
-    settle = "catmem seed --all --interactive"
-    yield ("seed_conflicts", clashing, "profile", "in conflict with its source", settle)
-    whose = "its source" if behind == 1 else "their sources"
-    yield ("seeds", behind, "profile", f"behind {whose}", "catmem seed --all")
+    yield ("seed_conflicts", clashing, "profile", "in conflict with its source", "catmem seed --all --interactive")
+    yield ("seeds", behind, "profile", f"behind {plural(behind, 'its source', 'their sources')}", "catmem seed --all")
+
+
+def _sort_of(overview: Overview, source: str) -> str:
+    """The command that sorts a source; an empty one if all its entries have a category."""
+    return next((f"catmem sort -p {source}" for each in overview.unsorted if parts_of(each).owner == source), "")
+
+
+def first_memory(workspace: Root, name: str) -> tuple[str, ...]:
+    """What brings a profile without an entry those of its source, in a line; nothing if there is none to bring."""
+    overview = Overviews(workspace).read()
+    empty = {each.name: each.seeded for each in overview.lines if not any(facts.ids for facts in each.files.values())}
+    if (seeded := empty.get(name)) is None:
+        return ()
+    sort = "" if seeded.arriving else _sort_of(overview, seeded.source)
+    way = f"'{sort}', and then 'catmem seed --all'" if sort else "'catmem seed --all'"
+    return (f"{name} has no memory yet: {way} brings it",) if sort or seeded.arriving else ()
 
 
 def _of_branches(workspace: Root, overview: Overview, wrong: list[CatmemError]) -> Iterator[_StatusText]:

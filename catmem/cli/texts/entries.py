@@ -31,12 +31,20 @@ _DONE = {
 }  # fmt: skip
 
 
-def _shown(value: tuple[dict[str, Any], Document, Sequence[Problem]], _: Call) -> None:
+def _shown(value: tuple[dict[str, Any], Document, Sequence[Problem]], call: Call) -> None:
     said, document, problems = value
     emit("".join(_shown_lines(said)))
+    if not said["categories"] and "files" in said:
+        _say_first_memory(call, call.values["profile"] or call.values["file"])
     emit("\nproblems\n" if problems else "")
     for each in problems:
         emit(printable(f"  line {document.line(each.start)}: {each.rule}: {each.message}\n"))
+
+
+def _say_first_memory(call: Call, profile: str | None) -> None:
+    from catmem.workspace.overview import first_memory
+
+    say_all(first_memory(call.root, profile) if profile and call.root.profile(profile).seed_from else ())
 
 
 def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
@@ -64,6 +72,7 @@ def _listed(value: tuple[str | None, Sequence[Any]], call: Call) -> None:
     if not entries:
         of = f" of {call.values['category']} ('catmem access' has the categories)" if call.values["category"] else ""
         say(f"No entries{of} in any file." if profile is None else "No entries that this profile can see.")
+        _say_first_memory(call, profile)
     emit(columns([_folded_row(each) if profile is None else _list_row(each) for each in entries]))
 
 
@@ -113,12 +122,9 @@ def _place(found: SearchHit) -> str:
 
 
 LEFT_OUT = {
-    "expired": "expired",
-    "stale": "stale",
-    "no_text": "without text",
-    "blocked": "blocked",
+    "expired": "expired", "stale": "stale", "no_text": "without text", "blocked": "blocked",
     "over_budget": "over budget",
-}
+}  # fmt: skip
 
 
 def _built(value: tuple[Prompt, ProfileMemory], call: Call) -> None:
@@ -129,6 +135,7 @@ def _built(value: tuple[Prompt, ProfileMemory], call: Call) -> None:
     explain = f"'catmem prompt {memory.profile.name}{own} --explain' shows"
     if not prompt.text:
         say("The prompt is empty." if call.values["explain"] else f"The prompt is empty. {explain} why.")
+        _say_first_memory(call, memory.profile.name)
     for warning in memory.warnings():
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
@@ -179,12 +186,9 @@ def _columns(row: Row) -> tuple[str, ...]:
 
 
 DONE = {
-    "keep": "kept and verified",
-    "edit": "changed and verified",
-    "expire": "expired",
-    "remove": "removed",
+    "keep": "kept and verified", "edit": "changed and verified", "expire": "expired", "remove": "removed",
     "skip": "skipped",
-}
+}  # fmt: skip
 
 
 def _due(review: Review, _: Call) -> None:

@@ -134,6 +134,40 @@ def test_a_seed_that_is_refused_is_not_offered_and_conflict_marks_are_named(plac
     run("seed", "--all", status=3)
 
 
+def test_a_source_that_is_unsorted_again_is_named_and_sorted_first(place):
+    source = place / "homes" / "boss" / "USER.md"
+    put(source, "## Rules\nUses tabs.\n")
+    put(place / "profiles" / "trinity.yaml", "seed_from: boss\nuser_memory_categories: [rules]\n")
+    run("seed", "--all")
+    source.write_text("Uses tabs.\n", encoding="utf-8")
+    (step,) = [each for each in run_json("status")["next"] if each["kind"] == "refused"]
+    said = "boss/user has no category any more of what was seeded from it"
+    assert (step["what"], step["command"]) == (f"1 profile that cannot be seeded ({said})", "catmem sort -p boss")
+    refused = run("seed", "--all", status=2).stderr
+    assert said in refused
+    assert "Sort it again: catmem sort -p boss. Bring it back: catmem log boss/user" in refused
+    source.unlink()
+    (step,) = [each for each in run_json("status")["next"] if each["kind"] == "refused"]
+    said = "boss/user is missing, or has nothing any more of what was seeded from it"
+    assert (said in step["what"], step["command"]) == (True, "catmem seed --all --dry-run")
+
+
+@pytest.mark.parametrize(
+    "look", [("prompt", "tri"), ("prompt", "tri", "--explain"), ("list", "-p", "tri"), ("show", "tri")]
+)
+def test_a_profile_without_memory_names_what_brings_it(place, look):
+    assert "no memory yet" not in run(*("neo" if each == "tri" else each for each in look)).stderr
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [rules]\n")
+    assert "no memory yet" not in run(*look).stderr  # the source has nothing for it
+    put(place / "homes" / "boss" / "USER.md", "Uses tabs.\n")
+    said = "tri has no memory yet: 'catmem sort -p boss', and then 'catmem seed --all' brings it\n"
+    assert said in run(*look).stderr
+    put(place / "homes" / "boss" / "USER.md", "## Rules\nUses tabs.\n")
+    assert "tri has no memory yet: 'catmem seed --all' brings it\n" in run(*look).stderr
+    run("seed", "--all")
+    assert "no memory yet" not in run(*look).stderr
+
+
 def test_a_file_that_is_not_utf_8_is_mended_by_fsck(place):
     put(place / "profiles" / "trinity.yaml", "seed_from: neo\nuser_memory_categories: [rules]\n")
     run("seed", "--all")

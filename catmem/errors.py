@@ -101,11 +101,13 @@ class CatmemError(Exception):
 
 
 @contextmanager
-def errors_at(path: str | PathLike[str] | None = None, *, hint: str | None = None) -> Iterator[None]:
+def errors_at(
+    path: str | PathLike[str] | None = None, *, hint: str | None = None, of: type[CatmemError] = CatmemError
+) -> Iterator[None]:
     """Have errors of the block say which file they are about, and what to do."""
     try:
         yield
-    except CatmemError as error:
+    except of as error:
         error.path = error.path if path is None else str(path)
         error.hint = hint or error.hint
         raise
@@ -373,11 +375,7 @@ class WouldOverwriteError(CatmemError):
         what: str = "these files are already there, with other content",
     ) -> None:
         """``paths`` are relative to ``folder``; ``what`` is wrong with them, and ``hint`` says what to do next."""
-        super().__init__(
-            f"{what}: {', '.join(paths)}",
-            path=folder,
-            hint=f"Nothing was written. {hint}",
-        )
+        super().__init__(f"{what}: {', '.join(paths)}", path=folder, hint=f"Nothing was written. {hint}")
         self.paths = tuple(paths)
 
 

@@ -218,6 +218,8 @@ def _callback(row: OperationRow) -> Callable[..., None]:
 
 
 def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN401 - as the row has it
+    if not each.param.argument and str(value)[:1] == "-" and any(value in known.opts for known in ctx.command.params):
+        raise UsageError(f"{option_of(each)} takes {each.param.metavar or 'a value'}, and {value} is an option.")
     if each.param.read is None:
         return value
     try:

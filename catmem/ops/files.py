@@ -415,8 +415,7 @@ def export(
     Exit status 2 if, without -p, a profile is not right; the files of all others are written.
     """
     if snapshot is not None:
-        path = Path(snapshot)
-        return Outcome(exporting.write_snapshot(call.root, path, overwrite=overwrite))
+        return Outcome(exporting.write_snapshot(call.root, Path(snapshot), overwrite=overwrite))
     if form is None:
         missing = "Missing option '--format': 'catmem export --format markdown' is for people (json, hermes: programs)"
         raise UsageError(f"{missing}, 'catmem export --snapshot FILE' a backup for 'catmem import'.")
@@ -428,8 +427,6 @@ def export(
     made = exporting.export(call.root, profiles, form, target)
     if output == "-" and form == "hermes" and len(made) > 1:
         raise UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
-    names = None
-    if output != "-":
-        files = {each.name: each.text for each in made}
-        names = exporting.write_export(call.root, files, Path(output), overwrite=overwrite)
+    files = {each.name: each.text for each in made}
+    names = None if output == "-" else exporting.write_export(call.root, files, Path(output), overwrite=overwrite)
     return Outcome(Exports(made, form, names), STREAMED, problems=unreadable)

@@ -46,9 +46,8 @@ def status(
     adopted = _adopt(call, found.overview.outside) if adopt else []
     if adopted:
         found = next_steps(call.root, as_of)
-    more = {"adopted": adopted} if adopt else {}
     status = 0 if found.unreadable else int(check and bool(found.steps))
-    return Outcome(found, more=more, problems=found.unreadable, status=status)
+    return Outcome(found, more={"adopted": adopted} if adopt else {}, problems=found.unreadable, status=status)
 
 
 def _adopt(call: Call, outside: Mapping[str, str]) -> list[ExternalChange]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from catmem.config.config import CONFIG_NAME
 from catmem.config.profile import YAML_SUFFIXES, profile_names
-from catmem.errors import UnreadableError, WouldOverwriteError, errors_at
+from catmem.errors import NotUtf8Error, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.splice import composed
@@ -53,7 +53,9 @@ def export(workspace: Root, profiles: Sequence[str], form: Form, target: str | N
         missing = workspace.missing_files(profile)
         for each in TARGETS if target is None else (target,):
             if workspace.path(profile, each) not in missing:
-                document = workspace.view(profile, each).document
+                mend = f"Nothing was written. 'catmem fsck {profile}/{each} --repair' mends the file."
+                with errors_at(hint=mend, of=NotUtf8Error):
+                    document = workspace.view(profile, each).document
                 made.append(_exported(workspace, profile, each, document, form))
     return made
 

@@ -146,9 +146,10 @@ class Overview:
 
     @property
     def outside(self) -> dict[str, str]:
-        """The entities with an external change that no person looked at, and the revision before one that took some."""
-        changed = (*(entity for line in self.lines for entity in line.outside), *self.declared)
-        return dict.fromkeys(changed, "") | {each.entity: each.before for line in self.lines for each in line.lost}
+        """The readable entities with an external change that no person looked at, and the revision before a loss."""
+        read, lost = self.files, {each.entity: each.before for line in self.lines for each in line.lost}
+        changed = {entity: "" for line in self.lines for entity in line.outside} | lost
+        return {each: changed[each] for each in changed if each in read} | dict.fromkeys(self.declared, "")
 
     def waiting(self, passed: Collection[FactKey]) -> Counter[str]:
         """The states of the facts that a review asks about, without what was ``passed`` over in its round."""

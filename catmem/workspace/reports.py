@@ -21,7 +21,7 @@ from catmem.config.config import Selectors, Taxonomy, is_pattern, split
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace
 from catmem.config.yamlfile import KeyPath, key_text
-from catmem.errors import CatmemError, UnknownNameError
+from catmem.errors import CatmemError, NotUtf8Error, UnknownNameError, errors_at
 from catmem.jsonable import jsonable
 from catmem.model.document import Document
 from catmem.names import TARGETS, UNCATEGORIZED, parts_of, slugify
@@ -54,7 +54,8 @@ class ProfileFiles(NamedTuple):
         documents: dict[str, Document] = {}
         problems = [*self.problems]
         for target, data in self.texts.items():
-            with collect_errors(problems):
+            mend = f"The file is as it was. 'catmem fsck {self.profile.name}/{target} --repair' mends it."
+            with collect_errors(problems), errors_at(hint=mend, of=NotUtf8Error):
                 documents[target] = workspace.parse(data, self.paths[target])
         return documents, problems
 

@@ -197,3 +197,18 @@ def test_an_import_says_what_it_brought_and_left_out(closed):
     )
     assert "9 left out" in result.stderr
     assert "confidence" in result.stderr
+
+
+def test_a_file_that_is_no_text_stops_an_export_which_says_that_nothing_was_written(folder):
+    (folder / "homes" / "neo" / "MEMORY.md").write_bytes(b"Caf\xe9\n")
+    before = snapshot(folder)
+    result = command("export", "--format", "markdown", "-o", "backup", status=2)
+    assert "Nothing was written. 'catmem fsck neo/memory --repair' mends the file." in result.stderr
+    assert snapshot(folder) == before
+
+
+def test_an_option_in_place_of_a_value_is_named(folder):
+    del folder
+    for words in (("--snapshot", "-o", "s.json"), ("--snapshot", "--overwrite")):
+        result = command("export", *words, status=2)
+        assert f"{words[0]} takes PATH, and {words[1]} is an option." in result.stderr

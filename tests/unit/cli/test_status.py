@@ -525,3 +525,18 @@ def test_a_folder_that_belongs_to_no_profile_is_told(alone, homes):
     assert "1 folder that belongs to no profile" in run("status").stdout
     put(Path("profiles", "odd.yaml"), "tier: many\n")
     assert "to no profile" not in run("status", status=2).stdout
+
+
+def test_adopt_leaves_a_file_that_is_no_text_and_takes_in_the_others(place):
+    run("add", "-p", "boss", "-c", "rules", "Be short.")
+    damaged, edited = place / "homes" / "neo" / "USER.md", place / "homes" / "boss" / "USER.md"
+    damaged.write_bytes(damaged.read_bytes() + b"Caf\xe9\n")
+    put(edited, edited.read_text() + "\u00a7\nBe kind.\n")
+    before = run_json("log", "neo/user")
+    result = status("--adopt", status=2)
+    assert "what is there now is revision 3 of boss/user" in result.stderr
+    assert result.stderr.count("error[not_utf8]: homes/neo/USER.md") == 1
+    assert "The file is as it was. 'catmem fsck neo/user --repair' mends it." in result.stderr
+    assert run_json("log", "neo/user") == before
+    run("fsck", "neo/user", "--repair")
+    assert "outside" not in counts()

@@ -389,7 +389,7 @@ def promote(
     it. If another program changed that entry, the rewording waits as a proposal.
 
     With --all each fact becomes a proposal, which 'catmem proposals' lists, so you can run it nightly. The exit status
-    is that of what was refused, but for what you rejected before.
+    is that of what was refused, but for what you rejected before; 2 if a file cannot be read. The rest is done.
     """
     from catmem.proposals.promoting import promote as promoted
     from catmem.proposals.promoting import promote_learned, promoted_between, unmatched_selectors
@@ -402,9 +402,11 @@ def promote(
             call.tell(f"no category fits {selector}, which approval.promote in catmem.yaml names. {hint}")
         dry_run = dry_run or not all_learned
         external = _external(call, promoted_between(workspace, profile), dry_run=dry_run)
-        done = Promotions(promote_learned(workspace, profile, categories=categories, dry_run=dry_run), dry_run)
-        status = max((error.exit_status for error in done.failed), default=0) if all_learned else 0
-        return Outcome(done, {"promoted": done.each, "external": external, "dry_run": dry_run}, status=status)
+        learned, wrong = promote_learned(workspace, profile, categories=categories, dry_run=dry_run)
+        done = Promotions(learned, dry_run)
+        status = max((error.exit_status for error in done.failed), default=0) if all_learned and not wrong else 0
+        said = {"promoted": done.each, "external": external, "dry_run": dry_run, "unreadable": wrong}
+        return Outcome(done, said, problems=wrong, status=status)
     if profile is None:
         raise UsageError("Say whose entry it is: -p NAME ENTRY.")
     if len(categories) > 1:
@@ -423,6 +425,7 @@ def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, dry_run: 
         if head is None or head.digest == now.digest:
             continue
         changed = difference(call.root, entity, store.read(entity, head.revision).data, now.data)
-        found.append(ExternalChange(entity, None if dry_run else adopt(call.root, entity), changed))
+        stays = dry_run or now.data.decode(errors="ignore").encode() != now.data  # what is no text stays for fsck
+        found.append(ExternalChange(entity, None if stays else adopt(call.root, entity), changed))
         call.show(found[-1])
     return found

@@ -26,7 +26,7 @@ from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import named_of
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.reports import list_everywhere
-from catmem.workspace.root import Root
+from catmem.workspace.root import Root, collect_errors
 from catmem.writing.matching import VisibleEntries, entries_holding, find_entry
 from catmem.writing.policy import check_threats
 from catmem.writing.request import How, Operation
@@ -87,35 +87,37 @@ def promote_learned(
     categories: Sequence[str] = (),
     chosen: Callable[[Promoted], bool] = lambda _: True,
     dry_run: bool = False,
-) -> list[Promoted]:
+) -> tuple[list[Promoted], list[CatmemError]]:
     """Propose to each source what specialists, or the one called ``name``, learned in ``categories``, if ``chosen``.
 
     By default these are the categories of ``approval.promote`` in catmem.yaml, else all that the profiles of both sides
     name. The specialist is the proposer. What is refused, as a proposal that was rejected before, stands in the result
-    with its error; what waits there, or stands as it was seeded, is left out. Raises ``EditError`` (``no_source``).
+    with its error; what waits there, or stands as it was seeded, is left out. Behind it stands
+    what could not be read. Raises ``EditError`` (``no_source``).
     """
     selected, lock = promoted_categories(workspace, categories), SeedFile(workspace).read()[1]
     waits: dict[str, set[str]] = {}
-    found: list[Promoted] = []
+    found, unreadable = list[Promoted](), list[CatmemError]()
     for profile, source in promoted_between(workspace, name):
         for target in TARGETS:
-            learned = Learned(workspace, lock, profile, source, target)
-            reader = ProposalReader(workspace, learned.above)
-            there = waits[learned.above] = waits.get(learned.above) or proposed(reader.open(), "waiting")
-            for entry in learned.to_bring(selected, there | (learned.rejected() if dry_run else set())):
-                done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
-                if entry.body in there or not chosen(done):
-                    continue
-                try:
-                    learned.refuse_conflict(entry)
-                    check_threats([entry.body], workspace.config, to_agent=True, allow_secret=False)
-                    reason = f"added or reworded in {profile.name}/{target}"
-                    how: How = {"reason": reason, "proposes": True, "dry_run": dry_run}
-                    found.append(replace(done, written=learned.promote_entry(entry, how, on_behalf=profile.name)))
-                    there.add(entry.body)
-                except CatmemError as error:
-                    found.append(replace(done, error=error))
-    return found
+            with collect_errors(unreadable):
+                learned = Learned(workspace, lock, profile, source, target)
+                reader = ProposalReader(workspace, learned.above)
+                there = waits[learned.above] = waits.get(learned.above) or proposed(reader.open(), "waiting")
+                for entry in learned.to_bring(selected, there | (learned.rejected() if dry_run else set())):
+                    done = Promoted(profile.name, source.name, target, entry, learned.like(entry))
+                    if entry.body in there or not chosen(done):
+                        continue
+                    try:
+                        learned.refuse_conflict(entry)
+                        check_threats([entry.body], workspace.config, to_agent=True, allow_secret=False)
+                        reason = f"added or reworded in {profile.name}/{target}"
+                        how: How = {"reason": reason, "proposes": True, "dry_run": dry_run}
+                        found.append(replace(done, written=learned.promote_entry(entry, how, on_behalf=profile.name)))
+                        there.add(entry.body)
+                    except CatmemError as error:
+                        found.append(replace(done, error=error))
+    return found, [*{str(each): each for each in unreadable}.values()]
 
 
 def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:

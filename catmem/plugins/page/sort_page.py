@@ -164,9 +164,9 @@ def propose(sent: SentForm) -> Redirect:
     """Propose what is ticked to the sources."""
     chosen, failed = _chosen(sent, TAKE, _learned(sent.workspace))
     ticked = {_key_of(each) for each, _ in chosen}
-    made = promote_learned(sent.workspace, chosen=lambda each: _key_of(each) in ticked)
+    made, unreadable = promote_learned(sent.workspace, chosen=lambda each: _key_of(each) in ticked)
     waiting = [proposal(sent.workspace, each.written.waiting) for each in made if each.written and each.written.waiting]
-    failed += [f"{each.profile}: {each.error}" for each in made if each.error]
+    failed += [*(f"{each.profile}: {each.error}" for each in made if each.error), *map(str, unreadable)]
     refuse_partly(failed, len(waiting), "proposed")
     return Redirect(with_query(sent.back, page=None), [(each.entity, each.revision) for each in waiting])
 
@@ -182,7 +182,10 @@ def _pairs(found: Sequence[Suggestion]) -> dict[str, Suggestion]:
 
 def _learned(workspace: Root) -> dict[str, Promoted]:
     has_source = any(each.seed_from for each in workspace.profiles().values())
-    return {_key_of(each): each for each in (promote_learned(workspace, dry_run=True) if has_source else ())}
+    learned, unreadable = promote_learned(workspace, dry_run=True) if has_source else ([], [])
+    if unreadable:
+        raise unreadable[0]
+    return {_key_of(each): each for each in learned}
 
 
 def _key_of(each: Promoted) -> str:

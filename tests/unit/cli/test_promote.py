@@ -150,3 +150,28 @@ def test_what_no_promotion_takes_is_no_next_step(tmp_path, monkeypatch):
     run("init", "--example", ".")
     assert "1 refused" in run("promote", "--all", status=2).stderr
     assert "promote" not in run("status").stdout
+
+
+def test_a_file_that_cannot_be_read_is_named_and_what_others_learned_is_proposed(place):
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
+    run("add", "-p", "tri", "-c", "rooms", "The red room is booked.")
+    damaged = place / "homes" / "tri" / "USER.md"
+    damaged.write_bytes(damaged.read_bytes() + b"Caf\xe9\n")
+    for options, ends in ((), "1 to promote; nothing was written."), (("--all",), "1 proposal made."):
+        result = run("promote", *options, status=2)
+        assert "neo -> boss/user  vendors: Kern repairs the van.\n" in result.stdout
+        assert ends in result.stderr
+        assert result.stderr.count("error[not_utf8]: homes/tri/USER.md") == 1
+    assert len(run_json("proposals")["proposals"]) == 1
+    assert [each["op"] for each in run_json("log", "tri/user")["revisions"]] == ["put"]
+    (unreadable,) = run_json("promote", status=2)["unreadable"]
+    assert unreadable["code"] == "not_utf8"
+
+
+def test_one_entry_goes_up_although_another_file_cannot_be_read(place):
+    run("add", "-p", "boss", "-t", "memory", "The shop opens at ten.")
+    damaged = place / "homes" / "boss" / "MEMORY.md"
+    damaged.write_bytes(damaged.read_bytes() + b"Caf\xe9\n")
+    result = run("promote", "-p", "neo", "Kern")
+    assert "promoted to vendors in boss/user" in result.stdout
+    assert [each["op"] for each in run_json("log", "boss/memory")["revisions"]] == ["put"]

@@ -47,7 +47,7 @@ def test_another_fact_behind_the_same_label_is_an_addition(ws):
 
 
 def test_what_specialists_learned_waits_in_the_name_of_the_specialist(ws):
-    found = promote_learned(ws)
+    found = promote_learned(ws)[0]
     assert [each.written.waiting is not None for each in found] == [True, True]
     assert text_of(ws, "boss/user") == BOSS
     waiting = ws.proposals()
@@ -61,9 +61,9 @@ def test_the_same_fact_of_two_specialists_waits_once(ws):
     again = "seed_from: boss\nuser_memory_categories: [rules]\n"
     (ws.root / "profiles" / "tri.yaml").write_text(again)
     put_bytes(ws, "tri/user", f"## Rules\n{fact}\n")
-    assert [each.profile for each in promote_learned(ws, dry_run=True)] == ["neo", "neo"]
-    assert [each.profile for each in promote_learned(ws)] == ["neo", "neo"]
-    assert promote_learned(ws, "tri") == []
+    assert [each.profile for each in promote_learned(ws, dry_run=True)[0]] == ["neo", "neo"]
+    assert [each.profile for each in promote_learned(ws)[0]] == ["neo", "neo"]
+    assert promote_learned(ws, "tri")[0] == []
 
 
 def test_what_the_source_says_in_another_section_is_not_new(ws):
@@ -71,7 +71,7 @@ def test_what_the_source_says_in_another_section_is_not_new(ws):
     ws.write(
         "boss", [Operation("move", old_text="staging server", category="rules", to_category="hosts")], target="user"
     )
-    assert [each.entry.body for each in promote_learned(ws)] == ["Deploys go out on Fridays, never on Mondays."]
+    assert [each.entry.body for each in promote_learned(ws)[0]] == ["Deploys go out on Fridays, never on Mondays."]
     with pytest.raises(EditError) as caught:
         promote(ws, "neo", "staging server")
     assert (caught.value.code, "in hosts" in caught.value.message) == ("not_new", True)
@@ -119,10 +119,10 @@ def test_newer_words_of_the_source_are_replaced_only_by_a_decision_on_both(torn)
 
 
 def test_what_a_seed_asks_about_is_not_proposed(torn):
-    found = {each.entry.body: each for each in promote_learned(torn)}
+    found = {each.entry.body: each for each in promote_learned(torn)[0]}
     assert found["Invoices are paid in 20 days."].error.code == "in_conflict"
     assert "catmem seed boss neo --interactive" in found["Invoices are paid in 20 days."].error.hint
     assert all(each.agent == "neo" and "Invoices" not in each.changes[0].after.body for each in torn.proposals())
     torn.apply_seed(torn.plan_seed("boss", "neo", resolve="target"))
-    again = {each.entry.body: each for each in promote_learned(torn)}
+    again = {each.entry.body: each for each in promote_learned(torn)[0]}
     assert again["Invoices are paid in 20 days."].written.waiting is not None

@@ -28,6 +28,7 @@ from catmem.cli.output import (
     say_all,
 )
 from catmem.clock import read_date
+from catmem.config.json_schema import nearest
 from catmem.errors import CatmemError, EditError, errors_at
 from catmem.files import read_bounded
 from catmem.jsonable import jsonable
@@ -165,7 +166,7 @@ def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Comm
     if row.formats:
         params.append(
             click.Option(
-                ["--format", "form"], type=click.Choice(["text", "json"]), default="text", show_default=True,
+                ["--format", "form"], type=_OneOf(["text", "json"]), default="text", show_default=True,
                 is_eager=True, expose_value=False, callback=remember_format, help=FORMAT_HELP,
             )
         )  # fmt: skip
@@ -232,8 +233,7 @@ def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN4
 def show(asked: Call, done: Outcome) -> None:
     """Print what was done: its JSON, or its text, for which ``TEXTS`` has a renderer by type or operation."""
     if asked.for_program and done.data is not STREAMED:
-        said = done.to_json()
-        if said is not None:
+        if (said := done.to_json()) is not None:
             emit_json(said)
     elif done.value is not None:
         _render(asked, done.value)
@@ -310,8 +310,7 @@ def _say_unread(workspace: Workspace) -> None:
     if not backend_of(workspace.config).has_files:
         from catmem.workspace.upkeep import unread_note
 
-        note = unread_note(workspace)
-        if note is not None:
+        if (note := unread_note(workspace)) is not None:
             say(f"warning: {note}")
 
 
@@ -351,16 +350,23 @@ class _HomePath(click.Path):
         return super().convert(os.path.expanduser(value), param, ctx)  # noqa: PTH111 - a path as it was given
 
 
+class _OneOf(click.Choice[str]):
+    """One of some words; of another the nearest is named."""
+
+    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ANN401 - as click has it
+        near = nearest(value, self.choices)
+        return super().get_invalid_choice_message(value, ctx) + (f" Did you mean {near!r}?" if near else "")
+
+
 def _type(each: Parameter) -> click.ParamType[Any]:
     if typing.get_origin(each.kind) is Literal:
-        return click.Choice(typing.get_args(each.kind))
+        return _OneOf(typing.get_args(each.kind))
     if each.kind is int:
         bounded = each.param.minimum is not None or each.param.maximum is not None
         return click.IntRange(each.param.minimum, each.param.maximum) if bounded else click.INT
-    if each.kind is float:
-        return click.FLOAT
-    is_path = each.param.path or each.param.folder
-    return _HomePath(file_okay=each.param.path, dir_okay=each.param.folder) if is_path else click.STRING
+    if each.param.path or each.param.folder:
+        return _HomePath(file_okay=each.param.path, dir_okay=each.param.folder)
+    return click.FLOAT if each.kind is float else click.STRING
 
 
 def _reader(each: Parameter) -> Callable[..., Any] | None:
@@ -375,7 +381,7 @@ def _reader(each: Parameter) -> Callable[..., Any] | None:
     if param.tags:
         return _tags
     if each.many:
-        return _list
+        return lambda _ctx, _param, values: list(values or ())
     readers: dict[Any, Callable[..., Any]] = {date: _day, datetime: _moment, int: _number}
     return readers.get(each.kind)
 
@@ -383,10 +389,6 @@ def _reader(each: Parameter) -> Callable[..., Any] | None:
 def takes_text(command: click.Command) -> bool:
     """Whether one of its arguments is a text, which may begin with ``-``."""
     return any(isinstance(each, click.Argument) and each.callback in {_text, _words} for each in command.params)
-
-
-def _list(_ctx: click.Context, _param: click.Parameter, values: tuple[Any, ...] | None) -> list[Any]:
-    return list(values or ())
 
 
 def _number(_ctx: click.Context, _param: click.Parameter, value: int | None) -> int | None:

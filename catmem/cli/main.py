@@ -86,8 +86,8 @@ class _LazyGroup(Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and not _is_command(args[0]):
-            near = MEANT.get(args[0]) or nearest(args[0], self.list_commands(ctx))
-            hint = f" Did you mean {near!r}?" if near else " 'catmem --help' lists them."
+            near = MEANT.get(args[0]) or nearest(args[0], self.list_commands(ctx), 0.7)
+            hint = f" Did you mean {near!r}?" if near else " 'catmem help --all' lists them."
             ctx.fail("\n".join([f"There is no command {args[0]!r}.{hint}", *(each.message for each in unloaded())]))
         return super().resolve_command(ctx, args)
 
@@ -103,7 +103,7 @@ class _LazyGroup(Group):
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - what click's own method gives
         try:
             return super().invoke(ctx)
-        except click.NoSuchOption as error:
+        except click.UsageError as error:
             raise _with_hint(error) from None
         except CatmemError as error:
             _say_option(error, ctx)
@@ -154,8 +154,12 @@ def _leave_out(error: CatmemError, words: str | None) -> None:
             error.candidates = tuple(text if count else "***" for text, count in found)  # it may be cut there
 
 
-def _with_hint(error: click.NoSuchOption) -> click.UsageError:
-    """The error for an option that there is not: it may be a tag, or a text that begins with ``-``."""
+def _with_hint(error: click.UsageError) -> click.UsageError:
+    """The error for an option that there is not: it may be a tag, or a text; and for a text without quotes."""
+    if not isinstance(error, click.NoSuchOption):
+        is_text = error.ctx is not None and "extra argument" in error.message and takes_text(error.ctx.command)
+        said = f"{error.message}. A text of several words stands in quotes."
+        return click.UsageError(said, error.ctx) if is_text else error
     tag = error.option_name.lstrip("-").replace("-", "_")
     takes_tags = error.ctx is not None and any("--tag" in each.opts for each in error.ctx.command.params)
     if takes_tags and tag in known_tags({}):

@@ -44,13 +44,13 @@ class View(NamedTuple):
     hidden_uncategorized: int
     """How many of those have no category."""
 
-    def warnings(self, profile: str) -> tuple[str, ...]:
-        """What to know of the file: git's conflict markers, and that it is flat and hidden from the ``profile``."""
+    def warnings(self, profile: str, owner: str = "NAME") -> tuple[str, ...]:
+        """What to know of a file of ``owner``: git's conflict markers, and that ``profile`` sees nothing of it."""
         found = unmerged_warnings(f"the {self.target} file", self.document.text)
         if not self.hidden_uncategorized or self.document.scan.headers:
             return found
         said = f"the {self.target} file has no sections, so {profile} sees none of it"
-        return (*found, f"{said}: catmem sort -p NAME puts entries into categories")
+        return (*found, f"{said}: catmem sort -p {owner} puts entries into categories")
 
     def problems(self, found: Sequence[Problem]) -> tuple[Problem, ...]:
         """Those of the document's problems that lie within visible entries."""

@@ -57,8 +57,7 @@ def check_file(file: YamlFile, schema_name: str) -> dict[str, Any]:
     # A file that has no fault is remembered, and not validated again.
     digest = digest_of(data, schema_text(schema_name))
     if recall(digest) is None:
-        faults = validate(data, schema_name)
-        if faults:
+        if faults := validate(data, schema_name):
             first = min(faults, key=lambda fault: file.place(fault.key) or ())
             more = f" (and {len(faults) - 1} more in this file)" if len(faults) > 1 else ""
             raise file.fault(first.key, "schema", first.message + more, first.hint)
@@ -129,8 +128,7 @@ def nearest(name: str, known: Iterable[str], like: float = _LOOKS_LIKE) -> str |
 def suggestion(name: str, known: Iterable[str], what: str) -> str:
     """A hint for an unknown ``name``: the nearest of ``known``, or all if they are few (``what``: "profiles")."""
     names = sorted(known)
-    near = nearest(name, names)
-    if near is not None:
+    if (near := nearest(name, names)) is not None:
         return f"Did you mean {near!r}?"
     if not names:
         return f"There are no {what}."
@@ -240,10 +238,12 @@ def _worded(error: ValidationError) -> Iterator[SchemaFault]:
     rule = str(error.validator)
     where = error.schema if isinstance(error.schema, dict) else {}
     if rule == "additionalProperties":
-        known = list(where.get("properties", ()))
+        known = {each: said if isinstance(said, dict) else {} for each, said in where.get("properties", {}).items()}
         for name in value:
             if name not in known:
-                hint = where.get("x-hint") or suggestion(name, known, "known keys")
+                outer = next((each for each in known if name in known[each].get("properties", ())), None)
+                hint = f"It belongs below {outer}: write {outer}: {{{name}: …}}." if outer else where.get("x-hint")
+                hint = hint or suggestion(name, known, "known keys")
                 yield SchemaFault((*key, name), f"the key {shown(name)} is not known here", hint)
         return
     if rule in {"required", "dependentRequired"}:

@@ -114,8 +114,7 @@ def _parsed(text: str, path: str | PathLike[str] | None) -> YamlFile:
     import yaml
 
     reader = _Reader(text.removeprefix(BOM), path)
-    hidden = _HIDDEN_BREAK.search(reader.text)
-    if hidden:
+    if hidden := _HIDDEN_BREAK.search(reader.text):
         raise reader.character_fault(hidden.start())
     loader = None
     try:
@@ -153,6 +152,10 @@ class _Reader:
         # What is not closed is to be mended where it begins; the parser goes on, often to the end of the file.
         mark = (error.context_mark if "flow" in what or "end of stream" in what else None) or error.problem_mark
         hint = "Mend the YAML at this place; a value with special characters stands in quotes."
+        if "flow" in what or "end of stream" in what:
+            opens = "before this" if "node" in what else "here"
+            unsure = "" if "end" in what else ", or a value in it needs quotes"
+            hint = f"The {'bracket' if 'flow' in what else 'quote'} that opens {opens} is not closed{unsure}."
         hint = "YAML is indented with spaces; replace the tab." if "'\\t'" in what else hint
         return self.fault(mark.index if mark else 0, "yaml_syntax", f"not valid YAML: {what}", hint)
 
@@ -222,8 +225,7 @@ class _Reader:
         if tag is not None:
             message = f"the YAML tag {tag!r} stands here; tags are not allowed"
             raise self.fault(offset, "yaml_tag", message, "Remove the tag, or put the value in quotes.")
-        half = re.search("[\ud800-\udfff]", value or "")
-        if half:
+        if half := re.search("[\ud800-\udfff]", value or ""):
             message = f"not valid YAML: the escape U+{ord(half[0]):04X} is half a character"
             raise self.fault(offset, "yaml_syntax", message, "Write the character itself.")
         return offset

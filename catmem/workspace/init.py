@@ -344,7 +344,7 @@ def _specialists(
     ``standing`` categories are declared already; the files go to ``place``, and what they hold comes from ``source``.
     """
     data, found, notes = kits(), dict[str, Mapping[str, list[str]]](), list[str]()
-    for name in (each for each in names if each not in profile_texts()):
+    for name in (each for each in dict.fromkeys(names) if each not in profile_texts()):
         role, words = role_of(name), _words_of(name)
         found[name] = kit = data["kits"].get(role, {"own": [words], "reads": []})
         if role not in {None, words}:

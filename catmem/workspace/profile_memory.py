@@ -149,7 +149,7 @@ class ProfileMemory:
         document, path = view.document, self.paths[view.target]
         if view.target in self.lost:
             yield Notice(path, None, self.lost[view.target])
-        for warning in view.warnings(self.profile.name):
+        for warning in view.warnings(self.profile.name, self.owner.name):
             yield Notice(path, document.line(conflict_at(document.text) or 0), warning)
         for problem in view.problems(all_problems(document, self.config)):
             if problem.rule in _WORTH_A_WARNING:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from catmem.config.json_schema import shown
 from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
+from catmem.names import parts_of
 from catmem.text import unify_newlines
 from catmem.workspace.seen_entry import preview
 
@@ -120,9 +121,9 @@ def find_entry(sight: VisibleEntries, old_text: str, among: Sequence[Entry]) -> 
 
 def no_match(wanted: str, visible: Sequence[Entry], entity: str, *, to_agent: bool) -> NoMatchError:
     """The error for a text that no entry holds, with the nearest of those that may be shown."""
-    hint = "List the entries to see what is there, and give a piece of the text of one."
-    near = nearest_entries(wanted, visible)
-    if near:
+    look = "List the entries to see" if to_agent else f"See with 'catmem list -p {parts_of(entity).owner}'"
+    hint = f"{look} what is there, and give a piece of the text of one."
+    if near := nearest_entries(wanted, visible):
         quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
         hint = f"The nearest: {quoted}. Give a piece of the text as it is there; a list shows the others."
     return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=hint)

@@ -98,7 +98,7 @@ class _PlanDraft:
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
         already = self._same(category, body)
         if already is not None:
-            said = "is already there, so no second copy was made"
+            said = f"is already in {already.category} of {self.policy.entity}, so no second copy was made"
             if any(already.tags.get(key) != value for key, value in tags.items()):
                 how = "replace it with tags" if self.policy.to_agent else "use replace OLD --tag KEY=VALUE"
                 said += f"; to give it these tags, {how}"

@@ -183,7 +183,13 @@ def refuse_over_budget(old: Document, new: Document, policy: WritePolicy, is_mad
     there = [each for each in policy.visible_entries(new) if policy.may_write(each.category) and not is_made(each)]
     own = {each.id for each in there if policy.wrote(each.body)} if policy.to_agent else None
     named = could_go(there, policy.owner, policy.config, policy.today, own)
-    raise over_budget(policy.entity, before, size, limit, named)
+    error = over_budget(policy.entity, before, size, limit, named)
+    longest = max((size_of(each.raw) for each in new.entries if is_made(each)), default=0)
+    if longest > limit:  # no other entry could make room for it
+        said = f"This entry alone would have {longest:,} characters"
+        error.hint = f"Nothing was written. {said}: shorten it, or split it and keep a part elsewhere."
+        error.could_go = ()
+    raise error
 
 
 def could_go(

@@ -56,7 +56,7 @@ def test_the_size_is_told_where_there_is_a_limit(tmp_path):
 @together(
     ("arguments", "why"),
     [
-        (("add", "-p", "neo", "-c", "talk", "Never before ten."), "is already there"),
+        (("add", "-p", "neo", "-c", "talk", "Never before ten."), "is already in talk of neo/user"),
         (("replace", "-p", "neo", "ten", "Never before ten."), "already says that"),
         (("move", "-p", "neo", "ten", "-c", "talk"), "is already in talk"),
         (("verify", "-p", "neo", "short", "--as-of", "2026-05-01"), "is verified as of 2026-05-01 already"),

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from catmem.config.config import CONFIG_NAME, config_of
+from catmem.config.json_schema import nearest
 from catmem.config.yamlfile import scalar, with_declared
 from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
@@ -166,7 +167,9 @@ def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:
     """The root with a new sync declared in its catmem.yaml, and the name of that."""
     root, values = call.root, call.values
     if to not in HARNESSES:
-        raise UsageError(f"--to takes one of {', '.join(HARNESSES)}, and no {to!r}.")
+        near = nearest(to, HARNESSES)
+        meant = f" Did you mean {near!r}?" if near else ""
+        raise UsageError(f"--to takes one of {', '.join(HARNESSES)}, and no {to!r}.{meant}")
     profile = root.profile(values["profile"]).name
     name, path = f"{profile}-{to}".replace("_", "-"), root.root / CONFIG_NAME
     said = {"profile": profile, "harness": to}

@@ -167,7 +167,7 @@ def _tell_of_wordless(call: Call, plan: SortPlan, *, asked: bool) -> None:
     if names and not asked:
         call.tell(
             f"Little is guessed for {few(names)}: no words are known but the {plural(len(names), 'name')}. Sort some "
-            f"entries by hand first, or give words in catmem.yaml: categories: {{{names[0]}: {{aliases: [a, b]}}}}."
+            f"entries first, or write into catmem.yaml: taxonomy: {{categories: {{{names[0]}: {{aliases: [a, b]}}}}}}."
         )
 
 

@@ -146,7 +146,33 @@ APART = [
     (("proposals", "neo", "trinity"), "Usage: "),
     (("proposals", "--interactive", "--format", "json"), "Usage: "),
     (("add", "x"), "Missing option"),
+    (("add", "x", "y", "-p", "neo"), "extra argument (y). A text of several words stands in quotes."),
+    (("list", "neo", "-t", "usr"), "'usr' is not one of 'user', 'memory'. Did you mean 'user'?"),
+    (("list", "neo", "-t", "memry"), "Did you mean 'memory'?"),
+    (("list", "neo", "--format", "jsn"), "Did you mean 'json'?"),
+    (("list", "neo", "-t", "zzz"), "'zzz' is not one of 'user', 'memory'.\n"),
+    (("import", "--from", "herms"), "Did you mean 'hermes'?"),
+    (("sync", "--to", "claude-agnt", "-p", "neo"), "Did you mean 'claude-agent'?"),
 ]
+
+
+HINTS = [
+    ("categories: {talk: {}}", "It belongs below taxonomy: write taxonomy: {categories: …}."),
+    ("verion: 1", "Did you mean 'version'?"),
+    ("a: [b, c\n", "The bracket that opens here is not closed."),
+    ("a: {b: c\n", "The bracket that opens here is not closed."),
+    ("a: [b,\n", "The bracket that opens before this is not closed."),
+    ("a: [b\nc: d\ne: f\n", "The bracket that opens here is not closed, or a value in it needs quotes."),
+    ("a: 'b\n", "The quote that opens here is not closed."),
+    ('a: "b\n', "The quote that opens here is not closed."),
+    ("a: b: c", "Mend the YAML at this place; a value with special characters stands in quotes."),
+]
+
+
+@together(("text", "hint"), HINTS)
+def test_what_is_wrong_in_a_configuration_says_what_to_write(place, text, hint):
+    put(place / CONFIG, text)
+    assert hint in error_of("list", "neo")["hint"]
 
 
 @pytest.fixture
@@ -202,3 +228,30 @@ def test_a_profile_that_only_others_extend_is_no_agent(team):
 def test_wrong_usage_is_json_for_who_asked_for_json(tmp_path, arguments):
     done = process(*arguments, cwd=tmp_path, status=2)
     assert (done.stdout, json.loads(done.stderr)["error"]["code"]) == (b"", "bad_arguments")
+
+
+def test_a_text_that_no_entry_holds_names_the_command_that_lists_them(team):
+    assert "See with 'catmem list -p neo' what is there" in run("replace", "nosuch", "x", "-p", "neo", status=2).stderr
+
+
+def test_what_a_person_is_to_type_names_the_profile(team):
+    assert "catmem verify -p neo 'words of it'" in run("search", "short answers").stderr
+    put(team / "homes" / "boss" / "USER.md", "Loose.\n")
+    assert "catmem sort -p boss puts entries" in run("prompt", "neo", "--from", "boss").stderr
+
+
+def test_a_text_that_is_there_is_said_with_its_place(team):
+    assert (
+        "is already in rules of neo/user"
+        in run("add", "-p", "neo", "-c", "rules", "Invoices are due on the 15th.").stdout
+    )
+
+
+def test_an_entry_that_alone_is_over_the_limit_is_told_to_be_shortened(team):
+    write_root(team, "limits: {user: 400, memory: 400}\n")
+    said = error_of("add", "-p", "neo", "-c", "rules", "x" * 600, status=1)
+    assert "This entry alone would have 622 characters: shorten it, or split it" in said["hint"]
+    assert said["could_go"] == []
+    said = error_of("add", "-p", "neo", "-c", "rules", "x" * 300, status=1)
+    assert "Shorten or remove other entries first" in said["hint"]
+    assert said["could_go"]

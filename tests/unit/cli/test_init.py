@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 from catmem import resources
-from catmem.workspace.init import kits
+from catmem.workspace.init import kits, role_of
 from tests.commands import KILLED_BY_THE_LIMIT, limited
 from tests.end_to_end.pseudo_terminal import terminals
 from tests.end_to_end.terminal import run as command
@@ -320,10 +320,26 @@ def test_a_specialist_of_another_name_than_its_kind_is_named_and_the_help_knows_
     )
     coach = run(tmp_path / "other", "--profile", "coach").stderr
     assert coach.startswith("note: catmem does not know what coach works on, and made the category coach: ")
+    assert run(tmp_path / "twice", "--profile", "coach", "--profile", "coach").stderr == coach
     told = run(tmp_path / "third", "--profile", "desiner").stderr
     assert "catmem does not know what desiner works on (did you mean designer?)" in told
     kinds = ", ".join(kits()["kits"]).replace(", home", " and home")
     assert f"The kinds are {kinds}." in " ".join(run("--help").stdout.split())
+
+
+@together(
+    ("name", "kind"),
+    [
+        ("ops", "devops"), ("ops-team", "devops"), ("my-ops", "devops"), ("ops-manager", "operations"),
+        ("people-ops", "people"), ("operation", "operations"), ("recipe", "home"), ("trip", "home"), ("pet", "home"),
+        ("invoice", "finance"), ("invoices", "finance"), ("salaries", "people"),
+        ("salary", "people"), ("payroll", "finance"), ("writers", "writer"), ("translations", "writer"),
+        ("ticket", "support"), ("contract", "legal"), ("patent", "legal"), ("deal", "sales"), ("event", "operations"),
+        ("report", "data"), ("metric", "data"), ("doc", "writer"), ("ad", "marketing"), ("coders", "coder"),
+    ],
+)  # fmt: skip
+def test_a_word_of_a_kind_is_known_in_singular_and_plural(name, kind):
+    assert role_of(name) == kind
 
 
 @pytest.mark.parametrize("name", ["42", "null", "true", "1e5"])

@@ -57,6 +57,7 @@ def test_every_help_opens_with_usage_a_short_sentence_and_an_example(name):
         (["promt"], "Did you mean 'prompt'?"),
         (["stauts"], "Did you mean 'status'?"),
         (["help", "undoo"], "Did you mean 'undo'?"),
+        (["help", "catgory"], "There is no command 'catgory'. 'catmem help --all' lists them."),
         (["approve"], "There is no command 'approve'. Did you mean 'proposals'?"),
         (["edit"], "There is no command 'edit'. Did you mean 'replace'?"),
         (["history"], "There is no command 'history'. Did you mean 'log'?"),

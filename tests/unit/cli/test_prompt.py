@@ -39,7 +39,7 @@ def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_
     result = ask("neo")
     assert "note" not in result.stdout
     said = "the memory file has no sections, so neo sees none of it: catmem sort -p NAME puts entries into categories"
-    assert result.stderr.startswith(f"warning: homes/neo/MEMORY.md:1: {said}")
+    assert result.stderr.startswith(f"warning: homes/neo/MEMORY.md:1: {said.replace('NAME', 'neo')}")
     manifest = json.loads(ask("neo", "--format", "json").stdout)["manifest"]
     assert (manifest["warnings"], manifest["hidden_uncategorized"]) == ([said], {"user": 0, "memory": 1})
 

@@ -105,7 +105,7 @@ def test_what_others_wrote_is_noted(workspace, file):
     again = add(workspace)
     said = "another program changed the file before; that is revision 5 of its history"
     assert (again.changed, again.revision, again.adopted) == (False, "5", "5")
-    assert again.notes == ("'x' is already there, so no second copy was made", said)
+    assert again.notes == ("'x' is already in talk of neo/user, so no second copy was made", said)
     file.write_text(TEXT, encoding="utf-8")
     assert history.restore(workspace, "neo", "2").notes == (said.replace("5", "6"),)
 

@@ -27,7 +27,7 @@ def workspace(tmp_path):
 
 
 NEW_WORDS = "'long answers' has new words, so its verification of 2026-01-02 is gone; verify it if they hold"
-NO_SECOND = "'short answers' is already there, so no second copy was made; to give it these tags, use replace OLD --tag KEY=VALUE"
+NO_SECOND = "'short answers' is already in talk of neo/user, so no second copy was made; to give it these tags, use replace OLD --tag KEY=VALUE"
 LIKE_TAGS = "begins like tags, and is kept as words; give tags by name"
 TITLED = (
     "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "

@@ -62,7 +62,7 @@ def test_a_text_that_is_there_already_is_not_added_again(workspace, content):
     written = workspace.add("neo", content, category="talk")
     assert (written.changed, written.revision, written.after) == (False, "1", TALK)
     assert bodies(written) == ["no calls"]
-    assert written.notes == ("'no calls' is already there, so no second copy was made",)
+    assert written.notes == ("'no calls' is already in talk of neo/user, so no second copy was made",)
 
 
 @pytest.mark.parametrize("content", ["", " \n\t ", "\u2028"])

@@ -186,8 +186,8 @@ def refuse_over_budget(old: Document, new: Document, policy: WritePolicy, is_mad
     error = over_budget(policy.entity, before, size, limit, named)
     longest = max((size_of(each.raw) for each in new.entries if is_made(each)), default=0)
     if longest > limit:  # no other entry could make room for it
-        said = f"This entry alone would have {longest:,} characters"
-        error.hint = f"Nothing was written. {said}: shorten it, or split it and keep a part elsewhere."
+        way = f"This entry alone would have {longest:,} characters: shorten it, or split it and keep a part elsewhere."
+        error.hint = f"Nothing was written. The limit stands in limits of the profile, else of catmem.yaml. {way}"
         error.could_go = ()
     raise error
 

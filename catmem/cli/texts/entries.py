@@ -107,7 +107,7 @@ def _found(value: tuple[str | None, str, int, Sequence[Any]], _: Call) -> None:
     shown_hits = zip(places, hits, strict=True)
     emit("\n".join(f"{place}\n    {printable(each.snippet.text)}\n" for place, each in shown_hits))
     if advice(each.freshness.state for each in hits):
-        owner = profile or parts_of(hits[0].entity).owner
+        owner = profile or parts_of(next(each for each in hits if each.freshness.state != "fresh").entity).owner
         say(f"Check what is not fresh before you rely on it. If it holds: catmem verify -p {owner} 'words of it'")
     if total > len(hits):
         say(f"{len(hits)} of {total:,} entries; --limit {total} shows all.")

@@ -675,3 +675,11 @@ def test_a_root_with_general_categories_alone_says_how_others_come(tmp_path, mon
     assert said in run("sort", "--dry-run", "--yes").stderr
     run("init", "--profile", "finance")
     assert said not in run("sort", "--dry-run", "--yes").stderr
+
+
+def test_what_is_to_be_written_for_a_category_without_words_can_be_written(place):
+    put(place / "catmem.yaml", "version: 1\ntaxonomy: {closed: true, categories: {choir: {}, talk: {}}}\n")
+    line = run("sort", "-p", "neo").stderr.partition("write into catmem.yaml: ")[2].splitlines()[0].rstrip(".")
+    assert line == "taxonomy: {categories: {choir: {aliases: [a, b]}}}"
+    put(place / "catmem.yaml", f"version: 1\n{line}\n")
+    assert "error" not in run("sort", "-p", "neo").stderr

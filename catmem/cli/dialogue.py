@@ -212,8 +212,7 @@ class ConflictDialogue(Dialogue):
         while (reply := self.ask(without="edit" if conflict.reason == "title" else "")) is not None:
             if reply.name != "edit":
                 return reply.name
-            own = self._own_words(reply, conflict)
-            if own is not None:
+            if (own := self._own_words(reply, conflict)) is not None:
                 return own
         self.is_over = True
         return None

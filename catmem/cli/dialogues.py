@@ -194,8 +194,7 @@ class SeedDialogue(ConflictDialogue):
         plan = planned() if operations else plan
         chosen: dict[str, Choice] = {}
         for name, file, found in open_conflicts(plan):
-            answer = answers.get(_side(file.target, found, theirs=None))
-            if answer is not None:
+            if (answer := answers.get(_side(file.target, found, theirs=None))) is not None:
                 chosen[name] = "source" if isinstance(answer, Version) else answer
         return planned(resolve=chosen) if chosen else plan
 

@@ -248,8 +248,7 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
         if error.name != name:
             raise
         texts = {}
-    render = texts.get(type(value).__name__) or texts.get(asked.operation.name)
-    if render is not None:
+    if (render := texts.get(type(value).__name__) or texts.get(asked.operation.name)) is not None:
         render(value, asked)
     else:
         import yaml
@@ -321,8 +320,7 @@ def _parameter(each: Parameter) -> click.Parameter:
     """The argument or option of a parameter."""
     param = each.param
     more: dict[str, Any] = {"callback": _reader(each)}
-    metavar = param.metavar or _METAVARS.get(each.kind)
-    if metavar is not None:
+    if (metavar := param.metavar or _METAVARS.get(each.kind)) is not None:
         more["metavar"] = metavar
     if param.argument:
         nargs = -1 if each.many or param.words else 1

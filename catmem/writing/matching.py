@@ -147,8 +147,7 @@ def entries_holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
             return named
     # A text that came through a shell or a model may have other newlines than the body, and one more at its end.
     for text in dict.fromkeys((wanted, unify_newlines(wanted), unify_newlines(wanted).strip())):
-        found = [entry for entry in among if may_hold(entry, text) and text in entry.body]
-        if found:
+        if found := [entry for entry in among if may_hold(entry, text) and text in entry.body]:
             return found
     return []
 

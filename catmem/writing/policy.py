@@ -110,8 +110,7 @@ class WritePolicy(Rights):
 
     def category(self, name: str) -> str:
         """The category that a slug, an alias or a title names. Raises ``EditError`` (``bad_category``)."""
-        category = self.taxonomy.category(name)
-        if not category:
+        if not (category := self.taxonomy.category(name)):
             raise EditError(
                 f"{shown(name)} is not a category", code="bad_category", hint="A category needs a letter or a number."
             )

@@ -205,8 +205,7 @@ def say_passed(review: Review) -> None:
     if review.passed_over:
         were = plural(review.passed_over, "was", "were")
         say(f"{review.passed_over:,} more {were} answered or skipped in this round; --restart asks again.")
-    copies = len(review.elsewhere())
-    if copies:
+    if copies := len(review.elsewhere()):
         say(f"{copies:,} more {plural(copies, 'is', 'are')} seeded from another profile, and asked about there.")
 
 

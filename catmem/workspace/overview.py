@@ -359,10 +359,14 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     passed = () if overviews else Round.read(workspace.root).skipped
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
-        *_of_files(workspace, overview), *_of_homes(workspace, overview), *_of_external(workspace, overview),
-        *_of_categories(workspace, overview), *_of_seeds(overview), *_of_branches(workspace, overview, wrong),
+        *_of_files(workspace, overview),
+        *_of_homes(workspace, overview),
+        *_of_external(workspace, overview),
+        *_of_categories(workspace, overview),
+        *_of_seeds(overview),
+        *_of_branches(workspace, overview, wrong),
         *_of_changes(overview, passed),
-    )  # fmt: skip
+    )
     steps = (
         NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
         for kind, count, thing, words, command in said

@@ -27,8 +27,12 @@ if TYPE_CHECKING:
     from catmem.workspace.seen_entry import SeenEntry
 
 _DONE = {
-    "add": "added to", "replace": "replaced in", "remove": "removed from", "move": "moved to", "verify": "verified in",
-}  # fmt: skip
+    "add": "added to",
+    "replace": "replaced in",
+    "remove": "removed from",
+    "move": "moved to",
+    "verify": "verified in",
+}
 
 
 def _shown(value: tuple[dict[str, Any], Document, Sequence[Problem]], call: Call) -> None:
@@ -122,9 +126,12 @@ def _place(found: SearchHit) -> str:
 
 
 LEFT_OUT = {
-    "expired": "expired", "stale": "stale", "no_text": "without text", "blocked": "blocked",
+    "expired": "expired",
+    "stale": "stale",
+    "no_text": "without text",
+    "blocked": "blocked",
     "over_budget": "over budget",
-}  # fmt: skip
+}
 
 
 def _built(value: tuple[Prompt, ProfileMemory], call: Call) -> None:
@@ -186,9 +193,12 @@ def _columns(row: Row) -> tuple[str, ...]:
 
 
 DONE = {
-    "keep": "kept and verified", "edit": "changed and verified", "expire": "expired", "remove": "removed",
+    "keep": "kept and verified",
+    "edit": "changed and verified",
+    "expire": "expired",
+    "remove": "removed",
     "skip": "skipped",
-}  # fmt: skip
+}
 
 
 def _due(review: Review, _: Call) -> None:

@@ -221,7 +221,8 @@ class FileStore(LastingStore):
                 with store_errors(place.path):
                     published = folder.published() if whole else 0  # before the journal, which others may write
                     journal.refresh()
-                    folder.refuse_lost_end(published)
+                    if whole:
+                        folder.refuse_lost_end(published)
             yield journal
 
     # --- writing ------------------------------------------------------------------------------------------------

@@ -205,7 +205,7 @@ def test_two_stores_of_one_process_never_mix_two_logs(two, opened, path):
 def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(two, path):
     assert write(path, 3) == ["1", "2", "3"]  # the other writer dies with its log there
     assert list(told_until_closed(two)) == ["read_only"] * 4
-    look = "print(store.peek('trinity/user').count(b'x'), len(store.verify()))"
+    look = "print(store.peek('trinity/user').count(b'x'), len(store.verify()), flush=True)"
     assert write(path, 0, harm=look) == ["3", "0"]
 
 

@@ -57,6 +57,8 @@ class Threat(NamedTuple):
         """What to do when the text is fine."""
         if self.rule == "too-large-to-scan":
             return "Split the text, or give the scanner a higher limit."
+        if self.rule == "mixed-script":
+            return "Type the word again."
         if self.rule in _CHARACTERS:
             return "Delete these characters, or write what they stand for in plain words (U+200B)."
         if self.rule in SECRETS:

@@ -7,7 +7,7 @@ that prompts use, in headers of sections too.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 from catmem.clock import read_date
@@ -43,7 +43,7 @@ _NOTHING = (
 
 @rule("CM203", "garbage-entry", options={"words": _NOTHING}, fixes="unsafe")
 def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find entries that say nothing: a test, a placeholder, a lone word."""
+    """Find entries that say nothing: a test, a placeholder, a lone word, tags without a text."""
     words = context.options("CM203")["words"]
     for entry in file.entries:
         if len(entry.body) > _SHORT and not entry.body.startswith(("Lorem", "lorem")):
@@ -68,7 +68,7 @@ _NO_BLANKS = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u
 def _garbage(body: str, words: Collection[str]) -> str:
     """What kind of nothing a body is; empty for one that says something."""
     if not body:
-        return ""  # a rule of its own
+        return "tags without a text"
     if _PLACEHOLDER.fullmatch(body):
         return "a placeholder"
     bare = body.strip(_FRAME)
@@ -90,16 +90,6 @@ def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         if size > limit:
             message = f"this entry has {size:,} characters, {size - limit:,} over the limit of {limit:,}"
             yield Finding(*first_line(entry), message, "Cut it into several, or shorten it.")
-
-
-@rule("CM207", "entry-without-text", fixes="unsafe")
-def entry_without_text(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find entries that hold tags and no text."""
-    for entry in file.entries:
-        if not entry.body:
-            fix = _removed(file, entry, safe=False, message="Remove the entry")
-            message = "this entry has tags and no text"
-            yield Finding(entry.start, entry.end, message, "Give it a text, or remove it.", fix)
 
 
 def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool, message: str) -> Fix | None:
@@ -375,8 +365,7 @@ def repeated_tag(file: LintedFile, _: Context) -> Iterator[Finding]:
 # --- rules on safety: what must not reach a prompt -------------------------------------------------------------------
 
 
-_INVISIBLE = ("hidden-character", "control-character", "tag-character", "variation-selector")
-_NO_PATTERN = frozenset({"too-large-to-scan", "bidi-control", "mixed-script", *_INVISIBLE, *SECRETS})
+_INVISIBLE = frozenset({"hidden-character", "control-character", "bidi-control", "tag-character", "variation-selector"})
 
 _COMMENT = re.compile(r"<!--(?!>|->).*?(?:-->|\Z)", re.DOTALL)
 _SHOWN = 8
@@ -384,36 +373,30 @@ _SHOWN = 8
 
 @rule("CM601", "threat-pattern", severity="error")
 def threat_pattern(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find text that tries to steer a model: orders, false frames, links that carry data away."""
+    """Find what a prompt withholds: orders, false frames, links that carry data away, text too long to scan."""
     for threat in _threats(file):
-        if threat.rule not in _NO_PATTERN:
+        if threat.rule not in _INVISIBLE and threat.rule not in SECRETS:
             yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
 
 
 @rule("CM602", "invisible-character", severity="error", fixes="unsafe")
 def invisible_character(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find characters that do not show where no script or emoji needs them."""
-    yield from _characters(file, _INVISIBLE)
-
-
-@rule("CM603", "bidi-control", severity="error", fixes="unsafe")
-def bidi_control(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find characters that turn the direction of text."""
-    yield from _characters(file, ("bidi-control",))
-
-
-@rule("CM604", "mixed-script", severity="error")
-def mixed_script(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find words that mix Latin letters with letters of another script that look the same."""
-    for threat in _of(file, ("mixed-script",)):
-        yield Finding(threat.start, threat.end, _what(threat), "Type the word again.")
+    """Find characters that do not show, or turn the direction of text, where no script or emoji needs them."""
+    for threat in _threats(file):
+        if threat.rule in _INVISIBLE:
+            text = file.text[threat.start : threat.end]
+            names = " ".join(f"U+{ord(char):04X}" for char in text[:_SHOWN])
+            more = f" and {len(text) - _SHOWN} more" if len(text) > _SHOWN else ""
+            fix = Fix((TextEdit(threat.start, threat.end, ""),), safe=False, message="Delete the characters")
+            yield Finding(threat.start, threat.end, f"{_what(threat)}: {names}{more}", threat.hint, fix)
 
 
 @rule("CM605", "secret", severity="error", private=True)
 def secret(file: LintedFile, _: Context) -> Iterator[Finding]:
     """Find keys, tokens and passwords."""
-    for threat in _of(file, SECRETS):
-        yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
+    for threat in _threats(file):
+        if threat.rule in SECRETS:
+            yield Finding(threat.start, threat.end, f"{_what(threat)} ({threat.rule})", threat.hint)
 
 
 @rule("CM606", "hidden-comment")
@@ -425,15 +408,7 @@ def hidden_comment(file: LintedFile, _: Context) -> Iterator[Finding]:
             yield Finding(entry.start + start, entry.start + end, message, "Say it in the open, or remove it.")
 
 
-@rule("CM609", "not-scanned")
-def not_scanned(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find entries that are too long to be scanned."""
-    for threat in _of(file, ("too-large-to-scan",)):
-        message = f"this entry has {threat.end - threat.start:,} characters and was not scanned"
-        yield Finding(threat.start, threat.end, message, "Split the entry.")
-
-
-# Five rules ask one after the other, and a scan costs more than all the rest of them.
+# Three rules ask one after the other, and a scan costs more than all the rest of them.
 @lru_cache(maxsize=1)
 def _threats(file: LintedFile) -> tuple[Threat, ...]:
     """What the scanner finds in entries and headers, with offsets in the file, in file order."""
@@ -453,19 +428,6 @@ def _threats(file: LintedFile) -> tuple[Threat, ...]:
             behind = {threat.rule: threat for threat in scan(entry.body) if threat.rule not in said}
             found += [type(each)(each.rule, entry.start, entry.end) for each in behind.values()]
     return tuple(sorted(found, key=lambda threat: (threat.start, threat.end, threat.rule)))
-
-
-def _of(file: LintedFile, rules: Container[str]) -> Iterator[Threat]:
-    return (threat for threat in _threats(file) if threat.rule in rules)
-
-
-def _characters(file: LintedFile, rules: Container[str]) -> Iterator[Finding]:
-    for threat in _of(file, rules):
-        text = file.text[threat.start : threat.end]
-        names = " ".join(f"U+{ord(char):04X}" for char in text[:_SHOWN])
-        more = f" and {len(text) - _SHOWN} more" if len(text) > _SHOWN else ""
-        fix = Fix((TextEdit(threat.start, threat.end, ""),), safe=False, message="Delete the characters")
-        yield Finding(threat.start, threat.end, f"{_what(threat)}: {names}{more}", threat.hint, fix)
 
 
 def _what(threat: Threat) -> str:

@@ -81,20 +81,14 @@ def unfinished_merge(file: LintedFile, _: Context) -> Iterator[Finding]:
         yield Finding(start, end, "git left an unfinished merge here", "Keep one version; take the marker lines out.")
 
 
-@rule("CM110", "not-utf8", severity="error")
-def not_utf8(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find memory files that are not UTF-8."""
+@rule("CM192", "unreadable", severity="error")
+def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
+    """Find memory files that cannot be read: not UTF-8, no permission, too large, no regular file, or gone by now."""
     error = file.error
     if isinstance(error, NotUtf8Error):
         start = len(file.data[: error.offset].decode("utf-8", "replace"))
         yield Finding(start, start + 1, error.message, error.hint or "")
-
-
-@rule("CM192", "unreadable", severity="error")
-def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
-    """Find memory files that cannot be read: no permission, too large, no regular file, or gone in the meantime."""
-    error = file.error
-    if error is not None and not isinstance(error, NotUtf8Error):
+    elif error is not None:
         yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")
 
 

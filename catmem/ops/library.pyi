@@ -245,7 +245,6 @@ def ask(
     everybody: bool | None = ...,
     dry_run: bool | None = ...,
     check: bool | None = ...,
-    status: bool | None = ...,
     ephemeral: bool | None = ...,
     target: Literal["user", "memory"] | None = ...,
     categories: list[str] | None = ...,
@@ -253,7 +252,6 @@ def ask(
     resolve: Literal["target", "source"] | None = ...,
     interactive: bool | None = ...,
     replace_cloned: bool | None = ...,
-    on_drift: Literal["adopt", "refuse"] | None = ...,
     allow_secret: bool | None = ...,
     as_of: date | None = ...,
 ) -> Any: ...

@@ -100,10 +100,9 @@ class Seeds:
     apart={
         "targets": "everybody",
         "everybody": "ephemeral",
-        "dry_run": "check status ephemeral on_drift interactive",
-        "check": "status ephemeral on_drift interactive",
-        "status": "ephemeral on_drift interactive",
-        "ephemeral": "on_drift interactive settle",
+        "dry_run": "check ephemeral interactive",
+        "check": "ephemeral interactive",
+        "ephemeral": "interactive settle",
         "interactive": "settle form",
     },
 )
@@ -131,9 +130,6 @@ def seed(
     ] = False,
     dry_run: Annotated[bool, P("Write nothing; show what would change.", at=NO_TOOL)] = False,
     check: Annotated[bool, Option("Write nothing; exit status 1 if anything is out of date (for CI).")] = False,
-    status: Annotated[
-        bool, Option("Write nothing; show what is not in sync and why, or with --all how each file stands.")
-    ] = False,
     ephemeral: Annotated[bool, Option("Print one target's slice as a memory file; nothing is written.")] = False,
     target: Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target", brief=EITHER)] = None,
     categories: Annotated[
@@ -158,13 +154,6 @@ def seed(
     resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=ONLY_HTTP)] = None,
     interactive: Interactive = False,
     replace_cloned: ReplaceCloned = False,
-    on_drift: Annotated[
-        Literal["adopt", "refuse"] | None,
-        Option(
-            "If another program changed a target: merge into what is there (adopt), or refuse that file once and keep "
-            "a copy. By default what catmem.yaml says, else adopt."
-        ),
-    ] = None,
     allow_secret: AllowSecret = False,
     actor: Actor = None,
     as_of: Annotated[date | None, Option("The day to judge dates by, YYYY-MM-DD. By default today.")] = None,
@@ -185,7 +174,7 @@ def seed(
     root = call.root
     how: HowSeeded = {
         "target": target, "categories": categories or None, "as_of": as_of, "actor": actor,
-        "every_entry": status, "replace_cloned": replace_cloned,
+        "every_entry": check, "replace_cloned": replace_cloned,
     }  # fmt: skip
     if ephemeral:
         return _ephemeral(call, root.plan_seed(str(source), named, **how))
@@ -194,7 +183,7 @@ def seed(
 
     def seeded(each: str, profiles: Sequence[str]) -> SeedPlan:
         plan = settle_in(partial(root.plan_seed, each, profiles, **how))
-        return plan if dry_run or check or status else root.apply_seed(plan, on_drift=on_drift)
+        return plan if dry_run or check else root.apply_seed(plan)
 
     seeds, unreadable = _seeds(root, source, named, everybody=everybody)
     done = Seeds(_in_turn(seeds, seeded) if source is None else [seeded(*each) for each in seeds], unreadable)

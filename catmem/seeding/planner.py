@@ -43,7 +43,7 @@ from catmem.seeding.slices import (
 )
 from catmem.staleness.freshness import DATED_BY
 from catmem.staleness.lineage import CLOCKS, body_key, clocks_of
-from catmem.store.contract import PERSON, Change, Current, OnDrift, Snapshot
+from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.text import DEFAULT_LIMITS, conflict_at, counted, few, size_of
 from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.history import refuse_bounded
@@ -402,22 +402,21 @@ _AT_ONCE = 8
 """Files that are written at the same time."""
 
 
-def apply_seed(workspace: Root, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedPlan:
+def apply_seed(workspace: Root, plan: SeedPlan) -> SeedPlan:
     """Carry out a plan, on what is there by now: one guarded write for each file that changes, then the lock."""
     if not isinstance(plan, SeedPlan):
         raise wrong_type("the plan", plan, "a SeedPlan (plan_seed makes one)")
     file = SeedFile(workspace)
-    drift = on_drift or workspace.config.on_drift
     if not (_unread(plan) or any(file_is_due(each, plan) for each in plan.files)):
         with one_reading():
-            return _Applying(workspace, plan, file, drift).run()
+            return _Applying(workspace, plan, file).run()
     with one_reading(), file.held():
         now = {entity: bytes_digest(workspace.store.peek(entity)) for entity in plan.read}
         # Something may have been taken out of a source for good, or a target may read less by now.
         is_old = file.data() != plan.lock_data or any(now[entity] != read.digest for entity, read in plan.read.items())
         if is_old or any(workspace.profile(name) != each for name, each in plan.profiles.items()):
             plan = plan_seed(workspace, plan.asked)
-        return _Applying(workspace, plan, file, drift).run()
+        return _Applying(workspace, plan, file).run()
 
 
 def file_is_due(each: FilePlan, plan: SeedPlan) -> bool:
@@ -440,11 +439,10 @@ def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
 class _Applying:
     """One plan being carried out."""
 
-    def __init__(self, workspace: Root, plan: SeedPlan, file: SeedFile, on_drift: OnDrift) -> None:
+    def __init__(self, workspace: Root, plan: SeedPlan, file: SeedFile) -> None:
         self.workspace = workspace
         self.plan = plan
         self.file = file
-        self.on_drift = on_drift
         self.done = [each for each in plan.files if not each.changes]
         """What the lock is to say: the files that stay as they are, and each that was written."""
 
@@ -479,7 +477,9 @@ class _Applying:
             return made.after.encode()
 
         agent = plan.asked.actor or PERSON
-        change = Change(op="seed", agent=agent, note=self._history_note(planned), on_drift=self.on_drift)
+        change = Change(
+            op="seed", agent=agent, note=self._history_note(planned), on_drift=self.workspace.config.on_drift
+        )
         snapshot = gate.commit(self.workspace, planned.target, None, update, change)
         title = on_title(self.workspace.parse(made.before), self.workspace.parse(made.after))
         notes = (*notes_on(snapshot), *(() if title is None else (title,)))

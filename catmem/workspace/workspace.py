@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from catmem.search.search import Narrowing, SearchHit
     from catmem.seeding.plan import HowSeeded, SeedPlan
     from catmem.staleness.lineage import Blamed
-    from catmem.store.contract import OnDrift, OnStale
+    from catmem.store.contract import OnStale
     from catmem.workspace.reports import Survey
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.written import Written
@@ -385,7 +385,7 @@ class Workspace(Root):
 
         return plan_seed(self, SeedRequest(source, targets, **how))
 
-    def apply_seed(self, plan: SeedPlan, *, on_drift: OnDrift | None = None) -> SeedPlan:
+    def apply_seed(self, plan: SeedPlan) -> SeedPlan:
         """Carry out a plan: one guarded write for each file, and what was seeded into ``catmem.seed.lock``.
 
         What goes wrong with one file stands in the result, and the others go on. Raises ``BusyError`` and
@@ -393,7 +393,7 @@ class Workspace(Root):
         """
         from catmem.seeding.planner import apply_seed
 
-        return apply_seed(self, plan, on_drift=on_drift)
+        return apply_seed(self, plan)
 
 
 def _listed(tags: Mapping[str, str | Sequence[str] | None] | None) -> dict[str, Any] | None:

@@ -59,7 +59,6 @@ def test_in_sync_says_what_the_target_changed_or_removed(place, neo):
     said = "neo/user: in sync, 1 kept as changed here, 1 removed here and left out\n"
     for mode in ((), ("--check",)):
         assert run("seed", "boss", "neo", *mode, *AS_OF).stdout == said
-    assert run("seed", "boss", "neo", "--status", *AS_OF).stdout.startswith(said.replace(":", " from boss/user:"))
 
 
 def test_what_a_seed_brought_is_said_to_be_of_its_source_and_can_be_taken_back_by_hand(place, neo):
@@ -129,24 +128,15 @@ def test_a_check_ends_with_status_1_when_out_of_date_and_writes_nothing(place):
     assert "In sync" in run("seed", "--all", "--check", *AS_OF).stderr
 
 
-def test_the_status_of_all_is_a_line_a_file_and_in_json_every_entry(clashing):
-    run("seed", "--all", *AS_OF, status=3)
-    for mode, status in (("--status", 3), ("--check", 1)):
-        said = run("seed", "--all", mode, *AS_OF, status=status).stdout
-        assert said == f"ann/user: in sync\nneo/user: 1 in conflict\n{CONFLICT}"
-    (plan,) = run_json("seed", "--all", "--status", *AS_OF, status=3)["seeds"]
-    assert all(each["entries"] for each in plan["files"])
-
-
-def test_the_status_shows_what_is_not_in_sync_and_counts_the_rest(clashing, place):
+def test_a_check_is_a_line_a_file_and_in_json_every_entry(clashing, place):
     text = TEXT.replace("## Pay", "§\n[expires: 2026-01-01] Receipts go to Bea.\n\n## Pay")
     put(place / "homes" / "boss" / "USER.md", text.replace("Acme", "Bolt"))
-    assert run("seed", "boss", "neo", "--status", *AS_OF, status=3).stdout == (
-        "neo/user from boss/user: 1 in conflict, 1 expired left out\n"
-        "  conflict                        rules  Vendor is Bolt.\n"
-        "  not seeded: expired 2026-01-01  rules  Receipts go to Bea.\n"
-        f"  2 entries in sync\n{CONFLICT}"
-    )
+    run("seed", "--all", *AS_OF, status=3)
+    said = run("seed", "--all", "--check", *AS_OF, status=1).stdout
+    assert said == f"ann/user: in sync\nneo/user: 1 in conflict, 1 expired left out\n{CONFLICT}"
+    (plan,) = run_json("seed", "--all", "--check", *AS_OF, status=1)["seeds"]
+    assert all(each["entries"] for each in plan["files"])
+    assert [each["body"] for file in plan["files"] for each in file["withheld"]] == ["Receipts go to Bea."]
 
 
 def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
@@ -168,7 +158,6 @@ def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
 # --- settling conflicts ----------------------------------------------------------------------------------------------
 
 ID = "033428948a"
-MODES = ("--dry-run", "--check", "--status", "--ephemeral")
 
 
 def vendors(neo):
@@ -329,7 +318,7 @@ USAGE = [
     ((), "Name the source and the targets, or give --all."),
     (("boss",), "Name the source and the targets, or give --all."),
     (("boss", "neo", "--all"), "TARGETS does not go with --all."),
-    (("boss", "neo", "--check", "--status"), "--check does not go with --status."),
+    (("boss", "neo", "--check", "--dry-run"), "--dry-run does not go with --check."),
     (("boss", "--all", "--ephemeral"), "--all does not go with --ephemeral."),
     (("boss", "neo", "ann", "--ephemeral"), "--ephemeral prints the slice of one target"),
     (("ann", "--all"), "no profile has seed_from: ann"),
@@ -343,7 +332,6 @@ USAGE = [
         (("boss", "neo", "--interactive", *other), " does not go with ")
         for other in (("--resolve", "target"), ("--check",), ("--format", "json"))
     ),
-    *((("boss", "neo", mode, "--on-drift", "refuse"), f"{mode} does not go with --on-drift.") for mode in MODES),
     (("boss", "neo", "boss"), "error[seed_target]"),
     (("boss", "neo", "--as", "ann"), "error[forbidden]"),
 ]

@@ -347,11 +347,11 @@ serve --host nowhere.invalid --port 0 --allow-host example.org --no-tokens --no-
 """,
     "seed-conflicts": """
 seed orchestrator neo --dry-run -t user -c rules -c talk --as-of 2026-11-21
-seed --all --status
+seed --all --check
 seed orchestrator neo --check
 seed orchestrator neo --ephemeral
 seed orchestrator neo
-seed orchestrator neo --as orchestrator --on-drift refuse --allow-secret
+seed orchestrator neo --as orchestrator --allow-secret
 seed orchestrator neo -i < "t\\ns\\n"
 seed orchestrator neo --interactive < "q\\n"
 seed orchestrator neo --resolve {conflict}=both

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from catmem.cli.output import (
     CONFLICT_REASONS,
-    NARROW,
     columns,
     emit,
     emit_json,
@@ -236,9 +235,7 @@ def _print(value: Exports) -> None:
 
 def _seeds(value: Seeds, call: Call) -> None:
     done = value.done
-    check, status, everybody = (call.values[name] for name in ("check", "status", "everybody"))
-    # Of all targets a line each is enough to see where to look.
-    shown = plan_line if done or check or (status and everybody) else _status if status else diff_of
+    shown = plan_line if done or call.values["check"] else diff_of
     for plan in value.plans:
         show_seed(plan, shown)
     files = [each for plan in value.plans for each in plan.files]
@@ -272,15 +269,6 @@ def plan_line(plan: FilePlan) -> str:
     """What would become of one file, or became of it, in a line."""
     revision = "" if plan.revision is None else f" (revision {plan.revision})"
     return printable(f"{plan.target}: {_summary(plan)}{revision}\n")
-
-
-def _status(plan: FilePlan) -> str:
-    head = printable(f"{plan.target} from {plan.source}: {_summary(plan)}\n")
-    found = [(row.state.replace("_", " "), row.version) for row in plan.rows if row.state != "in_sync"]
-    found += [(f"not seeded: {each.withheld}", each.version) for each in plan.withheld]
-    rows = [("", state, version.category, first_line(version.body, NARROW)) for state, version in found]
-    same = sum(row.state == "in_sync" for row in plan.rows)
-    return head + columns(rows) + (f"  {counted(same, 'entry')} in sync\n" if same else "")
 
 
 _WORDS: dict[SeedRowState, str] = {

@@ -56,7 +56,6 @@ COMMANDS = [
     ["remove", "-p", "neo", "red \x1b"],
     ["remove", "-p", "neo", SHOWN, "--dry-run"],
     ["add", "-p", "neo", "-c", "talk", HOSTILE],
-    ["seed", "neo", "ann", "--status"],
     ["seed", "neo", "ann", "--check"],
 ]
 

@@ -292,14 +292,12 @@ def drifted(place, opened):
     return text
 
 
-@pytest.mark.parametrize("where", ["call", "root"])
-def test_on_drift_refuse_keeps_a_copy_and_the_others_go_on(place, opened, where):
+def test_on_drift_refuse_keeps_a_copy_and_the_others_go_on(place, opened):
     text = drifted(place, opened)
-    if where == "root":
-        (place / "catmem.yaml").write_text("on_drift: refuse\n", encoding="utf-8")
+    (place / "catmem.yaml").write_text("on_drift: refuse\n", encoding="utf-8")
     workspace = opened(place)
     plan = workspace.plan_seed("boss", ["ann", "neo"], as_of=DAY)
-    result = workspace.apply_seed(plan, on_drift="refuse" if where == "call" else None)
+    result = workspace.apply_seed(plan)
     (refusal,) = result.refused
     assert (refusal.name, refusal.error.code, result.exit_status) == ("ann/user", "drift", 3)
     assert Path(refusal.error.drift_backup).read_text(encoding="utf-8") == text

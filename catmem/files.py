@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from catmem.errors import CatmemError, ChangedMeanwhileError, TooLargeError, UnreadableError
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 
 _READ_SIZE = 1 << 20
 _PAUSE = 0.01
@@ -236,7 +236,7 @@ def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
         )
 
     def check() -> None:
-        if read_bounded(target, max(len(old), DEFAULT_LIMITS.file_bytes)) != old:
+        if read_bounded(target, max(len(old), MAX_FILE_BYTES)) != old:
             raise refuse("changed this file while it was being rewritten")
         if not _stands(held):
             raise refuse("has this file open for writing")

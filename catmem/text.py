@@ -1,4 +1,4 @@
-"""Bytes to text and back without a loss, size limits, newlines, line numbers, and unified diffs.
+"""Bytes to text and back without a loss, the limits of sizes, newlines, line numbers, and unified diffs.
 
 A line ends at LF or CRLF and at nothing else: not at a lone CR, U+2028, VT or FF (``docs/format.md``, "Bytes and
 lines"). So ``str.splitlines`` is never used on memory files.
@@ -11,7 +11,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from catmem.errors import NotUtf8Error, TooLargeError, wrong_type
 
@@ -22,20 +21,14 @@ _JOINERS = "\u200c\u200d"
 _NEWLINE = re.compile("\n")
 
 
-class Limits(NamedTuple):
-    """Sizes over which catmem refuses to work; each is looked at before work grows with the input."""
-
-    file_bytes: int = 16 << 20
-    """A memory file, as stored: over it, ``parse`` raises ``TooLargeError``."""
-    parts: int = 100_000
-    """Delimiters and headers of a memory file; over it, ``parse`` raises ``TooLargeError``, and so does an edit."""
-    entry_chars: int = 1 << 20
-    """One entry: over it, the document has the problem ``entry-too-large``."""
-    tag_block_chars: int = 4 << 10
-    """One tag block: over it, the block is text and the document has the problem ``tag-block-too-large``."""
-
-
-DEFAULT_LIMITS = Limits()
+MAX_FILE_BYTES = 16 << 20
+"""A memory file, as stored: over it, ``parse`` raises ``TooLargeError``."""
+MAX_PARTS = 100_000
+"""Delimiters and headers of a memory file; over it, ``parse`` raises ``TooLargeError``, and so does an edit."""
+MAX_ENTRY_CHARS = 1 << 20
+"""One entry: over it, the document has the problem ``entry-too-large``."""
+MAX_TAG_CHARS = 4 << 10
+"""One tag block: over it, the block is text and the document has the problem ``tag-block-too-large``."""
 
 
 def conflict_at(text: str) -> int | None:
@@ -64,30 +57,30 @@ def unmerged_warnings(name: str, text: str) -> tuple[str, ...]:
     return (f"{name} {said} (catmem lint shows the place, CM113)",)
 
 
-def decode(data: str | bytes, limits: Limits = DEFAULT_LIMITS) -> str:
+def decode(data: str | bytes) -> str:
     """The text of ``data``, with a BOM kept as its first character. Raises ``EditError`` for what is neither."""
     if isinstance(data, str):
         # A string of n characters has at least n bytes, so the encoding below is bounded too.
-        _check_size(len(data), limits)
+        _check_size(len(data))
         if not data.isascii():
             try:
-                _check_size(len(data.encode()), limits)
+                _check_size(len(data.encode()))
             except UnicodeEncodeError as error:
                 offset = len(data[: error.start].encode())
                 raise NotUtf8Error(offset, f"lone surrogate U+{ord(data[error.start]):04X}") from None
         return data
     if not isinstance(data, bytes | bytearray | memoryview):
         raise wrong_type("the text", data, "a text or bytes")
-    _check_size(len(data), limits)
+    _check_size(len(data))
     try:
         return bytes(data).decode()
     except UnicodeDecodeError as error:
         raise NotUtf8Error(error.start, error.reason) from None
 
 
-def _check_size(size: int, limits: Limits) -> None:
-    if size > limits.file_bytes:
-        raise TooLargeError("text", size, limits.file_bytes)
+def _check_size(size: int) -> None:
+    if size > MAX_FILE_BYTES:
+        raise TooLargeError("text", size, MAX_FILE_BYTES)
 
 
 def dominant_newline(text: str) -> str:

@@ -17,7 +17,7 @@ from catmem.errors import ConfigError, EditError, UnreadableError, errors_at
 from catmem.files import read_bounded, shown_path
 from catmem.model.document import Version
 from catmem.model.merge import Conflict
-from catmem.text import DEFAULT_LIMITS, decode, first_line, printable
+from catmem.text import MAX_FILE_BYTES, decode, first_line, printable
 from catmem.writing.request import How
 
 _NARROWEST = len("e WORDS")
@@ -159,7 +159,7 @@ class Dialogue:
             for number, data in enumerate(lines, 1):
                 yield number, self._decoded(data, f"{_STDIN}:{number}")
             return
-        data = read_bounded(self.source, DEFAULT_LIMITS.file_bytes)
+        data = read_bounded(self.source, MAX_FILE_BYTES)
         yield from enumerate(self._decoded(data, self.source).split("\n"), 1)
 
     def _line(self) -> bytes:
@@ -170,7 +170,7 @@ class Dialogue:
             if len(typed) <= 1:
                 return typed
         if b"\n" not in typed:
-            typed += sys.stdin.buffer.readline(DEFAULT_LIMITS.file_bytes + 1)
+            typed += sys.stdin.buffer.readline(MAX_FILE_BYTES + 1)
         line, end, self._ahead = typed.partition(b"\n")
         return line + end
 
@@ -183,10 +183,10 @@ class Dialogue:
         at_once = [*before[:3], before[3] & ~(termios.ICANON | termios.ECHO), *before[4:]]
         termios.tcsetattr(terminal, termios.TCSADRAIN, at_once)
         try:
-            typed = os.read(terminal, DEFAULT_LIMITS.file_bytes)
+            typed = os.read(terminal, MAX_FILE_BYTES)
             # Who types a word gives no answer with its first letter, and none to the next question with the others.
             while not typed.endswith(b"\n") and select([terminal], [], [], _SAME_WORD)[0]:
-                typed += os.read(terminal, DEFAULT_LIMITS.file_bytes)
+                typed += os.read(terminal, MAX_FILE_BYTES)
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
         shown = typed.decode(errors="replace")

@@ -46,7 +46,7 @@ from catmem.ops.table import (
     call,
     option_of,
 )
-from catmem.text import DEFAULT_LIMITS, decode, printable
+from catmem.text import MAX_FILE_BYTES, decode, printable
 
 if TYPE_CHECKING:
     from catmem.config.config import Config
@@ -434,14 +434,14 @@ def _text(ctx: click.Context, param: click.Parameter, value: str | None) -> str 
         raise click.UsageError(f"{ctx.meta['catmem.stdin']} is - too, and standard input holds one text.", ctx)
     ctx.meta["catmem.stdin"] = param.human_readable_name
     # What comes out of a program ends in a newline that is no part of the text.
-    text = ctx.meta["catmem.words"] = _decoded(read_stdin(DEFAULT_LIMITS.file_bytes), "standard input").rstrip("\r\n")
+    text = ctx.meta["catmem.words"] = _decoded(read_stdin(MAX_FILE_BYTES), "standard input").rstrip("\r\n")
     return text
 
 
 def _file_text(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
     if value is None or value == "-":
         return _text(ctx, param, value)
-    return _decoded(read_bounded(value, DEFAULT_LIMITS.file_bytes), value)
+    return _decoded(read_bounded(value, MAX_FILE_BYTES), value)
 
 
 def _decoded(data: bytes, place: str) -> str:
@@ -468,7 +468,7 @@ def _tag_list(value: str) -> list[str]:
     # A list is written as it stands in a file, with quotes where a value holds a comma.
     from catmem.syntax.tags import read
 
-    pairs = read(f"[list: {value}]", len(value) + len("[list: ]"))[0]
+    pairs = read(f"[list: {value}]")[0]
     if len(pairs) != 1 or isinstance(pairs[0][1], str):
         message = f'{value!r} is not a list. Write [a, b], and values with commas or brackets in quotes: ["a, b", c].'
         raise click.BadParameter(message)

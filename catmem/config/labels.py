@@ -25,6 +25,7 @@ from catmem.model.splice import Slot, spliced, titled
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import scan
+from catmem.text import MAX_TAG_CHARS
 
 PROJECT = "project"
 """The tag that flat files give most, which needs no declaration."""
@@ -111,8 +112,8 @@ class _LabelParts(NamedTuple):
     why: str = ""
 
 
-def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabulary, tag_limit: int) -> Labels:
-    """The labels in front of an entry's body; ``tags`` are what the entry has already, ``tag_limit`` is in characters.
+def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabulary) -> Labels:
+    """The labels in front of an entry's body; ``tags`` are what the entry has already.
 
     A label that cannot be understood ends the reading, and stays with all that follows it. So does one that would
     leave nothing behind.
@@ -120,10 +121,10 @@ def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabula
     marker = match.group() if (match := _MARKER.match(body)) else ""
     whole = text = body[len(marker) :]
     labels = Labels(body)
-    while mark := _mark_at(text, meanings, tag_limit, is_first=not labels.gone):
+    while mark := _mark_at(text, meanings, is_first=not labels.gone):
         if len(labels.why) == _MOST:
             return Labels(body, stays=f"it begins with more than {_MOST} labels")
-        said = _understood(mark, text, {**tags, **labels.tags}, meanings, tag_limit)
+        said = _understood(mark, text, {**tags, **labels.tags}, meanings)
         behind = text[mark.end :].lstrip()
         if said.category is None and said.tags is None:
             looks_like_one = mark.brackets and _LIKE_A_CATEGORY.fullmatch(mark.name) and mark.name not in _NOT_LABELS
@@ -160,7 +161,7 @@ def _between(body: str, labels: Labels, *categories: str) -> Labels:
     return Labels(body, stays=f"it has labels of {' and '.join(named)}; part it first, with a § line between")
 
 
-def _mark_at(text: str, meanings: LabelVocabulary, tag_limit: int, *, is_first: bool) -> _Mark | None:
+def _mark_at(text: str, meanings: LabelVocabulary, *, is_first: bool) -> _Mark | None:
     if not text.startswith("["):
         found = _WORDS.match(text)
         return _Mark(found.group(), found[1] or found[2], found.end(), brackets=False) if found else None
@@ -168,14 +169,12 @@ def _mark_at(text: str, meanings: LabelVocabulary, tag_limit: int, *, is_first: 
     names_category = found is not None and meanings.category(found[1]) is not None
     # Behind a label, what would be tags in front of the entry is meant to be; in front of it, it is escaped.
     size = 0 if is_first or names_category else tag_blocks.block_size(text)
-    if 0 < size <= tag_limit:
+    if 0 < size <= MAX_TAG_CHARS:
         return _Mark(text[:size].strip(), "", size, brackets=True)
     return _Mark(found.group(), found[1], found.end(), brackets=True) if found else None
 
 
-def _understood(
-    mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: LabelVocabulary, tag_limit: int
-) -> _LabelParts:
+def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: LabelVocabulary) -> _LabelParts:
     category = meanings.category(mark.name)
     if category is not None:
         return _LabelParts(category)
@@ -185,7 +184,7 @@ def _understood(
     if pair:
         pairs: list[tuple[str, TagValue]] = [(pair[1], pair[2].strip())]
     elif not mark.name:
-        read = tag_blocks.read(text, tag_limit)[0]
+        read = tag_blocks.read(text)[0]
         pairs = [(key, value if isinstance(value, str) else list(value)) for key, value in read]
     else:
         near = nearest(slugify(mark.name), meanings.taxonomy.declared().keys() - {UNCATEGORIZED})
@@ -378,7 +377,7 @@ def _planned(document: Document, meanings: LabelVocabulary) -> tuple[PlannedEntr
 
 def _plan(document: Document, entry: Entry, meanings: LabelVocabulary) -> PlannedEntry:
     body, tags = entry.body, entry.tags
-    labels = read_labels(body, tags, meanings, entry.tag_limit)
+    labels = read_labels(body, tags, meanings)
     if not _can_be_stored(entry, labels, tags):
         labels = Labels(body, stays="its tags cannot be written with those of its labels")
     return PlannedEntry(
@@ -401,16 +400,16 @@ def _can_be_stored(entry: Entry, labels: Labels, tags: Mapping[str, TagValue]) -
         text = _text(entry, labels.rest, labels.tags)
     except EditError:
         return False
-    pairs = tag_blocks.read(text, entry.tag_limit)[0]
+    pairs = tag_blocks.read(text)[0]
     found = {key: value if isinstance(value, str) else list(value) for key, value in reversed(pairs)}
-    return tag_blocks.read(text, entry.tag_limit)[1] == labels.rest and found == {**tags, **labels.tags}
+    return tag_blocks.read(text)[1] == labels.rest and found == {**tags, **labels.tags}
 
 
 def _text(entry: Entry, body: str, added: Mapping[str, TagValue]) -> str:
     """An entry's whole text with another body; a tag block that gets no more tags stays as it was written."""
     if added:
         return tag_blocks.write({**entry.tags, **added}, body)
-    return tag_blocks.write_body(entry.text, body, entry.tag_limit)
+    return tag_blocks.write_body(entry.text, body)
 
 
 def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Document:
@@ -419,7 +418,7 @@ def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Docum
     if document.title is not None or stays is None or not stays.raw.startswith(("# ", "#\t")):
         return document
     text = apply_edits(document.text, [TextEdit(stays.start, stays.start, "\\")])
-    return Document(scan(text, document.scan.categories, always_titled=document.scan.always_titled), document.limits)
+    return Document(scan(text, document.scan.categories, always_titled=document.scan.always_titled))
 
 
 def _made(plan: PlannedEntry) -> Version:
@@ -454,7 +453,7 @@ def regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Map
 
 def tidied(old: Document, text: str, *, shared: bool) -> str:
     """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
-    document = Document(scan(text, old.scan.categories), old.limits)
+    document = Document(scan(text, old.scan.categories))
     if not document.scan.headers:
         return text
     layout: Literal["plain", "shared"] = "shared" if shared or is_shared(old) else "plain"

@@ -47,13 +47,13 @@ class LintedEntry:
     def __init__(self, entry: Entry) -> None:
         """Read the tags of ``entry``, if it has some."""
         self.entry = entry
-        self.category, self.start, self.end, raw, limit = entry
+        self.category, self.start, self.end, raw = entry
         self.raw = raw
         self.pairs: tag_blocks.TagPairs = ()
         self.tags: Mapping[str, TagValue] = {}
         self.dates: Mapping[str, date] = {}
         if raw[0] in tag_blocks.MAY_BEGIN:
-            self.pairs, self.body = tag_blocks.read(entry.text, limit)
+            self.pairs, self.body = tag_blocks.read(entry.text)
             if self.pairs:
                 self.tags = first_of_each(self.pairs)
                 self.dates = {key: day for key in DATES if (day := read_date(self.tags.get(key))) is not None}

@@ -26,7 +26,7 @@ from catmem.linting.linted import Context, Fixed, LintedFile, LintedYaml, fix_al
 from catmem.linting.rule import Diagnostic, LintResult, LintSettings, read_settings
 from catmem.names import FILE_NAMES, Target, parts_of
 from catmem.store.contract import Change, Store
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.change_plan import FileChange, write_file
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, entity_name, open_store
@@ -348,7 +348,7 @@ class Linter:
     def _read(self, source: LintSource) -> bytes:
         if source.entity is not None:
             return self._database().peek(source.entity)
-        return read_bounded(source.path, DEFAULT_LIMITS.file_bytes, follow_symlink=source.may_be_link)
+        return read_bounded(source.path, MAX_FILE_BYTES, follow_symlink=source.may_be_link)
 
     def _database(self) -> Store:
         if self._opened is None:

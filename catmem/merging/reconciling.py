@@ -19,7 +19,7 @@ from catmem.model.pairing import pair_entries
 from catmem.names import parts_of
 from catmem.store.contract import PERSON, Change
 from catmem.store.files.retention import copied_name
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.formatting import entity_at
 from catmem.workspace.workspace import Workspace
 from catmem.writing import gate
@@ -112,7 +112,7 @@ def reconcile(workspace: Workspace, path: str | Path) -> Reconciliation:
             hint="Give a file such as homes/trinity/USER.md.bak.20261121T120000Z, and with --root the root that it "
             "lies in.",
         )
-    data = read_bounded(copy, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+    data = read_bounded(copy, MAX_FILE_BYTES, follow_symlink=False)
     try:
         old = workspace.parse(data).entries
     except NotUtf8Error as error:

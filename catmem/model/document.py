@@ -1,7 +1,7 @@
-"""A memory file as a value: its text, and sections and entries as spans over it; and an entry apart from its place.
+"""A memory file as a value: its text, and where sections and entries stand in it; and an entry apart from its place.
 
-Nothing here renders text that exists: joining the spans of a document gives back its text, and encoding that gives
-back the bytes that were parsed. Offsets are in code points of ``Document.text`` (a BOM is its first character).
+Nothing here renders text that exists: a document has the text that was parsed, and encoding it gives back the bytes.
+Offsets are in code points of ``Document.text`` (a BOM is its first character).
 """
 
 from __future__ import annotations
@@ -17,10 +17,18 @@ from typing import Any, Literal, NamedTuple, TypedDict
 
 from catmem.clock import read_date
 from catmem.digest import bytes_digest, content_digest
-from catmem.errors import TooLargeError, wrong_type
+from catmem.errors import TooLargeError
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Categories, Scan, may_hide, pieces, scan, unclosed_spans, unescape
-from catmem.text import BOM, DEFAULT_LIMITS, Limits, LineIndex, decode, dominant_newline, unify_newlines
+from catmem.text import (
+    MAX_ENTRY_CHARS,
+    MAX_PARTS,
+    MAX_TAG_CHARS,
+    LineIndex,
+    decode,
+    dominant_newline,
+    unify_newlines,
+)
 
 FORMAT_VERSION = 1
 
@@ -39,14 +47,6 @@ class Tags(TypedDict, total=False):
     expires: date
     domain: list[str]
     source: str
-
-
-class Span(NamedTuple):
-    """A piece of the text. The spans of a document follow each other without gap or overlap, from end to end."""
-
-    kind: Literal["bom", "title", "header", "delimiter", "entry", "blank"]
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,6 @@ class Entry(NamedTuple):
     start: int
     end: int
     raw: str
-    tag_limit: int = DEFAULT_LIMITS.tag_block_chars
 
     @property
     def __json__(self) -> str:
@@ -101,14 +100,14 @@ class Entry(NamedTuple):
         raw = self.raw
         if raw[0] not in tag_blocks.MAY_BEGIN and "\\" not in raw and "\r" not in raw:
             return raw  # nearly every entry: the text as it stands
-        return tag_blocks.read(self.text, self.tag_limit)[1]
+        return tag_blocks.read(self.text)[1]
 
     @property
     def tags(self) -> dict[str, TagValue]:
         """The tags in order, each a string or a list of strings; of a repeated key the first. A dict of your own."""
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
             return {}
-        return first_of_each(tag_blocks.read(self.text, self.tag_limit)[0])
+        return first_of_each(tag_blocks.read(self.text)[0])
 
     @property
     def typed_tags(self) -> Tags:
@@ -126,7 +125,7 @@ class Entry(NamedTuple):
     @property
     def repeated_tags(self) -> tuple[str, ...]:
         """Keys that the tag block gives more than once."""
-        keys = [key for key, _ in tag_blocks.read(self.text, self.tag_limit)[0]]
+        keys = [key for key, _ in tag_blocks.read(self.text)[0]]
         return tuple(dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index]))
 
     @property
@@ -139,7 +138,7 @@ class Entry(NamedTuple):
         """``b2:`` and a digest of body and tags: the same content has the same id, wherever it stands."""
         if self.raw[0] not in tag_blocks.MAY_BEGIN:
             return content_digest([self.body, {}])
-        pairs, body = tag_blocks.read(self.text, self.tag_limit)
+        pairs, body = tag_blocks.read(self.text)
         return content_digest([body, first_of_each(pairs)])
 
 
@@ -167,7 +166,7 @@ class Version(NamedTuple):
     @classmethod
     def read(cls, category: str, text: str) -> Version:
         """The version that a text with its tag block is, escapes undone."""
-        pairs, body = tag_blocks.read(text, DEFAULT_LIMITS.tag_block_chars)
+        pairs, body = tag_blocks.read(text)
         return cls(category, body, first_of_each(pairs), text)
 
     @classmethod
@@ -195,13 +194,12 @@ class Document:
     """A parsed memory file. Make one with ``parse``; everything but the boundaries is computed when asked for."""
 
     scan: Scan = field(repr=False)
-    limits: Limits = field(default=DEFAULT_LIMITS, repr=False)
 
     def __post_init__(self) -> None:
-        """Raises ``TooLargeError`` for a text with more entries and sections than the limits allow."""
+        """Raises ``TooLargeError`` for a text with too many entries and sections."""
         parts = len(self.scan.newlines) + len(self.scan.headers)
-        if parts > self.limits.parts:
-            raise TooLargeError("file", parts, self.limits.parts, unit="entries and sections")
+        if parts > MAX_PARTS:
+            raise TooLargeError("file", parts, MAX_PARTS, unit="entries and sections")
 
     @property
     def text(self) -> str:
@@ -251,18 +249,6 @@ class Document:
         return MappingProxyType({category: tuple(entries) for category, entries in grouped.items()})
 
     @property
-    def spans(self) -> tuple[Span, ...]:
-        """The partition of the text: every character is in exactly one span."""
-        marks = [Span("entry", entry.start, entry.end) for entry in self.entries]
-        marks += [Span("delimiter", newline + 1, end) for newline, end in self.scan.delimiters()]
-        marks += [Span("header", header.start, header.end) for header in self.scan.headers]
-        if self.scan.title:
-            marks.append(Span("title", self.scan.title.start, self.scan.title.end))
-        if self.text.startswith(BOM):
-            marks.append(Span("bom", 0, 1))
-        return tuple(_with_blanks(sorted(marks, key=lambda span: span.start), len(self.text)))
-
-    @property
     def problems(self) -> tuple[Problem, ...]:
         """What looks wrong, in file order."""
         return tuple(sorted(_problems(self), key=lambda problem: (problem.start, problem.rule)))
@@ -278,18 +264,18 @@ class Document:
 
     def entries_between(self, start: int, end: int) -> list[Entry]:
         """The entries of the stretches that touch ``start`` to ``end``, in file order."""
-        text, limit = self.text, self.limits.tag_block_chars
+        text = self.text
         new = tuple.__new__  # what `Entry` itself does; large files have very many
         found: list[Entry] = []
         for category, first, last in pieces(self.scan, start, end):
             piece = text[first:last]
             raw = piece.strip()
             if raw is piece and raw:
-                found.append(new(Entry, (category, first, last, raw, limit)))  # nearly every entry
+                found.append(new(Entry, (category, first, last, raw)))  # nearly every entry
             elif raw:
                 # Only white space stands before the entry, so its first character is found where the entry begins.
                 at = text.index(raw[0], first)
-                found.append(new(Entry, (category, at, at + len(raw), raw, limit)))
+                found.append(new(Entry, (category, at, at + len(raw), raw)))
         return found
 
     def __json__(self) -> dict[str, Any]:
@@ -318,7 +304,6 @@ def parse(
     declared: Mapping[str, str] | Iterable[str] | None = None,
     *,
     aliases: Mapping[str, str] | None = None,
-    limits: Limits = DEFAULT_LIMITS,
 ) -> Document:
     """Parse a memory file's bytes or text; what looks wrong in it becomes ``Document.problems``, never an exception.
 
@@ -328,25 +313,12 @@ def parse(
 
     Raises ``NotUtf8Error`` and ``TooLargeError``.
     """
-    if not isinstance(limits, Limits):
-        raise wrong_type("limits", limits, "a Limits")
     stands_for = dict(aliases or {})
     if isinstance(declared, Mapping):
         stands_for.update(declared)
     elif declared is not None:
         stands_for.update({slug: slug for slug in declared})
-    return Document(scan(decode(data, limits), Categories(stands_for, only=declared is not None)), limits)
-
-
-def _with_blanks(marks: list[Span], length: int) -> Iterator[Span]:
-    position = 0
-    for span in marks:
-        if position < span.start:
-            yield Span("blank", position, span.start)
-        yield span
-        position = span.end
-    if position < length:
-        yield Span("blank", position, length)
+    return Document(scan(decode(data), Categories(stands_for, only=declared is not None)))
 
 
 # --- problems --------------------------------------------------------------------------------------------------------
@@ -356,7 +328,7 @@ def _problems(document: Document) -> Iterator[Problem]:
     yield from unclosed(document)
     yield from _heading_problems(document)
     for entry in document.entries:
-        yield from _entry_problems(entry, document.limits)
+        yield from _entry_problems(entry)
 
 
 def unclosed(document: Document) -> Iterator[Problem]:
@@ -398,9 +370,9 @@ def _heading_problems(document: Document) -> Iterator[Problem]:
             )
 
 
-def _entry_problems(entry: Entry, limits: Limits) -> Iterator[Problem]:
-    if len(entry.raw) > limits.entry_chars:
-        message = f"this entry has {len(entry.raw):,} characters, over the limit of {limits.entry_chars:,}"
+def _entry_problems(entry: Entry) -> Iterator[Problem]:
+    if len(entry.raw) > MAX_ENTRY_CHARS:
+        message = f"this entry has {len(entry.raw):,} characters, over the limit of {MAX_ENTRY_CHARS:,}"
         yield Problem("entry-too-large", entry.start, entry.end, message)
     if entry.raw[0] not in "[-*+":
         return  # the rest is about tag blocks
@@ -412,8 +384,8 @@ def _entry_problems(entry: Entry, limits: Limits) -> Iterator[Problem]:
     for key in entry.repeated_tags:
         yield Problem("duplicate-tag", entry.start, entry.end, f"the tag {key} is given twice; the first counts")
     size = 0 if entry.tags else tag_blocks.block_size(entry.text)
-    if size > limits.tag_block_chars:
-        message = f"this tag block has {size:,} characters, over the limit of {limits.tag_block_chars:,}; it is text"
+    if size > MAX_TAG_CHARS:
+        message = f"this tag block has {size:,} characters, over the limit of {MAX_TAG_CHARS:,}; it is text"
         yield Problem("tag-block-too-large", entry.start, entry.end, message)
 
 

@@ -37,7 +37,7 @@ from catmem.syntax.scan import (
     touched_region,
     unclosed_spans,
 )
-from catmem.text import unify_newlines, with_newline
+from catmem.text import MAX_TAG_CHARS, unify_newlines, with_newline
 
 
 class TextEdit(NamedTuple):
@@ -101,7 +101,7 @@ def add_entry(  # noqa: PLR0913 - what the entry says and where it goes, by keyw
     text), ``bad_tag``, ``bad_category`` (not a slug), ``not_text`` (a lone surrogate).
     """
     content = _EntryContent(category, _clean(body, optional=bool(tags)), _plain(tags or {}))
-    text = _written(document, content)
+    text = _written(content)
     return _first_verified(document, _additions(document, content, text, title, after))
 
 
@@ -110,17 +110,14 @@ def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[
     content = _EntryContent(
         entry.category, _clean(body, optional=bool(tags)), entry.tags if tags is None else _plain(tags)
     )
-    if tags is None:
-        text = tag_blocks.write_body(entry.text, content.body, entry.tag_limit)
-    else:
-        text = _written(document, content)
+    text = tag_blocks.write_body(entry.text, content.body) if tags is None else _written(content)
     return _first_verified(document, _replacements(document, entry, content, text))
 
 
 def retag_entry(document: Document, entry: Entry, tags: Mapping[str, TagValue]) -> Edited:
     """Give an entry other tags and keep its body. Raises ``EditError``: ``bad_tag``, ``empty`` (nothing is left)."""
     content = _EntryContent(entry.category, entry.body, _plain(tags))
-    text = _written(document, content)
+    text = _written(content)
     if not text:
         raise _nothing_to_store()
     return _first_verified(document, _replacements(document, entry, content, text))
@@ -163,14 +160,13 @@ def _plain(tags: Mapping[str, TagValue]) -> dict[str, TagValue]:
     return {key: value if isinstance(value, str) else list(value) for key, value in tags.items()}
 
 
-def _written(document: Document, content: _EntryContent) -> str:
+def _written(content: _EntryContent) -> str:
     """An entry's text, tag block and body; a tag block that would be read as text is refused."""
     text = tag_blocks.write(content.tags, content.body)
-    limit = document.limits.tag_block_chars
     size = tag_blocks.block_size(text) if content.tags else 0
-    if size > limit:
+    if size > MAX_TAG_CHARS:
         raise EditError(
-            f"these tags have {size:,} characters, over the limit of {limit:,} for the tags of one entry",
+            f"these tags have {size:,} characters, over the limit of {MAX_TAG_CHARS:,} for the tags of one entry",
             code="bad_tag",
             hint="Give shorter values, or put part of this into the text of the entry.",
         )
@@ -280,7 +276,7 @@ def _first_verified(document: Document, proposals: Iterator[_EditProposal]) -> E
     for proposal in proposals:
         text = apply_edits(document.text, proposal.edits)
         start, end = proposal.edits[0].start, proposal.edits[-1].end
-        new = Document(rescan(document.scan, text, start, end), document.limits)
+        new = Document(rescan(document.scan, text, start, end))
         made = list(_made(new, proposal))
         if None not in made and _does_what_it_says(document, new, proposal):
             return Edited(new, proposal.edits, made[0] if made else None)

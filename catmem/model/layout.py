@@ -316,7 +316,7 @@ def _fit_for_start(document: Document, entries: list[str]) -> list[str]:
 
 def _says(document: Document, text: str) -> tuple[str | None, dict[str, list[tuple[str, str]]]]:
     """What a text says under the document's categories: its title, and each category's bodies and tags."""
-    read = Document(scan(text, document.scan.categories), document.limits)
+    read = Document(scan(text, document.scan.categories))
     return read.title, {
         category: [(entry.body, str(entry.tags)) for entry in entries]
         for category, entries in sorted(read.by_category.items())

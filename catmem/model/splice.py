@@ -85,17 +85,17 @@ def composed(versions: Iterable[Version], titles: Mapping[str, str], like: Docum
 
 def read_like(text: str, like: Document) -> Document:
     """A text as a document that was read as ``like`` was: with its declared categories and their other names."""
-    return Document(scan(text, like.scan.categories), like.limits)
+    return Document(scan(text, like.scan.categories))
 
 
 def titled(document: Document) -> Document:
     """The document with a leading level-1 heading as its title, also if it has no sections."""
     # When the first section arrives such a heading becomes the title, so a merge takes it for one on every side.
-    return Document(scan(document.text, document.scan.categories, always_titled=True), document.limits)
+    return Document(scan(document.text, document.scan.categories, always_titled=True))
 
 
 def _read(like: Document, text: str) -> Document:
-    return Document(scan(text, like.scan.categories, always_titled=like.scan.always_titled), like.limits)
+    return Document(scan(text, like.scan.categories, always_titled=like.scan.always_titled))
 
 
 def headed(document: Document, base: Document, other: Document) -> Document:

@@ -19,7 +19,7 @@ from catmem.ops.seen import without_texts
 from catmem.ops.shared import Actor, AllowSecret, Interactive
 from catmem.ops.table import FINDINGS, PROFILE, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.syntax.scan import unclosed_spans
-from catmem.text import DEFAULT_LIMITS, printable
+from catmem.text import MAX_FILE_BYTES, printable
 from catmem.workspace.root import run_git
 from catmem.workspace.workspace import Workspace
 from catmem.writing.written import Written
@@ -298,7 +298,7 @@ def _merged(call: Call, name: str, *sides: Path) -> FileMerged:
 
     if Path(name).name == LOCK_NAME:
         return FileMerged(name, _merged_locks(_root(call, name), *(read_bounded(path, LOCK_LIMIT) for path in sides)))
-    texts = [read_bounded(path, DEFAULT_LIMITS.file_bytes) for path in sides]
+    texts = [read_bounded(path, MAX_FILE_BYTES) for path in sides]
     from catmem.model.merge import merge
 
     root = _root(call, name)  # without one, every level-2 heading opens a section

@@ -29,7 +29,7 @@ from catmem.ops.shared import Actor, Owner
 from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
 from catmem.store.audit_log import Damage, Status
 from catmem.store.contract import PERSON, OnStale
-from catmem.text import DEFAULT_LIMITS, decode
+from catmem.text import MAX_FILE_BYTES, decode
 from catmem.writing.written import Written, on_adoption
 
 _Since = Annotated[datetime | None, P("Only from this moment on: a day, a time in UTC, or how long ago (2h).")]
@@ -324,7 +324,7 @@ def write(
 def _entity_content(call: Call, entity: str, file: str, actor: str | None) -> Any:  # noqa: ANN401 - any JSON value
     from catmem.workspace.history import declared_of
 
-    most = DEFAULT_LIMITS.file_bytes
+    most = MAX_FILE_BYTES
     declared = declared_of(call.root, entity, None if actor is None else call.root.profile(actor))
     with errors_at("standard input" if file == "-" else file):
         text = decode(call.stdin(most) if file == "-" else read_bounded(file, most))

@@ -20,7 +20,7 @@ from catmem.ops.table import STREAMED, WRONG, Call, Outcome, P, UsageError, oper
 from catmem.registry import at, registry
 from catmem.resources import profile_texts
 from catmem.store.contract import Change
-from catmem.text import DEFAULT_LIMITS, printable
+from catmem.text import MAX_FILE_BYTES, printable
 from catmem.threats import scan_secrets
 from catmem.workspace import exporting
 from catmem.workspace.change_plan import ChangePlan, FileChange, apply, write_file
@@ -263,7 +263,7 @@ def fmt(
     """
     writes, workspace = not (check or diff), call.root
     if list(paths) == ["-"]:
-        document = workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
+        document = workspace.parse(call.stdin(MAX_FILE_BYTES))
         _, new = format_document(document, layout)
         made = FileChange(Path("-"), None, document.text.encode(), new.encode())
         return Outcome(made, more={"text": new}, status=int(made.changes and not writes))
@@ -306,7 +306,7 @@ def migrate(
     catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
     is read from stdin and written to stdout.
     """
-    data = call.stdin(DEFAULT_LIMITS.file_bytes) if list(files) == ["-"] else None
+    data = call.stdin(MAX_FILE_BYTES) if list(files) == ["-"] else None
     workspace = call.root
     declared: Sequence[Proposed] = ()
     if declares:

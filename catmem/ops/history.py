@@ -16,7 +16,7 @@ from catmem.names import TARGETS, parts_of
 from catmem.ops.shared import Actor, DryRun, EntityArgument, Expected
 from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, operation
 from catmem.store.contract import Revision, Store
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 from catmem.workspace import history
 from catmem.workspace.change_feed import News, Watch, all_entities, changes_since
 from catmem.workspace.history import entity_for, words_of
@@ -59,7 +59,7 @@ def found_file(call: Call, name: str, actor: str | None = None) -> HistoryFile:
     from catmem.workspace.formatting import entity_at
 
     if not has_journal(path):
-        read_bounded(path, DEFAULT_LIMITS.file_bytes)  # says so if there is no file either
+        read_bounded(path, MAX_FILE_BYTES)  # says so if there is no file either
     workspace = call.open("root") if call.named_root is not None else Workspace.open(real_path(path).parent)
     entity = entity_at(workspace, path)
     store = store_of_file(workspace.config, path) if entity is None else workspace.store

@@ -18,7 +18,7 @@ from catmem.names import TARGETS, is_declared, parts_of, slugify
 from catmem.ops.shared import AnyProfile, AsOf, InCategory, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.staleness.freshness import advice
-from catmem.text import DEFAULT_LIMITS, printable_json
+from catmem.text import MAX_FILE_BYTES, printable_json
 from catmem.workspace.profile_memory import ProfileMemory, list_documents, read_document, read_memory, seen_file
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def _read(call: Call, file: str) -> tuple["Workspace", Document]:
 
     if file == "-":
         workspace = call.open("root")
-        return workspace, workspace.parse(call.stdin(DEFAULT_LIMITS.file_bytes))
+        return workspace, workspace.parse(call.stdin(MAX_FILE_BYTES))
     name, target = parts_of(file)
     if target in TARGETS and not os.path.lexists(file):
         workspace = call.open("read")
         tell_of_rows(call, name, target)
         return workspace, read_document(workspace, workspace.profile(name), target)
     workspace = call.open("root") if call.named_root else Workspace.open(Path(file).absolute().parent)
-    return workspace, workspace.parse(read_bounded(file, DEFAULT_LIMITS.file_bytes), file)
+    return workspace, workspace.parse(read_bounded(file, MAX_FILE_BYTES), file)
 
 
 @operation(

@@ -34,7 +34,7 @@ from catmem.proposals.proposal import (
 )
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change, Current
-from catmem.text import size_of
+from catmem.text import MAX_ENTRY_CHARS, size_of
 from catmem.workspace.history import limit_of_entity
 from catmem.workspace.reports import list_everywhere
 from catmem.workspace.root import Root, load_each
@@ -200,9 +200,9 @@ class _ApprovedText:
         edited = replace_entry(self._branch, entry, body, tags=None if tags == entry.tags else tags)
         self._branch = edited.document
         new = edited.entry
-        if new is not None and len(new.raw) > self._branch.limits.entry_chars:
+        if new is not None and len(new.raw) > MAX_ENTRY_CHARS:
             raise EditError(
-                f"an entry may have {self._branch.limits.entry_chars:,} characters, and this one has {len(new.raw):,}",
+                f"an entry may have {MAX_ENTRY_CHARS:,} characters, and this one has {len(new.raw):,}",
                 code="too_large",
                 hint="Nothing was written. Split it, or keep it elsewhere and name the place.",
             )

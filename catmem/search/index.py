@@ -88,11 +88,11 @@ class Index:
     def _read_facts(self, category: str, start: int, end: int) -> Facts:
         raw = self.document.text[start:end].strip()
         start = self.document.text.index(raw[0], start)
-        entry = Entry(category, start, start + len(raw), raw, self.document.limits.tag_block_chars)
+        entry = Entry(category, start, start + len(raw), raw)
         if raw[0] not in tag_blocks.MAY_BEGIN:
             return Facts(entry, start, ())
         text = entry.text
-        pairs, body = tag_blocks.read(text, entry.tag_limit)
+        pairs, body = tag_blocks.read(text)
         tags = first_of_each(pairs)
         days = [day for key in DATED_BY if (day := read_date(tags.get(key)))]
         # Escapes and carriage returns make the stored text longer, line by line.

@@ -44,7 +44,7 @@ from catmem.seeding.slices import (
 from catmem.staleness.freshness import DATED_BY
 from catmem.staleness.lineage import CLOCKS, body_key, clocks_of
 from catmem.store.contract import PERSON, Change, Current, Snapshot
-from catmem.text import DEFAULT_LIMITS, conflict_at, counted, few, size_of
+from catmem.text import MAX_FILE_BYTES, conflict_at, counted, few, size_of
 from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.history import refuse_bounded
 from catmem.workspace.profile_memory import lost_entries, lost_text, read_memory
@@ -373,7 +373,7 @@ def plan_within(
 def refuse_too_long(workspace: Root, profile: Profile, plan: FilePlan, as_of: date) -> None:
     """Raise ``OverBudgetError`` if a seed would put a file of ``profile`` over its limit, or further over it."""
     target, config = parts_of(plan.target).target, workspace.config
-    most, size = DEFAULT_LIMITS.file_bytes, len(plan.after.encode())
+    most, size = MAX_FILE_BYTES, len(plan.after.encode())
     if size > most and plan.changes:
         raise EditError(
             f"{plan.target} would have {size:,} bytes, and catmem reads {most:,} at most",

@@ -55,7 +55,7 @@ class Differing(NamedTuple):
 def changed_document(old: Document, data: bytes) -> tuple[Document, Differing]:
     """The document that ``data`` is, read off ``old`` where the two are equal, and what differs."""
     text = data.decode()
-    new = Document(rescan(old.scan, text, *_changed(old.text, text)), old.limits)
+    new = Document(rescan(old.scan, text, *_changed(old.text, text)))
     return new, differing(old, new)
 
 

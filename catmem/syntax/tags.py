@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from catmem.errors import EditError
+from catmem.text import MAX_TAG_CHARS
 
 # What YAML cannot hold unescaped, or takes for the end of a line.
 _RARE = r"\u2028\u2029\ud800-\udfff\ufffe\uffff"
@@ -76,23 +77,22 @@ MAY_BEGIN = frozenset("[-*+\\")
 """What the text of an entry with a tag block, or with an escaped one, begins with."""
 
 
-def read(text: str, limit: int) -> tuple[TagPairs, str]:
+def read(text: str) -> tuple[TagPairs, str]:
     """What the tag block of an entry's text says, and its body: what follows, unescaped.
 
-    The text is stripped, and its lines end in LF. A tag block over ``limit`` characters is text.
+    The text is stripped, and its lines end in LF. A tag block over its limit is text.
     """
-    return _read(text, limit) if text[:1] in MAY_BEGIN else ((), text)
+    return _read(text) if text[:1] in MAY_BEGIN else ((), text)
 
 
 @lru_cache(maxsize=16_384)  # an entry is asked for its body, its tags and its id, one after the other
-def _read(text: str, limit: int) -> tuple[TagPairs, str]:
-    block = _block(text)
-    pairs = () if block is None or block.end > limit else block.pairs(text)
-    return pairs, _body(text, block, limit)
+def _read(text: str) -> tuple[TagPairs, str]:
+    block = _block_within_limit(text)
+    return (block.pairs(text) if block else ()), _body(text, block)
 
 
-def _body(text: str, block: _Groups | _Frontmatter | None, limit: int) -> str:
-    body = text if block is None or block.end > limit else _behind(text, block)
+def _body(text: str, block: _Groups | _Frontmatter | None) -> str:
+    body = _behind(text, block) if block else text
     if "\\" in body[:3] and _TAG_ESCAPE.match(body):
         backslash = body.index("\\")
         return body[:backslash] + body[backslash + 1 :]
@@ -128,6 +128,11 @@ class _Frontmatter(NamedTuple):
 
     def pairs(self, _text: str) -> TagPairs:
         return self.found
+
+
+def _block_within_limit(text: str) -> _Groups | _Frontmatter | None:
+    block = _block(text)
+    return block if block and block.end <= MAX_TAG_CHARS else None
 
 
 def _block(text: str) -> _Groups | _Frontmatter | None:
@@ -212,10 +217,10 @@ def write(tags: Mapping[str, str | Sequence[str]], body: str) -> str:
     return _join(write_block(tags) if tags else "", _escape_body(body))
 
 
-def write_body(text: str, body: str, limit: int) -> str:
+def write_body(text: str, body: str) -> str:
     """An entry's text with another body behind its tag block, which stays as it was written."""
-    block = _block(text) if text[:1] in MAY_BEGIN else None
-    if block is None or block.end > limit:
+    block = _block_within_limit(text) if text[:1] in MAY_BEGIN else None
+    if block is None:
         return _join("", _escape_body(body))
     return _join(text[len(block.marker) : block.end].rstrip("\n"), _escape_body(body))
 

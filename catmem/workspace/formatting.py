@@ -28,7 +28,7 @@ from catmem.model.edit import add_entry, replace_entry
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.store.contract import Change
-from catmem.text import DEFAULT_LIMITS, counted, first_line, size_of, unmerged_warnings
+from catmem.text import MAX_ENTRY_CHARS, MAX_FILE_BYTES, counted, first_line, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.history import entity_of, limit_of_entity
 from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each, load_each
@@ -121,7 +121,7 @@ def plan_files(files: MemoryFiles, plan: Callable[..., FileChange]) -> ChangePla
 
 def _read(workspace: Root, path: Path, *, may_be_link: bool) -> Document:
     try:
-        data = read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=may_be_link)
+        data = read_bounded(path, MAX_FILE_BYTES, follow_symlink=may_be_link)
     except UnreadableError as error:
         if error.code == "symlink":
             error.hint = "The file that it leads to was left as it is. Name the link itself to have that file changed."
@@ -289,7 +289,7 @@ def plan_repair(workspace: Root, entity: str) -> ChangePlan:
         message = f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"
         return _of_one_file(name, data, data.decode(errors=_AS_WINDOWS).encode(), message, "not_utf8")
     limit = limit_of_entity(workspace, name)
-    most = min(document.limits.entry_chars, limit) if limit else document.limits.entry_chars
+    most = min(MAX_ENTRY_CHARS, limit) if limit else MAX_ENTRY_CHARS
     large = [entry for entry in document.entries if len(entry.raw) > most]
     if not large:
         return _of_one_file(name, data, data, "nothing to repair: tools can write to all of it", None)

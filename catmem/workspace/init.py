@@ -32,7 +32,7 @@ from catmem.model.document import parse
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.resources import example_files, package_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.text import DEFAULT_LIMITS, size_of
+from catmem.text import MAX_FILE_BYTES, size_of
 from catmem.workspace.formatting import plan_declaration
 from catmem.workspace.root import run_git
 
@@ -299,7 +299,7 @@ def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
         name = f"{_HOME}/{path.name}"
         if name in found:
             raise ConfigError(f"{path} is the second {path.name}", code="not_memory", hint=_NOT_MEMORY)
-        found[name] = data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
+        found[name] = data = read_bounded(path, MAX_FILE_BYTES)
         with errors_at(path):
             parse(data)
     return found
@@ -314,7 +314,7 @@ def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, st
     for path in root.glob("homes/*/*.md"):
         name = path.relative_to(root).as_posix()
         if path.is_file() and name not in memory:
-            sizes[name] = size_of(read_bounded(path, DEFAULT_LIMITS.file_bytes).decode(errors="replace"))
+            sizes[name] = size_of(read_bounded(path, MAX_FILE_BYTES).decode(errors="replace"))
     targets = {name: target for target, name in FILE_NAMES.items()}
     found = [(targets.get(name.rpartition("/")[2], ""), name, size) for name, size in sorted(sizes.items())]
     return [each for each in found if each[0] and 3 * each[2] >= 2 * HERMES_LIMITS[each[0]]]

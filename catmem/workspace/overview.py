@@ -284,7 +284,7 @@ def _looked_at(
             tuple((fact.entry.id, fact.state) for fact in due),
             conflict_at(document.text) is not None,
             sum(problem.rule == "bad-tag" for problem in all_problems(document, workspace.config)),
-            sum(read_labels(each.body, each.tags, meanings, each.tag_limit).category is not None for each in loose),
+            sum(read_labels(each.body, each.tags, meanings).category is not None for each in loose),
         )
     is_whole = len(held) == len(TARGETS)
     sizes = measure(WholeSizes(profile, documents, workspace.config, day), profile) if is_whole else None

@@ -410,7 +410,7 @@ def list_documents(  # noqa: PLR0913 - what narrows it, by keyword
     for target, document in documents.items():
         seen = document.entries if whole else visible(document, target, profile, config.taxonomy).entries
         for entry in seen if wanted is None else [each for each in seen if each.category == wanted]:
-            says = entry.category, tag_blocks.read(entry.text, entry.tag_limit)[0]
+            says = entry.category, tag_blocks.read(entry.text)[0]
             age = ages.get(says) or ages.setdefault(says, freshness(entry, profile, config, as_of=day))
             found.append(SeenEntry(f"{profile.name}/{target}", document.line(entry.start), entry, age))
     return found

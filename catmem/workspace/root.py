@@ -36,7 +36,7 @@ from catmem.errors import CatmemError, ConfigError, UnknownNameError, Unreadable
 from catmem.files import read_bounded
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, known_target
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.profile_memory import Cache, Notice, Reading, read_document, read_memory
 from catmem.workspace.stores import backend_of, places
 
@@ -211,7 +211,7 @@ class Root:
             return self.store.peek(f"{profile.name}/{target}")
         # The same that the file store's `peek` does, without loading the store.
         try:
-            return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=profile.allow_outside)
+            return read_bounded(path, MAX_FILE_BYTES, follow_symlink=profile.allow_outside)
         except UnreadableError as error:
             # A link that leads nowhere is no missing file: something should be there.
             if error.code == "missing" and not os.path.lexists(path):

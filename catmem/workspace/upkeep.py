@@ -22,7 +22,7 @@ from catmem.names import FILE_NAMES, parts_of
 from catmem.store.contract import SIDECAR, Anchor, Fault, FolderReport, LastingStore, Store
 from catmem.store.files.retention import copied_name
 from catmem.store.table_rows import copies
-from catmem.text import DEFAULT_LIMITS, counted, few
+from catmem.text import MAX_FILE_BYTES, counted, few
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
 
@@ -325,7 +325,7 @@ def _entries(config: Config, path: Path) -> bytes | None:
         return None
     data = b""
     try:
-        data = read_bounded(path, DEFAULT_LIMITS.file_bytes)
+        data = read_bounded(path, MAX_FILE_BYTES)
         return data if config.taxonomy.parse(data).entries else None
     except CatmemError:
         return data  # something is there that might be memory

@@ -23,7 +23,7 @@ from catmem.staleness.freshness import expired_on
 from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import rescan, scan
 from catmem.syntax.tags import block_size
-from catmem.text import size_of
+from catmem.text import MAX_ENTRY_CHARS, MAX_FILE_BYTES, size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import READ_FIRST, ToolSession, text_digest
 from catmem.writing.matching import EntryWords, VisibleEntries, WriterView, find_entry, says
@@ -230,7 +230,7 @@ class _PlanDraft:
 
         Without a limit of the file, that of Hermes Agent says from where on text is not shortened unseen.
         """
-        limit, most = self.policy.limit, self.document.limits.entry_chars
+        limit, most = self.policy.limit, MAX_ENTRY_CHARS
         if limit is None and shortens:
             limit = HERMES_LIMITS[self.policy.target]
         whole = limit is not None and limit <= most
@@ -292,7 +292,7 @@ class _PlanDraft:
         if entry is None:
             message = f"{action} made no entry"
             raise AssertionError(message)
-        most = self.document.limits.entry_chars
+        most = MAX_ENTRY_CHARS
         if len(entry.raw) > most:
             raise EditError(
                 f"an entry may have {most:,} characters, and this one has {len(entry.raw):,}",
@@ -405,7 +405,7 @@ class _PlanDraft:
             self.warnings.append(on_unshared(self.policy.entity))
             return document
         known = document.scan
-        return Document(scan(text, known.categories, always_titled=known.always_titled), document.limits)
+        return Document(scan(text, known.categories, always_titled=known.always_titled))
 
     def _final(self, document: Document) -> list[Entry]:
         """The touched entries as they are in the end; one that a later operation changed again is listed once."""
@@ -418,7 +418,7 @@ class _PlanDraft:
 
     def _refuse_too_long(self, document: Document) -> None:
         refuse_over_budget(self.original, document, self.policy, lambda entry: bool(self.made[says(entry)]))
-        most = document.limits.file_bytes
+        most = MAX_FILE_BYTES
         if 4 * len(document.text) > most and len(document.to_bytes()) > most:
             raise EditError(
                 f"{self.policy.entity} would have more than {most:,} bytes, and catmem would not read it again",
@@ -457,7 +457,7 @@ def _ended(document: Document) -> Document:
         return document
     # Behind a CR an LF makes the two one line end.
     ending = "\n" if text.endswith("\r") else document.newline
-    ended = Document(rescan(document.scan, text + ending, len(text), len(text)), document.limits)
+    ended = Document(rescan(document.scan, text + ending, len(text), len(text)))
     return ended if _contents(ended) == _contents(document) else document
 
 

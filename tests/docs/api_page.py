@@ -67,7 +67,7 @@ def _signature(value: Callable[..., Any]) -> str:
 
 def _default(value: Any) -> Any:
     is_short = value is inspect.Parameter.empty or isinstance(value, str | int | bool | tuple | None)
-    return value if is_short and type(value).__name__ != "Limits" else ...
+    return value if is_short else ...
 
 
 def _record(value: Any) -> str:

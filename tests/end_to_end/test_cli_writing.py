@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from catmem.clock import today
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 from tests.days import stand_still
 from tests.end_to_end.terminal import USER, error_of, process, run, run_json, write_root
 from tests.patches import patched
@@ -122,7 +122,7 @@ def test_a_refusal_quotes_no_entry_that_has_a_word_of_standard_input(user, comma
 
 @together(
     ("data", "code"),
-    [(b"\xff", "not_utf8"), (b"x" * (DEFAULT_LIMITS.file_bytes + 1), "too_large"), (b"", "empty"), (b"\n \n", "empty")],
+    [(b"\xff", "not_utf8"), (b"x" * (MAX_FILE_BYTES + 1), "too_large"), (b"", "empty"), (b"\n \n", "empty")],
     ids=["not UTF-8", "over the cap", "nothing", "blank"],
 )
 def test_standard_input_that_is_no_text(user, data, code):

@@ -19,7 +19,7 @@ def as_read(document):
         title=document.title,
         headers=[(header.start, header.title, header.category) for header in document.scan.headers],
         entries=[(entry.category, entry.start, entry.raw) for entry in document.entries],
-        delimiters=[span.start for span in document.spans if span.kind == "delimiter"],
+        delimiters=[newline + 1 for newline in document.scan.newlines],
         unclosed=[problem.start for problem in document.problems if problem.rule == "unclosed-fence"],
         slugless=[problem.start for problem in document.problems if problem.rule == "empty-slug"],
     )
@@ -50,16 +50,19 @@ def test_a_plain_line_scanner_reads_each_mark_and_fence_the_same(piece):
 
 
 @given(texts())
-def test_spans_are_a_partition_and_the_bytes_come_back(text):
+def test_nothing_is_lost(text):
     document = parse(text.encode())
-    position = 0
-    for span in document.spans:
-        assert span.start == position
-        assert span.end > span.start
-        position = span.end
-    assert position == len(text)
-    assert "".join(text[span.start : span.end] for span in document.spans) == text
     assert document.to_bytes() == text.encode()
+    marks = [(newline + 1, end) for newline, end in document.scan.delimiters()]
+    marks += [(header.start, header.end) for header in document.scan.headers]
+    marks += [(title.start, title.end) for title in [document.scan.title] if title]
+    marks += [(entry.start, entry.end) for entry in document.entries]
+    position = document.scan.start
+    for start, end in sorted(marks):
+        assert not text[position:start].strip()
+        assert end > start
+        position = end
+    assert not text[position:].strip()
 
 
 @given(
@@ -97,7 +100,7 @@ def test_rescan_is_scan(text, piece, places):
 
 def edited(document, piece, start, end):
     text = document.text[:start] + piece + document.text[end:]
-    return Document(rescan(document.scan, text, start, end), document.limits)
+    return Document(rescan(document.scan, text, start, end))
 
 
 @given(texts(), st.lists(st.tuples(texts(4), st.floats(0, 1), st.floats(0, 1)), max_size=6))

@@ -50,7 +50,7 @@ def assert_yaml_agrees(text):
     block = block_of(text)
     if block:
         expected = [pair for source in as_yaml(block) for pair in yaml_pairs(source)]
-        assert list(tag_blocks.read(text, len(block))[0]) == expected
+        assert list(tag_blocks.read(text)[0]) == expected
 
 
 @given(tag_soup.map(str.strip))
@@ -91,8 +91,8 @@ def test_tags_and_body_come_back(tags, body):
         assert error.code == "bad_tag"
         return
     assert text == text.strip()
-    assert tag_blocks.read(text, len(text))[1] == body
-    assert dict(tag_blocks.read(text, len(text))[0]) == {
+    assert tag_blocks.read(text)[1] == body
+    assert dict(tag_blocks.read(text)[0]) == {
         key: value if isinstance(value, str) else tuple(value) for key, value in tags.items()
     }
 

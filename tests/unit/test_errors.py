@@ -108,7 +108,6 @@ CALLS = [
     ("the folder", lambda _: Workspace.open(None)),
     ("content", lambda root: root.envelope("neo", None)),
     ("content", lambda root: root.envelope("neo", ["x"])),
-    ("limits", lambda _: parse("text", limits=5)),
     ("branches", lambda root: root.merge("neo/user", [None])),
     ("branches", lambda root: root.merge("neo/user", "1a")),
     ("the plan", lambda root: root.apply_seed(None)),

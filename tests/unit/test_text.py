@@ -9,7 +9,7 @@ import pytest
 from catmem.digest import bytes_digest, canonical_json, content_digest
 from catmem.errors import NotUtf8Error, TooLargeError
 from catmem.jsonable import jsonable
-from catmem.text import Limits, LineIndex, counted, decode, equal_ends
+from catmem.text import LineIndex, counted, decode, equal_ends
 from tests.together import together
 
 
@@ -24,12 +24,14 @@ def test_what_is_not_utf8_names_the_byte(data, offset):
 
 
 @together("data", [b"12345", "12345", "éé1"])
-def test_sizes_are_bytes(data):
+def test_sizes_are_bytes(data, monkeypatch):
+    monkeypatch.setattr("catmem.text.MAX_FILE_BYTES", 4)
     with pytest.raises(TooLargeError) as caught:
-        decode(data, Limits(file_bytes=4))
+        decode(data)
     assert (caught.value.size, caught.value.limit) == (5, 4)
     size = len(data.encode() if isinstance(data, str) else data)
-    assert decode(data, Limits(file_bytes=size))
+    monkeypatch.setattr("catmem.text.MAX_FILE_BYTES", size)
+    assert decode(data)
 
 
 def test_lines_and_columns_count_from_one_and_lf_alone_ends_a_line():

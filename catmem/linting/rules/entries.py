@@ -99,7 +99,7 @@ def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool, message: str) 
     newlines, index = document.scan.newlines, document.scan.delimiters_before(entry.start)
     if (first := index - 3) > 0:
         start, end = newlines[first] + 1, (*newlines[index + 3 : index + 4], end)[0]
-        document = Document(boundaries(file.text[start:end], document.scan.categories), document.limits)
+        document = Document(boundaries(file.text[start:end], document.scan.categories))
     file.tried.append(file.tried[-1] + end - start)
     at = entry.start - start
     try:
@@ -275,7 +275,7 @@ def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
         return None
     end = block.end()
     text = written + ("" if entry.raw[end : end + 1] in {"", " ", "\t", "\r", "\n"} else " ")
-    if dict(tag_blocks.read(text.strip(), entry.entry.tag_limit)[0]) != tags:
+    if dict(tag_blocks.read(text.strip())[0]) != tags:
         return None
     edit = TextEdit(entry.start + block.end(1), entry.start + end, text)
     return Fix((edit,), safe=names == [pair[1] for pair in pairs], message="Write it as a tag block")

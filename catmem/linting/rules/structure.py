@@ -97,7 +97,7 @@ def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find labels in the text of an entry that belong into a section header or a tag."""
     meanings = LabelVocabulary.from_config(context.config)
     for entry in file.entries:
-        labels = read_labels(entry.body, entry.tags, meanings, entry.entry.tag_limit)
+        labels = read_labels(entry.body, entry.tags, meanings)
         if labels.category == entry.category and not labels.gone.startswith("["):
             continue  # the name of its section and a colon read well
         if labels.why:
@@ -175,7 +175,7 @@ def _inside(file: LintedFile, section: Section) -> Sequence[LintedEntry]:
 
 
 def _reading(document: Document, text: str) -> tuple[str | None, dict[str, list[str]]]:
-    read = Document(scan(text, document.scan.categories), document.limits)
+    read = Document(scan(text, document.scan.categories))
     return read.title, {name: [entry.raw for entry in entries] for name, entries in sorted(read.by_category.items())}
 
 

@@ -63,7 +63,7 @@ from catmem.plugins.harnesses.sync_targets import (
     targets_of,
 )
 from catmem.prompt.prompt import Prompt
-from catmem.text import DEFAULT_LIMITS, decode, first_line
+from catmem.text import MAX_FILE_BYTES, decode, first_line
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
@@ -210,7 +210,7 @@ def _is_of_root(said: Mapping[str, str], root: Path, record: SyncRecord | None) 
 
 
 def _text_at(path: Path) -> str | None:
-    return decode(read_bounded(path, DEFAULT_LIMITS.file_bytes)) if os.path.lexists(path) else None
+    return decode(read_bounded(path, MAX_FILE_BYTES)) if os.path.lexists(path) else None
 
 
 def _left(text: str, block: MarkedBlock, record: SyncRecord | None) -> str | None:

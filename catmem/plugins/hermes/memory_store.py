@@ -52,7 +52,7 @@ from catmem.resources import install_command
 from catmem.store.contract import SIDECAR, Change
 from catmem.store.files.file_store import LOCK_TIMEOUT, FileStore
 from catmem.store.files.folder import Place
-from catmem.text import DEFAULT_LIMITS, unmerged_warnings
+from catmem.text import MAX_FILE_BYTES, unmerged_warnings
 from catmem.workspace.stores import merge_files
 
 logger = logging.getLogger(__name__)
@@ -119,7 +119,7 @@ class GuardedFiles:
         """The bytes of a file; none for a missing one. Raises ``UnreadableError`` and ``TooLargeError``."""
         self._settle(path)
         try:
-            return read_bounded(path, DEFAULT_LIMITS.file_bytes)
+            return read_bounded(path, MAX_FILE_BYTES)
         except UnreadableError as error:
             if error.code != "missing":
                 raise

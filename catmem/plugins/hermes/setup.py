@@ -41,7 +41,7 @@ from catmem.plugins.hermes.homes import (
 from catmem.plugins.hermes.provider import shown_by_hermes, unfiltered
 from catmem.plugins.hermes.sync import unshared
 from catmem.resources import install_command
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.workspace import Workspace
 from catmem.writing.written import on_unshared
 
@@ -233,7 +233,7 @@ def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
     if keep_tool:
         return [f"Hermes Agent's own tool goes on writing to {home.memories}, and catmem reads {folder}"]
     files = [path for name in FILE_NAMES.values() if (path := home.memories / name).is_file()]
-    left = [path.name for path in files if read_bounded(path, DEFAULT_LIMITS.file_bytes).strip()]
+    left = [path.name for path in files if read_bounded(path, MAX_FILE_BYTES).strip()]
     if not left:
         return []
     return [f"{' and '.join(left)} in {home.memories} will not be shown any more: catmem reads {folder}"]

@@ -22,7 +22,7 @@ from catmem.names import UNCATEGORIZED, slugify
 from catmem.plugins.importers.source_files import Imported, ImportedEntry, LeftOut, leading_day
 from catmem.syntax.scan import MAX_HEADING
 from catmem.syntax.tags import write_block
-from catmem.text import DEFAULT_LIMITS, counted, unify_newlines
+from catmem.text import MAX_ENTRY_CHARS, MAX_TAG_CHARS, counted, unify_newlines
 from catmem.threats import SECRETS
 from catmem.workspace.seen_entry import rules_in, tag_texts, value_texts
 from catmem.workspace.workspace import Workspace
@@ -248,7 +248,7 @@ class _Placing:
                 left_out.append(LeftOut(entry.place, key, value, "no tag of this name is declared"))
             elif key in entry.tags:
                 left_out.append(LeftOut(entry.place, key, value, "the entry has a tag of this name already"))
-            elif len(write_block(_CREATED | tags | {key: value})) > DEFAULT_LIMITS.tag_block_chars:
+            elif len(write_block(_CREATED | tags | {key: value})) > MAX_TAG_CHARS:
                 left_out.append(LeftOut(entry.place, key, value, "the tags of an entry have no room for it"))
             else:
                 tags[key] = value
@@ -318,7 +318,7 @@ def _unfit(entry: ImportedEntry) -> str | None:
     body = _body(entry)
     if not body:
         return "it has no text"
-    if len(body) + DEFAULT_LIMITS.tag_block_chars > DEFAULT_LIMITS.entry_chars:
+    if len(body) + MAX_TAG_CHARS > MAX_ENTRY_CHARS:
         return f"it has {len(body):,} characters, more than an entry may have"
     try:
         "".join([body, entry.kind or "", *value_texts(entry.tags.values()), *entry.fields.values()]).encode()

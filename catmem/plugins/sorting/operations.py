@@ -34,7 +34,7 @@ from catmem.plugins.sorting.tidying import (
     pairs_to_judge,
     propose_tidy,
 )
-from catmem.text import DEFAULT_LIMITS, counted, decode, few, plural
+from catmem.text import MAX_FILE_BYTES, counted, decode, few, plural
 from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.init import kits, starting_categories
 from catmem.workspace.workspace import Workspace
@@ -183,7 +183,7 @@ def _only_profile(workspace: Workspace) -> str:
 
 def chosen(call: Call, plan: SortPlan, path: str) -> Sequence[SortLine]:
     """What the list in a file says of each entry."""
-    limit = DEFAULT_LIMITS.file_bytes
+    limit = MAX_FILE_BYTES
     try:
         read = read_list(decode(call.stdin(limit) if path == "-" else read_bounded(path, limit)))
         lines = plan.chosen(read)

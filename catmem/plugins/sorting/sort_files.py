@@ -29,7 +29,7 @@ from catmem.plugins.sorting.sort_lines import ACTIONS, LABELLED, Described, Prop
 from catmem.plugins.sorting.sort_list import Checker, ReadList, as_text
 from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks
-from catmem.text import DEFAULT_LIMITS, printable
+from catmem.text import MAX_FILE_BYTES, printable
 from catmem.threats import scan
 from catmem.workspace.change_plan import FileChange, write_file
 from catmem.workspace.formatting import (
@@ -192,7 +192,7 @@ def plan_sort(
     if file is not None:
         path, _ = Path(file), memory_files(workspace, [file])
         entity = entity_at(workspace, path)
-        document = workspace.parse(read_bounded(path, DEFAULT_LIMITS.file_bytes), path)
+        document = workspace.parse(read_bounded(path, MAX_FILE_BYTES), path)
     else:
         profile = workspace.profile(str(name))
         found = [(each, read_document(workspace, profile, each)) for each in ([target] if target else TARGETS)]

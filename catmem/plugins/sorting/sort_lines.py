@@ -301,7 +301,7 @@ class Proposer:
             body, place = entry.body, self._document.line(entry.start)
             choice, likely, guess = self._categories(body, entry)
             marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
-            labels = read_labels(body, entry.tags, self._meanings, entry.tag_limit)
+            labels = read_labels(body, entry.tags, self._meanings)
             if labels.category or labels.unknown:
                 marks.append(LABELLED)
             rules = sorted({threat.rule for threat in found})
@@ -331,7 +331,7 @@ class Proposer:
 
     def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], Guess]:
         """The best guess, or that it stays; the nearest categories; and how sure the guess is."""
-        label = read_labels(body, entry.tags, self._meanings, entry.tag_limit).category
+        label = read_labels(body, entry.tags, self._meanings).category
         guess = self._guesser.guess(body)
         names = tuple(dict.fromkeys((*([label] if label else ()), *guess.categories)))[:_OTHERS]
         return next(iter(names), STAYS), names, guess._replace(sure=label is not None or guess.sure)

@@ -19,7 +19,7 @@ from catmem.errors import ConfigError
 from catmem.names import SECRET, SPLIT, STAYS, slugify
 from catmem.plugins.sorting.sort_lines import ACTIONS, Described, SortLine, in_one_line, parts_of
 from catmem.syntax import tags as tag_blocks
-from catmem.text import DEFAULT_LIMITS, counted, few, printable
+from catmem.text import counted, few, printable
 from catmem.threats import scan
 
 _BEGINNING = 72
@@ -179,7 +179,7 @@ def read_proposals(text: str) -> ReadList:
 def _tagged(words: str) -> tuple[str, dict[str, Any]]:
     """What stands in front of the bar: a choice, and tags behind it."""
     found = _TAGGED.fullmatch(words)
-    pairs = tag_blocks.read(found[2], DEFAULT_LIMITS.tag_block_chars)[0] if found else []
+    pairs = tag_blocks.read(found[2])[0] if found else []
     if not found or not pairs:
         return words, {}
     return found[1], {key: value if isinstance(value, str) else list(value) for key, value in pairs}

@@ -46,7 +46,7 @@ from catmem.store.files.publication import RECORDED, Publication, replaced_revis
 from catmem.store.files.records import Record, RecordDraft, Retired, recorded_name
 from catmem.store.files.recovery import recover
 from catmem.store.files.system import System, in_doubt, store_errors
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 
 MOST_OPEN = 32
 """Folders that are kept open, each with a few descriptors."""
@@ -104,7 +104,7 @@ class FileStore(LastingStore):
         path = place.path
         while True:
             try:
-                return read_bounded(path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+                return read_bounded(path, MAX_FILE_BYTES, follow_symlink=False)
             except UnreadableError as error:
                 # An editor may take the file away for a moment and put another in its place.
                 if error.code != "missing" or path.is_symlink():

@@ -28,7 +28,7 @@ from catmem.store.files.recovery import bridge, record_as_it_is, recover
 from catmem.store.files.retention import named_digest
 from catmem.store.files.segments import SegmentFolder, acknowledged
 from catmem.store.files.system import FOLDER, System, lines_of, new_file, opened, read_file, store_errors
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 
 _FEATURES = {
     "leases": (
@@ -178,7 +178,7 @@ def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
     try:
         data = b""
         if os.path.lexists(place.path):
-            data = read_bounded(place.path, DEFAULT_LIMITS.file_bytes, follow_symlink=False)
+            data = read_bounded(place.path, MAX_FILE_BYTES, follow_symlink=False)
     except UnreadableError as error:
         yield _of_error(error)
         return

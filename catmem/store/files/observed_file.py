@@ -18,7 +18,7 @@ from catmem.errors import BusyError, DriftError, StoreError
 from catmem.store.contract import SIDECAR
 from catmem.store.files.records import Record, Retired
 from catmem.store.files.system import System, link_in_place, mounted, not_a_file, read_whole, stands_for, store_errors
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from catmem.store.files.folder import Folder
@@ -206,7 +206,7 @@ def leased(
 
 
 def _bounded(folder: Folder, name: str, sight: ObservedFile) -> bytes:
-    limit = DEFAULT_LIMITS.file_bytes
+    limit = MAX_FILE_BYTES
     size = sight.status.st_size if sight.status else 0
     data = b"" if size > limit else sight.reread()
     if max(size, len(data)) > limit:

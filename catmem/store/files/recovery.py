@@ -33,7 +33,7 @@ from catmem.store.files.publication import (
 )
 from catmem.store.files.records import Record, RecordDraft
 from catmem.store.files.system import read_file, store_errors
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 
 MAY_BE_LOST = 60.0
 """Seconds after a write in which a machine that stops may lose it. Linux writes what waits after some 35."""
@@ -96,7 +96,7 @@ def record_as_it_is(  # noqa: PLR0913, PLR0917 - what a record is to say
         note={**note, **written},
         publishes=False,
     )
-    journal.append(draft, data[: DEFAULT_LIMITS.file_bytes])
+    journal.append(draft, data[:MAX_FILE_BYTES])
 
 
 def _drop_second_names(folder: Folder) -> bool:

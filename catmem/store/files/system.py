@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from catmem.errors import StoreError
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 
 WITHOUT = "CATMEM_STORE_WITHOUT"
 """Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""
@@ -262,7 +262,7 @@ def _exchange_call() -> Callable[[int, bytes, int, bytes], int]:
 # --- files read and written whole: a call may do a part of it at a time ---
 
 
-def read_whole(system: System, descriptor: int, limit: int = DEFAULT_LIMITS.file_bytes) -> bytes:
+def read_whole(system: System, descriptor: int, limit: int = MAX_FILE_BYTES) -> bytes:
     """All bytes of an open file, but no more than ``limit``, that of a memory file, and one part over it."""
     parts: list[bytes] = []
     done = 0

@@ -26,7 +26,7 @@ COMM, FIN = "communication-style", "finance-rules"
 
 
 def labels(body, tags=None):
-    return read_labels(body, tags or {}, MEANINGS, 4096)
+    return read_labels(body, tags or {}, MEANINGS)
 
 
 @together(

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import LIMIT, parse, to_html
 from catmem.model.edit import add_entry, replace_entry, retag_entry
-from catmem.text import Limits
 from tests.together import together
 
 TEXT = """# What we know
@@ -38,21 +37,6 @@ def test_sections_reach_to_the_next():
     assert third.end == len(TEXT)
 
 
-def test_spans_name_what_they_cover():
-    document = parse("\ufeff# T\n\n## A\r\n x \n§ \n")
-    assert [(span.kind, document.text[span.start : span.end]) for span in document.spans] == [
-        ("bom", "\ufeff"),
-        ("title", "# T"),
-        ("blank", "\n\n"),
-        ("header", "## A"),
-        ("blank", "\r\n "),
-        ("entry", "x"),
-        ("blank", " \n"),
-        ("delimiter", "§ "),
-        ("blank", "\n"),
-    ]
-
-
 def test_undeclared_headings_are_text():
     text = "## Finance\n## Other\nx\n## Money\ny\n## __uncategorized__\nz"
     for declared in (["finance"], {"finance": "finance"}, iter(["finance"])):
@@ -64,19 +48,20 @@ def test_undeclared_headings_are_text():
     assert parse("## A\nx", declared=[]).entries[0].body == "## A\nx"
 
 
-def test_what_cannot_be_parsed():
+def test_what_cannot_be_parsed(monkeypatch):
     with pytest.raises(NotUtf8Error) as caught:
         parse(b"## A\n\xff")
     assert caught.value.offset == 5
+    monkeypatch.setattr("catmem.text.MAX_FILE_BYTES", 10)
     with pytest.raises(TooLargeError):
-        parse(b"x" * 11, limits=Limits(file_bytes=10))
+        parse(b"x" * 11)
 
 
-def test_more_entries_and_sections_than_the_limit_are_refused_and_an_edit_makes_none():
-    limits = Limits(parts=3)
-    document = parse("## A\none\n§\nmore\n\n## B\ntwo\n", limits=limits)
+def test_more_entries_and_sections_than_the_limit_are_refused_and_an_edit_makes_none(monkeypatch):
+    monkeypatch.setattr("catmem.model.document.MAX_PARTS", 3)
+    document = parse("## A\none\n§\nmore\n\n## B\ntwo\n")
     with pytest.raises(TooLargeError, match="4 entries and sections, over the limit of 3"):
-        parse("## A\none\n\n## B\ntwo\n\n## C\nthree\n§\nmore", limits=limits)
+        parse("## A\none\n\n## B\ntwo\n\n## C\nthree\n§\nmore")
     for category in ("b", "c"):
         with pytest.raises(TooLargeError, match="4 entries and sections"):
             add_entry(document, "three", category=category)
@@ -170,16 +155,16 @@ def test_a_lone_surrogate_is_refused(body):
 
 
 def test_tags_over_their_limit_are_refused_before_they_turn_into_text():
-    document = parse("[a: b] x", limits=Limits(tag_block_chars=20))
+    document = parse("[a: b] x")
     for call in (
-        lambda: add_entry(document, "y", category="a", tags={"key": "x" * 20}),
-        lambda: replace_entry(document, document.entries[0], "y", tags={"key": "x" * 20}),
-        lambda: retag_entry(document, document.entries[0], {"key": "x" * 20}),
+        lambda: add_entry(document, "y", category="a", tags={"key": "x" * 4096}),
+        lambda: replace_entry(document, document.entries[0], "y", tags={"key": "x" * 4096}),
+        lambda: retag_entry(document, document.entries[0], {"key": "x" * 4096}),
     ):
         with pytest.raises(EditError) as caught:
             call()
         assert caught.value.code == "bad_tag"
-        assert "limit of 20" in str(caught.value)
+        assert "limit of 4,096" in str(caught.value)
 
 
 def test_a_body_that_looks_like_too_large_a_tag_block_comes_back():

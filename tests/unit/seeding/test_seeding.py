@@ -25,7 +25,7 @@ from catmem.seeding.planner import refuse_too_long
 from catmem.seeding.seed_lock import Seeded
 from catmem.seeding.slices import FilePlan
 from catmem.staleness.lineage import CLOCKS, body_key
-from catmem.text import DEFAULT_LIMITS, Limits
+from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -439,7 +439,7 @@ def written_as(text):
 
 
 def test_a_target_that_catmem_would_not_read_again_is_refused_by_its_bytes(workspace, monkeypatch):
-    monkeypatch.setattr("catmem.seeding.planner.DEFAULT_LIMITS", Limits(file_bytes=60))
+    monkeypatch.setattr("catmem.seeding.planner.MAX_FILE_BYTES", 60)
     refuse_too_long(workspace, workspace.profile("neo"), written_as("é" * 30), DAY)
     for text in ("é" * 50, "x" * 61):
         with pytest.raises(EditError, match=r"would have .* bytes") as caught:
@@ -453,7 +453,7 @@ def test_a_lock_may_be_longer_than_a_memory_file(workspace, tmp_path):
     data = json.loads(path.read_bytes())
     data["texts"] |= {f"b2:{number:032x}": "x" * 60_000 for number in range(300)}
     path.write_text(json.dumps(data), encoding="utf-8")
-    assert path.stat().st_size > DEFAULT_LIMITS.file_bytes
+    assert path.stat().st_size > MAX_FILE_BYTES
     assert len(locked(workspace)) == 3
     assert seed(workspace, "neo").exit_status == 0
 

@@ -11,7 +11,7 @@ LIMIT = 4096
 
 
 def read(text, limit=LIMIT):
-    pairs, body = tag_blocks.read(text, limit)
+    pairs, body = tag_blocks.read(text)
     return list(pairs), body
 
 

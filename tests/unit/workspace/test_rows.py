@@ -53,7 +53,7 @@ def test_rows_of_an_edited_document_change_as_those_of_one_that_is_read(text, pa
     for piece, one, other in patches:
         start, end = (round(place * len(document.text)) for place in sorted((one, other)))
         after = document.text[:start] + piece + document.text[end:]
-        edited = Document(rescan(document.scan, after, start, end), document.limits)
+        edited = Document(rescan(document.scan, after, start, end))
         old, new = document.to_bytes(), edited.to_bytes()
         read = {old: document, new: edited}
         changed, rows = codec.changed(USER, old, new), list(CODEC.rows(USER, old))

@@ -12,7 +12,7 @@ import pytest
 
 from catmem.config.profile import one_reading
 from catmem.errors import UnknownNameError, UnreadableError
-from catmem.text import DEFAULT_LIMITS
+from catmem.text import MAX_FILE_BYTES
 from catmem.workspace import stores
 from catmem.workspace.profile_memory import TEXTS, read_memory
 from catmem.workspace.workspace import Workspace
@@ -128,7 +128,7 @@ def a_file_for_its_folder(file):
 
 UNREADABLE = {
     "no UTF-8": (lambda file: file.write_bytes(b"## Talk\nsecret \xff"), "not_utf8"),
-    "over the limit": (lambda file: os.truncate(file, DEFAULT_LIMITS.file_bytes + 1), "too_large"),
+    "over the limit": (lambda file: os.truncate(file, MAX_FILE_BYTES + 1), "too_large"),
     "a folder": (instead(os.mkdir), "not_a_file"),
     "a pipe": (instead(os.mkfifo), "not_a_file"),
     "a link": (instead(a_link), "symlink"),

@@ -61,7 +61,6 @@ GROUPS = {
         "envelope": ("control", "Make an envelope, signed, for catmem write."),
         "key": ("control", "Make, list and remove the keys that agents sign with."),
         "role-hash": ("control", "Print the digest of a profile, which envelopes name."),
-        "rollout": ("control", "Show which refusals are enforced, and what was let pass."),
         "merge-driver": ("branches", "Merge a memory file by entry, for git."),
     },
 }

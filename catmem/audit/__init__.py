@@ -1,1 +1,1 @@
-"""What became of writes: the audit log, what a rollout lets pass, and rebuilding from the log of revisions."""
+"""What became of writes: the audit log, and rebuilding from the log of revisions."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager, closing
 from copy import deepcopy
 from dataclasses import dataclass
@@ -13,13 +13,11 @@ from datetime import datetime
 from typing import Any, get_args
 
 from catmem.clock import timestamp
-from catmem.config.config import SOFT, enforces, place_of
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.envelopes.agents import agents_of
 from catmem.errors import StoreError, catalogue
 from catmem.files import os_errors
-from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES, parts_of
 from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
@@ -46,7 +44,7 @@ class Filter:
             and self.agent in {None, line.agent, line.person or line.agent}
             and self.op in {None, line.op}
             and self.status in {None, line.status}
-            and (self.reason is None or self.reason in line.reasons)
+            and self.reason in {None, line.reason}
             # All times are written in one form, so that their texts are in order.
             and (self.since is None or line.ts >= timestamp(self.since))
             and (self.until is None or line.ts < timestamp(self.until))
@@ -162,12 +160,11 @@ class LogCounts:
 
 def _bounded(line: AuditLine, entities: Collection[str], agents: Collection[str]) -> AuditLine:
     """A line with the names and codes that are known here, and ``OTHER`` for those that a caller made up."""
-    codes = [code if code in _CODES else OTHER for code in line.reasons]
     return line._replace(
         entity_id=line.entity_id if line.entity_id in entities else OTHER,
         agent=line.agent if line.agent in agents else OTHER,
         status=line.status if line.status in STATUSES else OTHER,
-        reason=",".join(codes) or None,
+        reason=line.reason if line.reason is None or line.reason in _CODES else OTHER,
     )
 
 
@@ -195,7 +192,7 @@ class Counts:
         self.conflicts: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
         self.branches: Counter[str] = Counter()
-        # Writes on an older text than the head that took nothing from it: refused, kept as a branch, or made on it.
+        # Writes on an older text than the head that took nothing from it: refused, kept as a branch, or merged.
         self.prevented: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.heads: dict[str, int] = {}
@@ -209,13 +206,12 @@ class Counts:
         """Count one operation."""
         entity = line.entity_id
         self.writes[entity, line.agent, line.status] += 1
-        for reason in line.reasons:
-            self.reasons[reason] += 1
-            if reason in CONFLICTS:
-                self.conflicts[entity, reason] += 1
-            if line.is_refused:
-                self.refused[entity, reason] += 1
-        if line.op != "merge" and (line.status in _PREVENTED or "stale_prev" in line.reasons):
+        if line.reason is not None:
+            self.reasons[line.reason] += 1
+            self.refused[entity, line.reason] += 1
+            if line.reason in CONFLICTS:
+                self.conflicts[entity, line.reason] += 1
+        if line.op != "merge" and line.status in _PREVENTED:
             self.prevented[entity] += 1
         if line.status == "branch":
             self.branches[entity] += 1
@@ -243,66 +239,3 @@ class Counts:
             **{name: dict(sorted(each.items())) for name, each in of.items()},
             "latency": {"operations": sum(self.groups), "seconds": round(self.seconds, 6)},
         }
-
-
-# --- how a rollout stands -------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutState:
-    """How a rollout stands. ``entities`` are those of the root, with whether soft refusals are enforced for each."""
-
-    mode: str
-    canary: int | None
-    entities: dict[str, bool]
-
-    def __json__(self) -> dict[str, Any]:
-        """The state as JSON-ready data; ``place`` is where an entity stands among the 100 shares."""
-        entities = [
-            {"entity_id": name, "place": place_of(name), "enforced": enforced}
-            for name, enforced in self.entities.items()
-        ]
-        return {"mode": self.mode, "canary": self.canary, "entities": entities}
-
-
-@dataclass(frozen=True, slots=True)
-class RolloutReport:
-    """What became of refusals, by the audit log: operations, and how many by code, agent and entity."""
-
-    state: RolloutState
-    since: str | None
-    writes: int
-    shadowed: Mapping[str, Any]
-    refused: Mapping[str, Any]
-    always: Mapping[str, Any]
-    damaged: tuple[Damage, ...]
-    __json__ = "mode=state.mode canary=state.canary since writes shadowed refused always damaged"
-
-
-def rollout_state(workspace: Root) -> RolloutState:
-    """How the rollout of a root stands. Raises ``ConfigError``."""
-    refuse_no_root(workspace.config)
-    rollout = workspace.config.rollout
-    # Names decide, so a profile that is not right has its entities too.
-    entities = {entity: enforces(rollout, entity) for entity in named_entities(workspace.config)}
-    return RolloutState(rollout.mode, rollout.canary, entities)
-
-
-def rollout_report(workspace: Root, wanted: Filter = EVERYTHING) -> RolloutReport:
-    """What the rollout let pass, and what it refused. Raises ``StoreError`` and ``ConfigError``."""
-    audit = read_audit(workspace, wanted)
-    refused = [line for line in audit.lines if line.is_refused]
-    return RolloutReport(
-        state=rollout_state(workspace),
-        since=audit.lines[0].ts if audit.lines else None,
-        writes=len(audit.lines),
-        shadowed=_tally(line for line in audit.lines if line.status == "shadowed"),
-        refused=_tally(line for line in refused if line.reason in SOFT),
-        always=_tally(line for line in refused if line.reason not in SOFT),
-        damaged=audit.damaged,
-    )
-
-
-def _tally(lines: Iterable[AuditLine]) -> dict[str, Any]:
-    said = jsonable(Counts(lines))
-    return {key: said[key] for key in ("operations", "by_reason", "by_agent", "by_entity")}

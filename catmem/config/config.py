@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cached_property, lru_cache
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -232,13 +231,6 @@ class DeclaredEntity(NamedTuple):
     readers: tuple[str, ...] = ()
 
 
-class Rollout(NamedTuple):
-    """How strictly stale writes are refused; ``canary`` is the percent of entities that mode enforces for."""
-
-    mode: str = "enforce"
-    canary: int | None = None
-
-
 class Signing(NamedTuple):
     """Whether envelopes must be signed, where the keys of agents are, and how far apart clocks may be, in seconds.
 
@@ -258,13 +250,12 @@ _NONE = Selectors()
 class Approval(NamedTuple):
     """Which changes by ``agents`` wait for a person, and in which ``categories`` all of them do (docs/approvals.md).
 
-    ``shadow``: what would wait is made, and the answer says so. ``days`` is how long a proposal waits, ``most`` how
-    many of one profile wait for one file. ``promote`` are the categories in which what specialists learn is proposed.
+    ``days`` is how long a proposal waits, ``most`` how many of one profile wait for one file. ``promote`` are the
+    categories in which what specialists learn is proposed.
     """
 
     agents: Literal["off", "others", "all"] = "others"
     categories: Selectors = _NONE
-    shadow: bool = False
     days: int = 30
     most: int = 20
     promote: Selectors = _NONE
@@ -300,7 +291,6 @@ class Config:
     recency_days: int = DEFAULT_RECENCY_DAYS
     domains: Mapping[str, int] = field(default_factory=dict)
     prompt: Mapping[str, Any] = field(default_factory=dict)
-    rollout: Rollout = field(default_factory=Rollout)
     signing: Signing = field(default_factory=Signing)
     approval: Approval | None = None
     agents: Mapping[str, str] = field(default_factory=dict)
@@ -410,7 +400,6 @@ def _config(root: Path, source: YamlFile) -> Config:
     _check_settings(source, data)
     taxonomy = data.get("taxonomy", {})
     domains = data.get("domains", {})
-    rollout = data.get("rollout", {})
     plain = (
         *("profiles", "homes", "store", "on_drift", "on_stale", "durability", "secrets"),
         *("limits", "prompt", "agents", "lint", "sync"),
@@ -429,7 +418,6 @@ def _config(root: Path, source: YamlFile) -> Config:
         recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
         semantic_alert=data.get("semantic_alert", 0),
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
-        rollout=Rollout(rollout.get("mode", "enforce"), rollout.get("canary")),
         signing=_signing(source, data.get("signing", {})),
         approval=_approval(source, data.get("approval"), declared),
         entities=_entities(source, data.get("entities", {})),
@@ -454,7 +442,7 @@ def _approval(source: YamlFile, said: str | Mapping[str, Any] | None, taxonomy: 
     for key in ("categories", "promote"):
         _check_selectors(source, ("approval", key), keys.get(key, ()))
         keys[key] = Selectors(taxonomy.resolved(keys.get(key, ())), taxonomy.closed_slugs)
-    return Approval(shadow=keys.pop("mode", "wait") == "shadow", **keys)
+    return Approval(**keys)
 
 
 def _check_selectors(source: YamlFile, key: KeyPath, selectors: Sequence[str]) -> None:
@@ -540,29 +528,3 @@ def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[
         stale_after=days(said["stale_after"]) if "stale_after" in said else None,
         schema=said.get("schema"),
     )
-
-
-# --- what a rollout enforces for which entity -------------------------------------------------------------------------
-
-
-SOFT = frozenset({"role_drift", "bad_signature", "clock_skew", "semantic_collision", "stale_prev"})
-"""The codes of refusals that a rollout may let pass: they are about the writer's view and papers.
-
-All others are enforced from the first day. What they keep out would harm readers (``forbidden``, ``threat``), the file
-(``schema``, ``structure``, ``over_budget``), or what others wrote (``drift``, ``hash_collision``). ``bad_signature`` is
-one of these where there is no signature at all; a wrong one is never let pass, and no one asks for it.
-"""
-
-_SHARES = 100
-
-
-def place_of(entity: str) -> int:
-    """Where an entity stands among 100 equal shares, 0 to 99: the same on every machine and for ever."""
-    return int.from_bytes(sha256(entity.encode(errors="surrogatepass")).digest()) % _SHARES
-
-
-def enforces(rollout: Rollout, entity: str) -> bool:
-    """Whether soft refusals are enforced for an entity. Who is in at 10 percent is in at 20."""
-    if rollout.mode == "canary":
-        return place_of(entity) < (rollout.canary or 0)
-    return rollout.mode != "shadow"

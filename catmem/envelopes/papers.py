@@ -122,10 +122,7 @@ class Papers(NamedTuple):
         config = a.workspace.config
         if self.envelope.signature is None:
             if config.signing.required:
-                refusal = _bad_signature("this envelope is not signed, and has to be here")
-                if _is_unbounded(a.workspace, self.envelope):
-                    raise refusal  # a rollout makes no agent a person, or a profile that may do everything
-                a.refuse(refusal)
+                raise _bad_signature("this envelope is not signed, and has to be here")
             return
         keys = keys_of(config, self.envelope.agent_id)
         if not any(key.key_id == self.envelope.key_id and self.envelope.is_signed_by(key.secret) for key in keys):
@@ -139,19 +136,16 @@ class Papers(NamedTuple):
         # One without a signature may have waited in a queue, and a new time for it would prove nothing.
         may_be_old = self.envelope.signature is None and not signing.ages_unsigned
         if apart > most or (-apart > most and not may_be_old):
-            a.refuse(
-                EnvelopeError(
-                    f"the time of this envelope is {side} the time here, by more than {most}",
-                    code="clock_skew",
-                    key="timestamp",
-                    hint="Nothing was written. Set the clocks; a retry has a new time and signature, and the same "
-                    "op_id.",
-                )
+            raise EnvelopeError(
+                f"the time of this envelope is {side} the time here, by more than {most}",
+                code="clock_skew",
+                key="timestamp",
+                hint="Nothing was written. Set the clocks; a retry has a new time and signature, and the same op_id.",
             )
 
     def _role(self, a: Write) -> Profile | None:
         """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
-        # That of a `sender` has to be the one that the interface bound it to, whatever a rollout lets pass.
+        # That of a `sender` has to be the one that the interface bound it to.
         try:
             profile = bound_profile(a.workspace, self.envelope.agent_id)
         except UnknownNameError:
@@ -159,16 +153,8 @@ class Papers(NamedTuple):
         if self.sender is not None and (profile is None or profile.name != self.sender.profile):
             raise role_drift()
         if profile is not None and not fits(self.envelope, profile):
-            a.refuse(role_drift())
+            raise role_drift()
         return profile
-
-
-def _is_unbounded(root: Root, envelope: Envelope) -> bool:
-    try:
-        actor = bound_profile(root, envelope.agent_id)
-    except UnknownNameError:
-        return False
-    return Rights(actor, "user", root.config.taxonomy).unbounded
 
 
 def _bad_signature(message: str) -> EnvelopeError:

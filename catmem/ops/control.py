@@ -1,20 +1,11 @@
-"""Operations on who may write and what was written: audit, rollout, keys, tokens, envelopes."""
+"""Operations on who may write and what was written: audit, keys, tokens, envelopes."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from catmem.audit.log_queries import (
-    EVERYTHING,
-    Counts,
-    Filter,
-    RolloutState,
-    read_audit,
-    rollout_report,
-    rollout_state,
-    unknown_names,
-)
+from catmem.audit.log_queries import EVERYTHING, Counts, Filter, read_audit, unknown_names
 from catmem.config.config import Config
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes import agents
@@ -31,8 +22,6 @@ from catmem.store.audit_log import Damage, Status
 from catmem.store.contract import PERSON, OnStale
 from catmem.text import MAX_FILE_BYTES, decode
 from catmem.writing.written import Written, on_adoption
-
-_Since = Annotated[datetime | None, P("Only from this moment on: a day, a time in UTC, or how long ago (2h).")]
 
 
 @operation(
@@ -52,10 +41,10 @@ def audit(
     agent: Annotated[str | None, P("Only what this agent did; you are 'person'.", metavar="NAME")] = None,
     op: Annotated[str | None, P("Only operations of this kind: add, replace, seed, merge …", metavar="OP")] = None,
     status: Annotated[Status | None, P("Only operations that ended so.")] = None,
-    reason: Annotated[
-        str | None, P("Only operations that were refused, or let pass, with this code.", metavar="CODE")
+    reason: Annotated[str | None, P("Only operations that were refused with this code.", metavar="CODE")] = None,
+    since: Annotated[
+        datetime | None, P("Only from this moment on: a day, a time in UTC, or how long ago (2h).")
     ] = None,
-    since: _Since = None,
     until: Annotated[datetime | None, P("Only before this moment.")] = None,
     limit: Annotated[int | None, P("Only the newest N.", "-n --limit", minimum=1)] = None,
     summary: Annotated[bool, P("Print how many there are of each kind.")] = False,
@@ -93,27 +82,6 @@ def audit(
 def damage_notes(damaged: Iterable[Damage]) -> Iterator[str]:
     """What people read of damaged lines."""
     return (f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in damaged)
-
-
-@operation("rollout", examples=("catmem rollout --root demo", "catmem rollout report --since 7d"), opens="root")
-def rollout(call: Call) -> RolloutState:
-    """Show how the rollout stands: its mode, and for which entities refusals are enforced.
-
-    The mode is rollout in catmem.yaml.
-    """
-    return rollout_state(call.root)
-
-
-@operation(
-    "rollout report", examples=("catmem rollout report", "catmem rollout report --since 7d --format json"), opens="root"
-)
-def report(call: Call, *, since: _Since = None) -> Outcome:
-    """Count, from the audit log, what the rollout let pass and would have refused, and what was refused.
-
-    Exit status 1 if a line of the log is damaged; all others are counted.
-    """
-    found = rollout_report(call.root, Filter(since=since))
-    return Outcome(found, notes=tuple(damage_notes(found.damaged)), status=int(bool(found.damaged)))
 
 
 _AgentName = Annotated[str, P(argument=True)]

@@ -89,7 +89,7 @@ def _of_log(meter: Meter) -> Iterator[Metric]:
     conflicts = {(entity, reason): counted.conflicts[entity, reason] for entity in entities for reason in CONFLICTS}
     said = "Attempts to write, by how they ended."
     yield _counter("mem_write", said, ("entity", "agent", "outcome"), counted.writes)
-    yield _counter("mem_conflict", "Writes that met another writer, refused or let pass.", _BY_REASON, conflicts)
+    yield _counter("mem_conflict", "Writes that met another writer, and were refused.", _BY_REASON, conflicts)
     yield _counter("mem_refused", "Writes that were refused, by code.", _BY_REASON, counted.refused)
     branches = {(entity,): counted.branches[entity] for entity in entities}
     yield _counter("mem_branch", "Writes kept as a branch beside the head.", ("entity",), branches)

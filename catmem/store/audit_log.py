@@ -165,9 +165,7 @@ _KINDS: dict[str, Any] = {
 }
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
 
-Status: TypeAlias = Literal[
-    "ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused", "shadowed"
-]  # fmt: skip
+Status: TypeAlias = Literal["ok", "unchanged", "retry", "branch", "waiting", "merged", "conflict", "refused"]
 STATUSES = get_args(Status)
 
 
@@ -177,9 +175,9 @@ class AuditLine(NamedTuple):
     ``ts`` is when it ended, UTC. ``prev_rev`` is the revision (or digest) that it was made on, ``mem_rev`` the revision
     that answers it, of a conflict that at the head, ``None`` for another refusal. In the log both are numbers, but for
     branches and digests. ``head_rev`` is the number of the head then, ``None`` if unknown.
-    ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal, or the codes, with commas between, of what
-    was let pass. ``seconds`` is how long it took, ``base_rev`` the number that ``prev_rev`` names, ``None`` for a
-    branch and for what is in no record. ``person`` is the name of the person where ``agent`` is one.
+    ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal. ``seconds`` is how long it took, ``base_rev``
+    the number that ``prev_rev`` names, ``None`` for a branch and for what is in no record. ``person`` is the name of
+    the person where ``agent`` is one.
     """
 
     ts: str
@@ -199,11 +197,6 @@ class AuditLine(NamedTuple):
     def who(self) -> str:
         """Who asked for it, for people: the agent, or the name of the person."""
         return who(self.agent, self.person)
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """The codes, one by one."""
-        return tuple(self.reason.split(",")) if self.reason else ()
 
     @property
     def is_refused(self) -> bool:

@@ -88,8 +88,8 @@ class Write(Attempt, ABC):
         """What becomes of a memory file."""
         self.before: str | None = None
         """The text that the write was made on; ``None`` as long as no new one was made of it."""
-        self.alerted = self.waits = False
-        """Whether it was refused once for its words; whether it waits for a person."""
+        self.waits = False
+        """Whether it waits for a person."""
         self.note: dict[str, Any] = {}
         """What goes on the record."""
 
@@ -136,23 +136,20 @@ class Write(Attempt, ABC):
             self.asked.session.begin(self.workspace, self.acting.name, self.entity)
 
     def warn(self, reworded: Iterable[tuple[str, str]], least: float) -> None:
-        """Refuse once, where that is enforced, new words that share less with the old ones before them than ``least``.
+        """Refuse, until it is confirmed, new words that share less with the old ones before them than ``least``.
 
         What has no words, such as ``{}``, has none that could be lost.
         """
-        if not least or self.asked.confirm or self.alerted:
+        if not least or self.asked.confirm:
             return
         pairs = ((words_of(old), words_of(new)) for old, new in reworded)
         alike = min((jaccard(old, new) for old, new in pairs if old), default=1.0)
         if alike < least:
-            self.alerted = True
-            self.refuse(
-                RefusedError(
-                    f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}",
-                    code="semantic_collision",
-                    hint="Nothing was written. Look at what is there now. To write it all the same, repeat it with "
-                    f"{'--' if self.acting is None else ''}confirm.",
-                )
+            raise RefusedError(
+                f"the new text has little in common with the old one: {alike:.2f} of all words, under {least}",
+                code="semantic_collision",
+                hint="Nothing was written. Look at what is there now. To write it all the same, repeat it with "
+                f"{'--' if self.acting is None else ''}confirm.",
             )
 
 

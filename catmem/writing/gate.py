@@ -1,14 +1,12 @@
 """The gate: the one place where a write of a root reaches its store.
 
 A writer makes an ``Attempt``, which ends as a revision or as a refusal, and in either case as one line of the
-audit log. Here is decided, too, which refusals are let pass: by ``rollout`` of ``catmem.yaml``, and by the shadow mode
-of ``approval``.
+audit log.
 
 ::
 
     with Attempt(workspace, entity, "add", agent, prev=expected) as trying:
-        ...                                  raise: refused in any case
-        trying.refuse(error)                 refused where such refusals are enforced; else it goes on
+        ...                                  what is raised refuses it
         trying.commit(expected, update, change)
 """
 
@@ -23,8 +21,7 @@ from functools import partial
 from typing import Self
 
 from catmem import clock
-from catmem.config.config import SOFT, enforces
-from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError, StaleError
+from catmem.errors import ApprovalError, CatmemError, EditError, ProposalError
 from catmem.store.audit_log import AuditLine, bounded
 from catmem.store.contract import (
     EXTERNAL,
@@ -71,8 +68,6 @@ class Attempt:
     prev: str | int | None = None
     dry_run: bool = False
     store: Store | None = None
-    passed: list[CatmemError] = field(default_factory=list)
-    """Refusals that were let pass, each code once."""
     change: Change = field(default_factory=Change)
     current: Current | None = None
     """What was there when the new text was made of it, under the lock."""
@@ -92,30 +87,10 @@ class Attempt:
         if not self.dry_run:
             log_attempt(self.workspace, self.line(time.perf_counter() - self._begun, error))
 
-    def refuse(self, error: CatmemError) -> None:
-        """Raise a refusal where refusals of its kind are enforced; elsewhere the attempt goes on.
-
-        This is for refusals that may be let pass; ``bad_signature`` is one where there is no signature at all. A
-        wrong signature, and whatever else has to be refused always, is raised.
-        """
-        config = self.workspace.config
-        if isinstance(error, ApprovalError):
-            lets_pass = config.approval is not None and config.approval.shadow
-        else:
-            lets_pass = error.code in SOFT and not enforces(config.rollout, self.entity)
-        if not lets_pass:
-            raise error
-        if error.code not in {each.code for each in self.passed}:
-            self.passed.append(error)
-
-    def commit(
-        self, expected: str | None, update: Update, change: Change, *, rebases: bool = False, approved: bool = False
-    ) -> Snapshot:
+    def commit(self, expected: str | None, update: Update, change: Change, *, approved: bool = False) -> Snapshot:
         """Commit to the store; see ``Store.commit``. Raises ``ApprovalError`` for what has to wait for a person.
 
-        ``rebases`` says that ``update`` makes the change on whatever is there, with regard to ``Current.base``: then a
-        rollout may let a write pass that was made on an older revision. One that puts a whole text in the place of
-        another must not say so, unless it merges the two. ``approved``: what it writes was approved already.
+        ``approved``: what it writes was approved already.
         """
         self.agent = change.agent
         is_free = approved or change.waits
@@ -136,14 +111,7 @@ class Attempt:
             return self.data
 
         commit = partial(dry_run_commit, self._store) if self.dry_run else self._store.commit
-        try:
-            self.snapshot = commit(self.entity, expected, watched, change)
-        except StaleError as error:
-            if not rebases:
-                raise
-            self.refuse(error)
-            # What the caller saw is passed on: an entry that another writer changed since is not changed again unseen.
-            self.snapshot = commit(self.entity, expected, watched, replace(change, on_drift="merge"))
+        self.snapshot = commit(self.entity, expected, watched, change)
         return self.snapshot
 
     def _check_names(self, change: Change, *, is_free: bool) -> None:
@@ -170,11 +138,10 @@ class Attempt:
         if self.workspace.config.approval is None or writer_of(change) in {PERSON, EXTERNAL}:
             return
         if has_to_wait(self.workspace, self.entity, change, current.data, self.data):
-            refusal = ApprovalError(
+            raise ApprovalError(
                 f"this change of {self.entity} by {change.agent} needs the approval of a person",
                 hint="Nothing was written. A person may make it; as a write of entries it can wait as a proposal.",
             )
-            self.refuse(refusal)
 
     def refuse_proposal(self, revision: str) -> None:
         """Raise ``ProposalError`` (``on_proposal``) if the revision is the branch of a proposal."""
@@ -185,16 +152,6 @@ class Attempt:
         """Whether a revision of the entity waits, or waited, for a person; no digest is looked up."""
         log = self._store.log(self.entity) if is_branch(revision) and ":" not in revision else ()
         return any(each.is_proposal for each in log if each.revision == revision)
-
-    def notes(self) -> tuple[str, ...]:
-        """What to tell the writer of refusals that were not enforced, one line each."""
-        return tuple(
-            "this write would have waited for a person; approval is in shadow mode"
-            if isinstance(error, ApprovalError)
-            else f"this write would have been refused ({error.code}); "
-            "such refusals are let pass since they are not enforced yet"
-            for error in self.passed
-        )
 
     # --- the line of the audit log ---------------------------------------------------------------------------------
 
@@ -227,8 +184,6 @@ class Attempt:
         if self.snapshot is None and error is not None:
             reason = error.code if isinstance(error, CatmemError) else type(error).__name__
             return "conflict" if reason in _MET_NEWER else "refused", reason
-        if self.passed:
-            return "shadowed", ",".join(each.code for each in self.passed)
         if self.snapshot is None or self._is_unchanged:
             return "unchanged", None
         if self.current is None:

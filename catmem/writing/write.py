@@ -99,7 +99,7 @@ def commit(attempt: Write) -> None:
         return attempt.data
 
     try:
-        attempt.commit(attempt.expected, made, attempt.change, rebases=True)
+        attempt.commit(attempt.expected, made, attempt.change)
     except ApprovalError:
         # A merge closes branches, which no proposal shows.
         if attempt.plan is None or attempt.asked.merges:
@@ -182,7 +182,7 @@ def write(root: Root, asked: Request) -> Written:
         lost = None
         if attempt.policy and written.adopted and not written.branch:  # which says only what there was at its base
             lost = lost_text(root, attempt.policy.actor, attempt.entity, written.after.encode())
-        return replace(written, notes=(*attempt.notes(), *written.notes, *([lost] if lost else ())))
+        return replace(written, notes=(*written.notes, lost)) if lost else written
 
 
 def write_operations(

@@ -105,8 +105,6 @@ JSON_CALLS = {
     "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--dry-run", "--root", "demo"],
     "simulate": ["simulate", "--agents", "2", "--writes", "4", "--processes", "1"],
     "audit": ["audit", "--root", "demo"],
-    "rollout": ["rollout", "--root", "demo"],
-    "rollout report": ["rollout", "report", "--root", "demo"],
     "fsck": ["fsck", "--root", "demo"],
     "doctor": ["doctor", "--root", "demo"],
     "fsck --anchors": ["fsck", "--anchors", "--root", "demo"],

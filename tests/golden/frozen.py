@@ -68,7 +68,6 @@ key list
 key remove trinity
 token new trinity
 token list
-rollout report
 simulate --agents 2 --writes 4 --think 0
 purge neo/user "blanks over" --dry-run
 fsck neo/user

@@ -145,8 +145,6 @@ CASES: dict[str, list[Case]] = {
         bad("unknown_name", profiles=["nobody"], only_list=True),
     ],
     "audit": [good(limit=3), good(summary=True)],
-    "rollout": [good()],
-    "rollout report": [good()],
     "key list": [good(), bad("bad_name", agent="no such agent")],
     "token list": [good()],
     "role-hash": [good(name="neo"), bad("unknown_name", name="nobody")],

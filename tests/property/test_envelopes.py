@@ -24,10 +24,9 @@ OTHER = "SOMETHING-."
 CONFIG = canaries.CONFIG | {
     "branches": "on_stale: branch\n",
     "merging": "on_drift: merge\n",
-    "shadow": "rollout: {mode: shadow}\n",
 }
 FEW = settings(max_examples=max(12, settings.default.max_examples // 5))
-"""Each of five roots is tried."""
+"""Each of four roots is tried."""
 WHOLE = TEXT.format(canary=CANARY, vault="Vault")
 ENTRIES = parse(WHOLE).entries
 

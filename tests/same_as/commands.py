@@ -73,9 +73,9 @@ prompt neo
 HELP = """
 init show list prompt add replace remove move verify search status proposals review lint rule schema undo seed promote fmt
 sort tidy migrate access stats log blame diff audit watch mcp serve token hermes hook sync import export branches merge write
-envelope key role-hash rollout simulate merge-driver fsck doctor restore purge store help
+envelope key role-hash simulate merge-driver fsck doctor restore purge store help
 token:list token:new token:remove hermes:install hermes:status hermes:sync hermes:uninstall key:list key:new key:remove
-rollout:report store:copy store:info
+store:copy store:info
 """
 
 WRONG = """
@@ -210,8 +210,6 @@ write --envelope no-such.json
 envelope -p neo
 envelope -p nobody --add "A fact."
 role-hash nobody
-rollout
-rollout report --since never
 simulate --agents 0
 merge-driver a b
 merge-driver no-such-a no-such-b no-such-c
@@ -464,14 +462,6 @@ write --envelope - < "{output}"
 role-hash neo
 write neo/user --envelope no-such.json
 audit
-""",
-    "shadow": """
-rollout
-rollout report
-rollout report --since 1d
-add -p neo -c rules "In shadow mode." --expected 1
-audit --status shadowed
-audit --summary
 """,
     "served": """
 token list

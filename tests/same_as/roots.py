@@ -174,8 +174,6 @@ ROOTS: dict[str, Root] = {
     "envelopes": _root(
         f"{CONFIG}signing: {{required: true, keys: ../home/keys}}\nagents: {{planner: neo}}\n", _ENVELOPES
     ),
-    "shadow": _root(f"{CONFIG}rollout: {{mode: shadow}}\n", _BRANCHED),
-    "canary": _root(f"{CONFIG}rollout: {{mode: canary, canary: 50}}\n", _BRANCHED),
     "bad-config": _root("version: 1\nstore: nowhere\nlimit: {user: 5}\n: [\n"),
     "wrong-config": _root("version: 1\non_drift: perhaps\nlimits: {user: many}\nunknown: 1\n"),
     "bad-profile": _root(trinity="tier: 9\nextends: trinity\nuser_memory_categories: talk\n"),

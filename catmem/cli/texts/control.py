@@ -1,4 +1,4 @@
-"""The audit log, the rollout, keys, tokens and envelopes, as people read of them."""
+"""The audit log, keys, tokens and envelopes, as people read of them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from catmem.audit.log_queries import Audit, Counts, RolloutReport, RolloutState
+from catmem.audit.log_queries import Audit, Counts
 from catmem.cli.output import columns, emit, say, show_written, shown_moment
 from catmem.envelopes.agents import Key
 from catmem.envelopes.tokens import Token
@@ -15,17 +15,12 @@ from catmem.jsonable import jsonable
 from catmem.ops.control import NOT_SERVED
 from catmem.ops.table import Call
 from catmem.store.audit_log import AuditLine
-from catmem.text import counted, printable, printable_json
+from catmem.text import printable, printable_json
 from catmem.writing.written import Written
 
 _LONGEST = 19
 """Characters of a digest in the place of a revision."""
 _KINDS = {"status": "by_status", "code": "by_reason", "agent": "by_agent", "entity": "by_entity"}
-_MODES = {
-    "shadow": "refusals that a rollout may let pass are noted in the audit log, and the writes pass",
-    "canary": "refusals are enforced for {canary} % of all entities, by their names; elsewhere they are noted",
-    "enforce": "every refusal is enforced",
-}
 
 
 def _audit(found: Audit, call: Call) -> None:
@@ -63,31 +58,6 @@ def _counted(kinds: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, ...]
     for kind, numbers in kinds.items():
         named = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
         yield from (("" if place else kind, name, f"{number:,}") for place, (name, number) in enumerate(named))
-
-
-def _state(state: RolloutState, _: Call) -> None:
-    emit(printable(_standing(state)))
-    emit(columns([(printable(name), "enforced" if on else "noted") for name, on in state.entities.items()]))
-
-
-def _standing(state: RolloutState) -> str:
-    return f"rollout is {state.mode}: {_MODES[state.mode].format(canary=state.canary)}\n"
-
-
-def _report(found: RolloutReport) -> Iterator[str]:
-    yield _standing(found.state)
-    if found.since is None:
-        yield "No operation is recorded.\n"
-    else:
-        yield f"{counted(found.writes, 'operation')} since {shown_moment(found.since)}\n"
-    parts = {
-        "let pass, and refused if everything were enforced": found.shadowed,
-        "refused, with a code that a rollout may let pass": found.refused,
-        "refused in any mode": found.always,
-    }
-    for title, tally in parts.items():
-        rows = _counted({kind: tally[key] for kind, key in _KINDS.items() if key in tally})
-        yield f"\n{title}: {tally['operations']:,}\n{columns(('', *row) for row in rows)}"
 
 
 def _new_key(key: Key, call: Call) -> None:
@@ -145,8 +115,6 @@ def _written(written: Written, _: Call) -> None:
 TEXTS = {
     "Audit": _audit,
     "Counts": _counts,
-    "RolloutState": _state,
-    "RolloutReport": lambda found, _: emit(printable("".join(_report(found)))),
     "Key": _new_key,
     "key list": _keys,
     "key remove": lambda removed, _: emit(

@@ -163,7 +163,7 @@ def test_conflicts_are_counted_by_their_codes_and_no_other_refusal_is(workspace,
     with counting(workspace) as counted:
         log.append(line(0, status="conflict", reason="stale_prev"))
         log.append(line(1, status="refused", reason="forbidden"))
-        log.append(line(2, status="shadowed", reason="role_drift,stale_prev"))
+        log.append(line(2, status="conflict", reason="stale_prev"))
         counted.catch_up()
         assert counted.counts.conflicts == {("neo/user", "stale_prev"): 2}
 

@@ -1,4 +1,4 @@
-"""``catmem audit``, ``catmem rollout`` and ``catmem log --verify``, as they are called."""
+"""``catmem audit`` and ``catmem log --verify``, as they are called."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from catmem.audit.log_queries import OPS
-from tests.end_to_end.terminal import run, run_json
+from tests.end_to_end.terminal import run
 from tests.together import together
 from tests.unit.audit.audited import make_audited
 
@@ -85,33 +85,11 @@ def test_a_damaged_line_is_told_and_hides_no_other(used):
     result = run("audit", "--root", used, status=1)
     assert len(result.stdout.splitlines()) == 3
     assert result.stderr == "warning: line 4 of audit.jsonl is damaged, so it was passed over\n"
-    result = run("rollout", "report", "--root", used, status=1)
-    assert result.stdout.splitlines()[1][:12] == "3 operations"
-    assert result.stderr == "warning: line 4 of audit.jsonl is damaged, so it was passed over\n"
-    run("rollout", "report", "--root", used, "--format", "json", status=1)
 
 
 @together("moment", ["2026-01-01", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00+02:00", "30m", "1h30m"])
 def test_moments_are_given_in_many_ways(unchanged, moment):
     assert len(run("audit", "--root", unchanged, "--since", moment).stdout.splitlines()) == 3
-
-
-# --- rollout -------------------------------------------------------------------------------------------------------
-
-
-def test_the_mode_and_who_is_in(tmp_path):
-    make_audited(tmp_path, "rollout: {mode: canary, canary: 50}\n")
-    result = run("rollout", "--root", tmp_path)
-    assert result.stderr == ""
-    assert result.stdout.splitlines() == [
-        "rollout is canary: refusals are enforced for 50 % of all entities, by their names; elsewhere they are noted",
-        "boss/user    noted",
-        "boss/memory  noted",
-        "neo/user     enforced",
-        "neo/memory   noted",
-    ]
-    told = run_json("rollout", "--root", tmp_path)["entities"]
-    assert told[2] == {"entity_id": "neo/user", "place": 21, "enforced": True}
 
 
 @together(
@@ -123,15 +101,10 @@ def test_the_mode_and_who_is_in(tmp_path):
         (["audit", "--since", "999999d"], "is no moment"),
         (["audit", "--since", "1h", "--until", "2h"], "--since is not before --until"),
         (["audit", "--summary", "--format", "jsonl"], "--summary goes with"),
-        (["rollout", "bypass"], "No such command 'bypass'"),
     ],
 )
 def test_what_cannot_be_meant_is_told(unchanged, arguments, said):
     assert said in run(*arguments, "--root", unchanged, status=2).stderr
-
-
-def test_a_root_named_before_the_subcommand_is_not_passed_over(place):
-    assert "Options go behind report." in run("rollout", "--root", place, "report", status=2).stderr
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import pytest
 from catmem.config.config import (
     Category,
     Config,
-    Rollout,
     Selectors,
     Signing,
     Taxonomy,
@@ -49,7 +48,6 @@ tags: {owner: {type: string}}
 limits: {user: 1375, memory: 2200}
 stale_after: 60d
 prompt: {style: xml, budget: {total: 9000}}
-rollout: {mode: canary, canary: 10}
 agents: {planner-2: planner}
 signing: {required: true, keys: ~/keys, clock_skew: 5m}
 lint: {ignore: [CM203], per_file: {"homes/*": [CM5]}}
@@ -80,7 +78,6 @@ def test_everything(config_of, tmp_path, monkeypatch):
     assert config.stale_after == 60
     assert config.prompt == {"style": "xml", "budget": {"total": 9000}}
     assert validate({"prompt": config.prompt}, "profile") == []
-    assert config.rollout == Rollout("canary", 10)
     assert config.agents == {"planner-2": "planner"}
     assert config.signing == Signing(required=True, keys="~/keys", clock_skew=300)
     assert config.lint == {"ignore": ["CM203"], "per_file": {"homes/*": ["CM5"]}}
@@ -92,7 +89,7 @@ def test_without_a_file_everything_has_a_default(tmp_path):
     assert config.path is None
     assert config.profiles_dir == tmp_path / "profiles"
     assert config.home("neo") == tmp_path / "homes" / "neo"
-    assert (config.store, config.stale_after, config.rollout.mode) == ("files", 90, "enforce")
+    assert (config.store, config.stale_after) == ("files", 90)
     assert config.taxonomy.closed_slugs is None
 
 

@@ -184,16 +184,6 @@ def test_on_drift_merge_brings_both_together(make: Callable[..., Workspace], lat
     assert ws.content(ALPHA).value == expected
 
 
-def test_a_rollout_that_lets_a_stale_write_pass_loses_nothing(make: Callable[..., Workspace]) -> None:
-    ws = make("rollout: {mode: shadow}\n")
-    ws.put(ALPHA, {"a": 1}, expected=0)
-    ws.put(ALPHA, {"a": 1, "neo": 1}, expected=1)
-    done = ws.put(ALPHA, {"a": 1, "trinity": 1}, expected=1)
-    assert any("stale_prev" in note for note in done.notes)
-    assert ws.content(ALPHA).value == {"a": 1, "neo": 1, "trinity": 1}
-    refusal("drift", ws.put, ALPHA, {"a": 1, "neo": 2}, expected=1)
-
-
 def test_what_is_no_json_is_said_kept_and_written_over(root: Workspace) -> None:
     root.put(ALPHA, {"a": 1}, expected=0)
     file_of(root).write_text("{broken")

@@ -74,7 +74,7 @@ def test_a_second_revision_of_one_number_from_its_writer(workspace):
     assert refused(workspace, workspace.envelope("neo", other, agent="planner", prev=1)).code == "stale_prev"
 
 
-@pytest.mark.parametrize("config", ["on_drift: adopt\n", "on_drift: merge\n", "rollout: {mode: shadow}\n"])
+@pytest.mark.parametrize("config", ["on_drift: adopt\n", "on_drift: merge\n"])
 def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, config):
     make_files(tmp_path, config)
     workspace = Workspace.open(tmp_path, search=False)
@@ -94,9 +94,8 @@ def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, co
 # --- what is there -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("config", ["rollout: {mode: shadow}\n", "on_drift: merge\n"])
-def test_a_stale_document_that_may_pass_is_merged(tmp_path, config):
-    workspace = make_root(tmp_path, config=config, profiles=PROFILES, files={"neo/user": TEXT})
+def test_a_stale_document_is_merged_where_the_root_says_so(tmp_path):
+    workspace = make_root(tmp_path, config="on_drift: merge\n", profiles=PROFILES, files={"neo/user": TEXT})
     yours = workspace.envelope("neo", TEXT.replace("be kind", "be very kind"))
     workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
     done = workspace.submit(yours)
@@ -127,14 +126,6 @@ def test_a_text_that_no_history_has_is_taken_in_before_an_envelope_is_made(signi
 
 
 # --- who writes ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rollout", ["rollout: {mode: shadow}\n", "rollout: {mode: canary, canary: 0}\n"])
-def test_no_rollout_lets_an_unsigned_envelope_pass_for_one_of_a_person(tmp_path, rollout):
-    workspace = signed_root(tmp_path, CONFIG + rollout)
-    unsigned = workspace.envelope("neo", "# wiped by nobody\n", signed=False)
-    assert refused(workspace, unsigned).code == "bad_signature"
-    workspace.store.close()
 
 
 @pytest.mark.parametrize(
@@ -175,15 +166,11 @@ def test_the_old_key_verifies_until_it_is_removed(signing):
     assert refused(signing, second).code == "bad_signature"
 
 
-@pytest.mark.parametrize("mode", ["shadow", "enforce"])
-def test_shadow_mode_lets_missing_signatures_pass_and_no_wrong_ones(tmp_path, mode):
-    workspace = signed_root(tmp_path, f"rollout: {{mode: {mode}}}\n")
+def test_where_envelopes_have_to_be_signed_no_other_passes(tmp_path):
+    workspace = signed_root(tmp_path)
     unsigned = workspace.envelope("neo", ADD, agent="neo", signed=False)
-    assert refused(workspace, unsigned.signed("k1", b"k" * 32)).code == "bad_signature"
-    if mode == "enforce":
-        assert refused(workspace, unsigned).code == "bad_signature"
-    else:
-        assert any("bad_signature" in note for note in workspace.submit(unsigned).notes)
+    for envelope in (unsigned, unsigned.signed("k1", b"k" * 32)):
+        assert refused(workspace, envelope).code == "bad_signature"
     workspace.store.close()
 
 

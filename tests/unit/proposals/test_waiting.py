@@ -10,9 +10,7 @@ from catmem.merging.branches import branches
 from catmem.proposals import proposal, proposing
 from catmem.proposals.proposal import disclosed
 from catmem.staleness.lineage import blame
-from catmem.store.audit_log import AuditReader
 from catmem.store.contract import Change
-from catmem.workspace.root import audit_log
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 from tests.golden.case import put
@@ -63,7 +61,6 @@ def waits(ws, name, actor="neo"):
         ("{agents: off, categories: [talk]}", {"move", "talk"}),
         ("{agents: off, categories: ['r*', '!talk']}", SAYS.keys() - {"talk"}),
         ("{categories: [rules]}", SAYS.keys()),
-        ("{categories: [rules], mode: shadow}", set()),
     ],
 )
 def test_the_policy_says_what_waits(tmp_path, approval, waiting):
@@ -79,16 +76,6 @@ def test_the_policy_says_what_waits(tmp_path, approval, waiting):
 @together("name", list(SAYS))
 def test_a_person_is_free(tmp_path, name):
     assert not waits(root(tmp_path, "all"), name, actor=None)
-
-
-def test_shadow_mode_says_that_it_would_have_waited(tmp_path):
-    ws = root(tmp_path, "{mode: shadow}")
-    done = ws.write("neo", [SAYS["replace"]], actor="neo")
-    assert done.changed
-    assert any("shadow mode" in note for note in done.notes)
-    lines = [line for line in AuditReader(audit_log(ws)).poll() if line.status == "shadowed"]
-    assert [(line.agent, line.reason) for line in lines] == [("neo", "needs_approval")]
-    assert not any("shadow mode" in note for note in ws.write("neo", [SAYS["add"]], actor="neo").notes)
 
 
 def test_what_waits_is_in_no_file_no_prompt_and_no_list_of_branches(tmp_path):

@@ -1,4 +1,4 @@
-"""Every write of a root goes through the gate, and makes one line of the audit log: refusals, rollouts and alerts."""
+"""Every write of a root goes through the gate, and makes one line of the audit log: refusals and alerts."""
 
 import contextlib
 import logging
@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from catmem.errors import CatmemError, EnvelopeError, ForbiddenError, RefusedError, StaleError
+from catmem.errors import CatmemError, RefusedError
 from catmem.linting.root_lint import Linter
 from catmem.ops.memory_tool import memory_tool
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
@@ -30,11 +30,6 @@ FILE = "## Work\n[created: 2026-11-01] one\n§\n[created: 2026-11-01] two\n"
 @pytest.fixture
 def workspace(tmp_path):
     return make_audited(tmp_path)
-
-
-@pytest.fixture
-def shadow(tmp_path):
-    return make_audited(tmp_path, "rollout: {mode: shadow}\n")
 
 
 # --- how an operation ends ----------------------------------------------------------------------------------------
@@ -287,70 +282,7 @@ def test_a_folder_that_is_no_root_gets_no_log(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-# --- what a rollout lets pass ---------------------------------------------------------------------------------------
-
-
-def two_revisions(workspace):
-    workspace.add("neo", "one", category="work")
-    workspace.add("neo", "two", category="work")
-
-
-@pytest.mark.parametrize("store", [None, InMemoryStore()], ids=["files", "memory"])
-def test_a_stale_write_passes_in_shadow_mode_and_is_made_on_what_is_there(tmp_path, store):
-    make_audited(tmp_path, "rollout: {mode: shadow}\n")
-    workspace = Workspace.open(tmp_path, search=False, store=store)
-    two_revisions(workspace)
-    written = workspace.add("neo", "three", category="work", expected=1)
-    assert [entry.body for entry in workspace.view("neo", "user").entries] == ["one", "two", "three"]
-    assert lines(workspace)[2][4:9] == ("1", "3", "shadowed", "stale_prev", 3)
-    assert "would have been refused (stale_prev)" in written.notes[0]
-
-
-@pytest.mark.parametrize(("percent", "status"), [(21, "shadowed"), (22, "conflict")])
-def test_a_canary_enforces_for_its_share_of_the_entities(tmp_path, percent, status):
-    workspace = make_audited(tmp_path, f"rollout: {{mode: canary, canary: {percent}}}\n")
-    two_revisions(workspace)
-    with contextlib.suppress(StaleError):
-        workspace.add("neo", "three", category="work", expected=1)
-    assert outcomes(workspace)[2] == (status, "stale_prev")
-
-
-def test_shadow_mode_does_not_let_an_entry_be_changed_that_somebody_else_changed_since(shadow):
-    shadow.add("neo", "the price is 10", category="work")
-    shadow.replace("neo", "price", "the price is 20")
-    refusal("drift", shadow.replace, "neo", "the price is", "the price is 30", expected=1)
-    assert [entry.body for entry in shadow.view("neo", "user").entries] == ["the price is 20"]
-    assert outcomes(shadow)[2] == ("conflict", "drift")
-
-
-def test_shadow_mode_lets_no_old_text_be_put_over_a_newer_one(shadow):
-    two_revisions(shadow)
-    refusal("stale_prev", restore, shadow, "neo/user", "1", expected=1)
-    assert outcomes(shadow)[2] == ("conflict", "stale_prev")
-
-
-@pytest.mark.parametrize("code", [code for code in REFUSED if code != "stale_prev"])
-def test_shadow_mode_refuses_everything_else(shadow, code):
-    two_revisions(shadow)
-    refusal(code, REFUSED[code], shadow)
-    assert outcomes(shadow)[2] == ("refused", code)
-
-
-def test_several_refusals_that_are_let_pass_stand_on_one_line(shadow):
-    two_revisions(shadow)
-    with gate.Attempt(shadow, "neo/user", "put", "neo") as trying:
-        trying.refuse(RefusedError("another role", code="role_drift"))
-        trying.refuse(EnvelopeError("an old clock", code="clock_skew"))
-        trying.commit("1", lambda current: current.data + b"x\n", Change(agent="neo"), rebases=True)
-    assert outcomes(shadow)[2] == ("shadowed", "role_drift,clock_skew,stale_prev")
-    assert len(trying.notes()) == 3
-
-
-def test_a_refusal_that_protects_others_is_raised_in_any_mode(shadow):
-    error = ForbiddenError("no")
-    with pytest.raises(ForbiddenError), gate.Attempt(shadow, "neo/user", "put", "neo") as trying:
-        trying.refuse(error)
-    assert outcomes(shadow) == [("refused", "forbidden")]
+# --- what an attempt is called -----------------------------------------------------------------------------------
 
 
 ADD, REMOVE = Operation("add", content="one", category="work"), Operation("remove", old_text="one")

@@ -17,7 +17,7 @@ import click
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit, emit_json, say
 from catmem.config.config import Config, expand_user, find_root, seconds, user_folder
-from catmem.config.profile import is_root, refuse_no_root
+from catmem.config.profile import refuse_no_root
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnreadableError
 from catmem.ops.table import Call, P, UsageError, operation
@@ -190,7 +190,7 @@ def mcp(
 
     The profile acts in every call, within its rights. Needs the extra: pip install '.[mcp]' in the folder of catmem.
     A client that starts it without options needs ~/.config/catmem/mcp.yaml, with 'profile: NAME' and 'root: FOLDER'.
-    Its root counts where the working folder lies in none. Without 'root' the client is asked for its folders.
+    Its root counts where the working folder lies in none.
     The end of standard input, Ctrl-C and SIGTERM end it (exit status 0). 'catmem serve' has it over HTTP, at /mcp, with
     tokens.
     """
@@ -201,7 +201,7 @@ def mcp(
         emit_json(_client_config(call.open("root"), profile))
         return
     with _with_extra("mcp", "mcp"):
-        _serve_stdio(call, profile, asks=call.named_root is None and usual is None)
+        _serve_stdio(call, profile)
 
 
 def _of_user(call: Call, profile: str | None) -> tuple[str, str | None]:
@@ -236,35 +236,21 @@ def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
     return {"mcpServers": {f"catmem-{name}": {"command": command, "args": args}}}
 
 
-def _serve_stdio(call: Call, profile: str, *, asks: bool) -> None:
-    """``asks``: no root was named, so the client is asked for its folders where the working folder lies in none."""
+def _serve_stdio(call: Call, profile: str) -> None:
     if sys.stdin is None or sys.stdout is None:
         raise UnreadableError(
             "standard input or output is closed",
             code="io",
             hint="An MCP client starts this command and talks to it.",
         )
+    refuse_no_root(call.root.config)  # before a store is opened there
     client = _take_stdout()
     from catmem.mcp.server import make_server, serve_stdio
 
-    person = sys.stdin.isatty()
-    asks = asks and not person and not is_root(call.root.config)
-    server = make_server(partial(_root_over, call) if asks else call.root, profile)
-    if person:
+    server = make_server(call.root, profile)
+    if sys.stdin.isatty():
         call.tell(f"Waiting for an MCP client on standard input, with the memory of {profile}. Ctrl-C ends it.")
     serve_stdio(server, client)
-
-
-def _root_over(call: Call, folders: Sequence[Path]) -> Workspace:
-    """The root that the first of these folders lies in. Raises ``ConfigError`` (``no_root``)."""
-    found = next(filter(None, map(find_root, folders)), None)
-    if found is None:
-        raise ConfigError(
-            "no root was named, and the client works in none",
-            code="no_root",
-            hint=f"Tell the user to write 'root: FOLDER' in {user_folder() / 'mcp.yaml'}, and to connect again.",
-        )
-    return replace(call, opener=partial(open_root, usual=str(found)), _root=None).root
 
 
 def _take_stdout() -> int:

@@ -25,11 +25,10 @@ import logging
 import os
 import select
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import anyio
 import mcp_types as types
@@ -82,12 +81,9 @@ SORT = types.Prompt(
     description="The entries without a category, and the categories that they may go to.",
 )
 _OPENING = frozenset({"initialize", "server/discover"})
-_WITHOUT_MEMORY = _OPENING | {"ping"}
 _EMPTY = "Nothing is remembered yet."
 _DIGITS = 9
 """Of a budget at most."""
-_NOT_YET = "Which memory this is depends on where you work: list the tools, and it is opened."
-_SECONDS_TO_ANSWER = 30.0
 _FAILED = "catmem failed in a way that it does not know"
 _UNEXPECTED: dict[str, Any] = {
     "success": False,
@@ -97,18 +93,13 @@ _UNEXPECTED: dict[str, Any] = {
 }
 
 
-RootOver: TypeAlias = Callable[[Sequence[Path]], Workspace]
-"""Opens the root that the client's folders lie in. Raises ``ConfigError`` (``no_root``)."""
-
-
-def make_server(workspace: Workspace | RootOver, profile: str, callers: Sessions | None = None) -> Server[Any]:
+def make_server(workspace: Workspace, profile: str, session: ToolSession | None = None) -> Server[Any]:
     """The server for the memory of ``profile``, which acts in every call. Raises ``UnknownNameError``, ``ConfigError``.
 
     The store is opened here, so that what is wrong with it is known before a client is served; closing it is the
-    caller's. The conversation of a pipe begins here, too; ``callers`` are those of a server whose callers have names.
-    With a ``RootOver`` both happen at the first request, when the client has said where it works.
+    caller's. Without a ``session`` the server is that of one client, whose conversation begins here.
     """
-    return _Memory(workspace, profile, callers).server
+    return _Memory(workspace, profile, session).server
 
 
 _ServerContext: TypeAlias = "ServerRequestContext[Any]"
@@ -116,22 +107,18 @@ _Pages: TypeAlias = types.PaginatedRequestParams | None
 
 
 class _Memory:
-    workspace: Workspace
-    _sessions: Sessions
-
-    def __init__(self, workspace: Workspace | RootOver, profile: str, callers: Sessions | None) -> None:
-        self.profile = profile
+    def __init__(self, workspace: Workspace, profile: str, session: ToolSession | None) -> None:
+        self.workspace, self.profile = workspace, workspace.profile(profile).name
+        workspace.store  # noqa: B018 - opens it
+        self._sessions = Sessions(workspace)
+        self._of_caller = session
+        self._session()
         self._one_at_a_time = anyio.CapacityLimiter(1)
-        self._root_over = None if isinstance(workspace, Workspace) else workspace
-        self._asking = anyio.Lock()
-        if isinstance(workspace, Workspace):
-            self._begin(workspace)
-        self._callers = callers
         self.server = Server(
             "catmem",
             title=f"Memory of {self.profile}",
             version=__version__,
-            instructions=_NOT_YET if self._root_over else instructions(self.workspace, self.profile),
+            instructions=instructions(workspace, self.profile) if session is None else None,
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
@@ -143,52 +130,25 @@ class _Memory:
         self.server.middleware.append(self.introduced)
 
     async def introduced(self, ctx: _ServerContext, call_next: CallNext) -> HandlerResult:
-        """Say what is on file as it is when a client connects, and begin its conversation before its first call."""
-        if self._root_over is not None and ctx.request_id is not None and ctx.method not in _WITHOUT_MEMORY:
-            await self._find_root(ctx)
-        elif ctx.method in _OPENING and self._root_over is None:
+        """Say what is on file as it is when a client connects."""
+        if ctx.method in _OPENING:
             work = partial(instructions, self.workspace, self.profile)
             self.server.instructions = await self._off_the_loop(work)
-            await self._off_the_loop(lambda: self._session(ctx))
         return await call_next(ctx)
 
-    def _begin(self, workspace: Workspace) -> None:
-        """Open the memory, and begin the conversation of a pipe."""
-        self.profile = workspace.profile(self.profile).name
-        workspace.store  # noqa: B018 - opens it
-        self.workspace, self._sessions = workspace, Sessions(workspace)
-        self._sessions.session(None, self.profile)
-
-    async def _find_root(self, ctx: _ServerContext) -> None:
-        """Ask the client for its folders, before the first request that needs the memory. Raises ``MCPError``."""
-        async with self._asking:
-            if self._root_over is None:
-                return  # another request has found it
-            try:
-                self._begin(self._root_over(await _folders(ctx)))
-            except CatmemError as error:
-                raise _protocol_error(error) from error
-            self._root_over = None
-
-    def _session(self, ctx: _ServerContext) -> ToolSession:
-        """The conversation of a request: that of its pipe or session, or else of its caller."""
-        named = ctx.session._connection.session_id  # noqa: SLF001 - the SDK tells of it in no other way
-        if ctx.request is None or named is not None:
-            return self._sessions.session(named, self.profile)
-        user = ctx.request.scope.get("user")
-        if user is None or self._callers is None:
-            return self._sessions.session(None, self.profile).alone()
-        return self._callers.session((user.access_token.client_id, self.profile), self.profile).alone()
+    def _session(self) -> ToolSession:
+        """The conversation of a call: that of the caller, or else of the one client, in a new turn after a pause."""
+        return self._of_caller or self._sessions.session(None, self.profile)
 
     # --- tools -----------------------------------------------------------------------------------------------------
 
     async def list_tools(self, _: _ServerContext, __: _Pages) -> types.ListToolsResult:
         return types.ListToolsResult(tools=await self._read(lambda: tools_of(self.workspace, self.profile)))
 
-    async def call_tool(self, ctx: _ServerContext, params: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(self, _: _ServerContext, params: types.CallToolRequestParams) -> types.CallToolResult:
         if params.name not in {tool.name for tool in all_tools()}:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {params.name}")
-        session = self._session(ctx)
+        session = self._session()
         try:
             answer = await self._off_the_loop(
                 lambda: call_tool(self.workspace, self.profile, params.name, params.arguments or {}, session)
@@ -212,9 +172,9 @@ class _Memory:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
     async def read_resource(
-        self, ctx: _ServerContext, params: types.ReadResourceRequestParams
+        self, _: _ServerContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        session = self._session(ctx)
+        session = self._session()
         text = await self._read(lambda: _category(self.workspace, self.profile, params.uri, session))
         if text is None:
             raise MCPError(INVALID_PARAMS, f"Unknown resource: {params.uri}", {"uri": params.uri})
@@ -224,8 +184,8 @@ class _Memory:
     async def list_prompts(self, _: _ServerContext, __: _Pages) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[PROMPT, SORT])
 
-    async def get_prompt(self, ctx: _ServerContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        session = self._session(ctx)
+    async def get_prompt(self, _: _ServerContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        session = self._session()
         if params.name == SORT.name:
             text, said = (
                 await self._read(lambda: sort_question(self.workspace, self.profile, session)),
@@ -269,18 +229,6 @@ def _protocol_error(error: CatmemError) -> MCPError:
     """An error as a client hears it, without its path."""
     said = " ".join(part for part in (f"{error.message}.", error.hint) if part)
     return MCPError(types.INTERNAL_ERROR, said, {"reason": error.code})
-
-
-async def _folders(ctx: _ServerContext) -> list[Path]:
-    """Where the client works; nowhere for one that cannot be asked, as those of the protocol from 2026-07-28 on."""
-    if not ctx.session.check_client_capability(types.ClientCapabilities(roots=types.RootsCapability())):
-        return []
-    try:
-        said = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult, _SECONDS_TO_ANSWER)
-    except (MCPError, ValueError) as error:  # it refuses, or answers with something else
-        _log.warning("the client does not say where it works: %s", error)
-        return []
-    return [Path(unquote(urlsplit(str(each.uri)).path)) for each in said.roots]
 
 
 # --- resources -------------------------------------------------------------------------------------------------------

@@ -48,9 +48,8 @@ def create_app(
 
     ``tokens`` is ``None`` where there are none. ``stopping`` is an ``asyncio.Event`` that is set when the server is to
     end: streams have to end then. ``identify`` is there too: it says who sends a request. ``routes`` take the place of
-    those of the API, the metrics and the page; ``more`` stand beside them, and what they leave in ``endings`` of the
-    state is awaited when the server ends. Raises ``ConfigError`` and ``UnreadableError`` for a file of tokens that
-    cannot be used.
+    those of the API, the metrics and the page; ``more`` stand beside them. Raises ``ConfigError`` and
+    ``UnreadableError`` for a file of tokens that cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
     # Without tokens only this machine is listened to, and every caller is a person.
@@ -70,11 +69,10 @@ def create_app(
     app.state.tokens = tokens
     app.state.identify = identify
     app.state.workers = Workers()
-    app.state.sessions = Sessions(workspace, most=None)
+    app.state.sessions = Sessions(workspace)
     for caller in () if tokens is None else tokens.agents():
         app.state.sessions.session((caller.token_id, caller.profile), str(caller.profile))
     app.state.stopping = asyncio.Event()
-    app.state.endings = []
     if settings.page:
         app.state.overviews = Overviews(workspace)
         app.state.remarks = {}
@@ -87,8 +85,6 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
         app.state.workers.pool.submit(app.state.overviews.read)
     yield
     app.state.stopping.set()
-    for end in app.state.endings:
-        await end()
     # The caller that runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 QUIET_SECONDS = 60.0
 """Without a call for so long, the next one belongs to a new turn."""
-MOST_SESSIONS = 256
-"""Conversations that are remembered; the one that was quiet longest is forgotten first."""
 
 ShownWords: TypeAlias = tuple[str, frozenset[tuple[str, Any]] | None]
 """What an entry says: its body, and its tags but for dates in ``_DATES``; its whole text where a tag stands twice."""
@@ -291,27 +289,22 @@ def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: Too
 
 
 class Sessions:
-    """The conversations of one server by the id that it gives them; ``None`` is the one peer of a pipe."""
+    """The conversations of one server by who speaks."""
 
-    def __init__(
-        self, root: Root, clock: Callable[[], float] = time.monotonic, most: int | None = MOST_SESSIONS
-    ) -> None:
-        """``clock`` counts seconds and never goes back; ``most`` are remembered."""
+    def __init__(self, root: Root, clock: Callable[[], float] = time.monotonic) -> None:
+        """``clock`` counts seconds and never goes back."""
         self._root = root
         self._clock = clock
-        self._most = most
         self._lock = threading.Lock()
-        self._open: OrderedDict[object, tuple[ToolSession, float]] = OrderedDict()
+        self._open: dict[object, tuple[ToolSession, float]] = {}
 
-    def session(self, session_id: object, profile: str) -> ToolSession:
-        """The session of that id, begun with the files of a profile; in a new turn if it was quiet for long."""
+    def session(self, caller: object, profile: str) -> ToolSession:
+        """The conversation of that caller, begun with the files of a profile; after a quiet time in a new turn."""
         now = self._clock()
         with self._lock:
-            session, before = self._open.pop(session_id, (ToolSession(), now))
+            session, before = self._open.get(caller, (ToolSession(), now))
             if now - before >= QUIET_SECONDS:
                 session.new_turn()
             session.begin(self._root, profile)
-            self._open[session_id] = session, now
-            if self._most is not None and len(self._open) > self._most:
-                self._open.popitem(last=False)
+            self._open[caller] = session, now
         return session

@@ -10,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import anyio
-import mcp_types as types
 import pytest
-from mcp import Client, MCPError, StdioServerParameters
+from mcp import Client, StdioServerParameters
 
 import catmem.cli.main
 import catmem.cli.servers
@@ -259,6 +258,7 @@ def settled(folder, settings):
         ("roots: /tmp\n", b"bad_settings"),
         ("root: /tmp\n", b"Say whose memory to serve"),
         ("profile: neo\nroot: /not/there\n", b"/not/there"),
+        ("profile: neo\n", b"no_root"),
     ],
 )
 def test_settings_that_lead_nowhere_are_told(settings, said, tmp_path):
@@ -267,44 +267,16 @@ def test_settings_that_lead_nowhere_are_told(settings, said, tmp_path):
     assert (done.returncode, said in done.stderr, done.stdout) == (2, True, b"")
 
 
-def works_in(*folders):
-    """What a client answers that is asked for its folders."""
-
-    async def listed(_):
-        return types.ListRootsResult(roots=[types.Root(uri=folder.as_uri()) for folder in folders])
-
-    return listed
-
-
-async def heard(folder, era, answer, settings="profile: neo\n"):
-    """What a client hears that starts the server so."""
+async def heard(folder, settings):
+    """How many tools a client hears of that starts the server so, and whether it may add."""
     (command, *arguments), where = settled(folder, settings)
-    server = StdioServerParameters(command=command, args=arguments, **where)
-    async with Client(server, mode=era, list_roots_callback=answer) as client:
-        try:
-            offered = await client.list_tools()
-        except MCPError as error:
-            return str(error)
+    async with Client(StdioServerParameters(command=command, args=arguments, **where)) as client:
+        offered = await client.list_tools()
         added = await client.call_tool("memory_add", {"content": "Works here.", "category": "rules"})
         return len(offered.tools), added.structured_content["success"]
 
 
 def test_a_client_that_starts_it_bare_gets_the_root_and_the_profile_of_its_user(root, tmp_path_factory):
     settings = f"profile: neo\nroot: {root}\n"
-    assert anyio.run(heard, tmp_path_factory.mktemp("user"), "auto", None, settings) == (OFFERED, True)
+    assert anyio.run(heard, tmp_path_factory.mktemp("user"), settings) == (OFFERED, True)
     assert "Works here." in entries(root)
-
-
-def test_a_client_is_asked_for_its_folders_where_nobody_names_a_root(root, tmp_path_factory):
-    project = root / "a project"
-    project.mkdir()
-    answer = works_in(tmp_path_factory.mktemp("none"), project)
-    assert anyio.run(heard, tmp_path_factory.mktemp("user"), "legacy", answer) == (OFFERED, True)
-    assert "Works here." in entries(root)
-
-
-@pytest.mark.parametrize(("era", "answer"), [("legacy", None), ("legacy", works_in()), ("auto", works_in(Path("/")))])
-def test_a_client_whose_folders_lead_nowhere_hears_what_its_user_has_to_write(era, answer, tmp_path):
-    said = anyio.run(heard, tmp_path, era, answer)
-    assert "no root was named, and the client works in none" in said
-    assert "write 'root: FOLDER' in " in said

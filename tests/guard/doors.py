@@ -24,7 +24,7 @@ from tests.guard.sessions import Answer, Wish
 
 OF_TOOL = frozenset(AGENT) - {"text", "head"}
 NEWER = "2026-07-28"
-"""The version of MCP from which on there are no sessions over HTTP."""
+"""The version of MCP from which on a client shakes no hands."""
 
 
 def as_json(data: object) -> str:
@@ -205,43 +205,29 @@ class ServeDoor(Door):
 
 
 class McpServeDoor(ServeDoor, McpDoor):
-    """MCP at ``/mcp`` of ``catmem serve``, in a session of the protocol."""
+    """MCP at ``/mcp`` of ``catmem serve``, in the older protocol and in the newer one."""
 
     name = "mcp-serve"
 
     def open(self) -> Answer:
-        from tests.unit.mcp.test_http import HELLO
-
+        self.newer = self.script.seed % 2 == 0
         self.headers = {"accept": "application/json, text/event-stream"}
-        return Answer(as_json(self.ask("initialize", HELLO["params"])))
+        if self.newer:
+            self.headers |= {"mcp-protocol-version": NEWER}
+        return Answer("")
 
     def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         from mcp.shared.exceptions import MCPError
 
+        if self.newer:
+            self.headers |= {"mcp-method": method, "mcp-name": params.get("name") or params["uri"]}
+            meta = {"protocolVersion": NEWER, "clientInfo": {"name": "t", "version": "1"}, "clientCapabilities": {}}
+            params = params | {"_meta": {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}}
         sent = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
-        response = self.http.post("/mcp", json=sent, headers=self.headers)
-        self.headers |= {name: value for name, value in response.headers.items() if name == "mcp-session-id"}
-        streamed = re.search(r"(?m)^data: (\{.*)$", response.text)
-        said = json.loads(response.text if streamed is None else streamed[1])
+        said = self.http.post("/mcp", json=sent, headers=self.headers).json()
         if "error" in said:
             raise MCPError(said["error"]["code"], said["error"]["message"])
         return said["result"]
-
-
-class McpStatelessDoor(McpServeDoor):
-    """The same in the newer protocol, in which each request stands alone."""
-
-    name = "mcp-serve-stateless"
-
-    def open(self) -> Answer:
-        self.headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": NEWER}
-        return Answer("")
-
-    def ask(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        self.headers |= {"mcp-method": method, "mcp-name": params.get("name") or params["uri"]}
-        meta = {"protocolVersion": NEWER, "clientInfo": {"name": "t", "version": "1"}, "clientCapabilities": {}}
-        named = {f"io.modelcontextprotocol/{name}": value for name, value in meta.items()}
-        return super().ask(method, params | {"_meta": named})
 
 
 # --- others -----------------------------------------------------------------------------------------------------------
@@ -388,7 +374,7 @@ class DropInDoor(Door):
         return Answer(as_json(said), said["success"], reason)
 
 
-_MCP = (McpDoor, McpServeDoor, McpStatelessDoor, McpProcessDoor)
+_MCP = (McpDoor, McpServeDoor, McpProcessDoor)
 DOORS = {door.name: door for door in (ToolDoor, *_MCP, HttpDoor, ProviderDoor, DropInDoor, AnthropicDoor)}
 
 

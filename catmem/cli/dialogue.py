@@ -1,4 +1,4 @@
-"""Questions to a person, and the answers: keys at a terminal, lines from a pipe or a file."""
+"""Questions to a person, and the answers: keys at a terminal, lines from a pipe."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ import click
 from catmem.cli.output import WIDE, say
 from catmem.config.config import Config
 from catmem.errors import ConfigError, EditError, UnreadableError, errors_at
-from catmem.files import read_bounded, shown_path
 from catmem.model.document import Version
 from catmem.model.merge import Conflict
 from catmem.text import MAX_FILE_BYTES, decode, first_line, printable
 from catmem.writing.request import How
 
 _NARROWEST = len("e WORDS")
-_STDIN = "standard input"
+STDIN = "standard input"
 _END = b"\x04\0"
 """Ctrl-D, and what a terminal makes of one that was typed ahead."""
 _SAME_WORD = 0.4
@@ -80,11 +79,10 @@ class Reply(NamedTuple):
 class Dialogue:
     """Asks a question, and reads what is answered."""
 
-    def __init__(self, question: Question, answers: str | None = None) -> None:
-        """``answers`` is the file that they are read from, ``-`` or ``None`` for standard input."""
+    def __init__(self, question: Question) -> None:
+        """The answers come from standard input."""
         self.question = question
-        self.on_terminal = answers is None and sys.stdin is not None and sys.stdin.isatty()
-        self.source = _STDIN if answers in {None, "-"} else str(answers)
+        self.on_terminal = sys.stdin is not None and sys.stdin.isatty()
         self._lines = self._numbered()
         self._by_key = False
         self._ahead = b""
@@ -139,7 +137,7 @@ class Dialogue:
         return ConfigError(
             f"{said!r} is no answer",
             code="bad_answer",
-            path=self.source if self.source == _STDIN else shown_path(self.source),
+            path=STDIN,
             line=answer.number,
             hint=f"An answer is one of {self.question.letters}. {self.question.refused}",
         )
@@ -151,16 +149,12 @@ class Dialogue:
 
     def _numbered(self) -> Iterator[tuple[int, str]]:
         """The lines with their numbers. Each is read when it is wanted, so that a pipe may be slow."""
-        if self.source == _STDIN:
-            if sys.stdin is None:
-                hint = "Give the answers there, or with --answers."
-                raise UnreadableError("standard input is closed", code="io", hint=hint)
-            lines = iter(self._line, b"")
-            for number, data in enumerate(lines, 1):
-                yield number, self._decoded(data, f"{_STDIN}:{number}")
-            return
-        data = read_bounded(self.source, MAX_FILE_BYTES)
-        yield from enumerate(self._decoded(data, self.source).split("\n"), 1)
+        if sys.stdin is None:
+            raise UnreadableError("standard input is closed", code="io", hint="Give the answers there.")
+        for number, data in enumerate(iter(self._line, b""), 1):
+            with errors_at(f"{STDIN}:{number}", hint=f"Give answers in UTF-8; {self.question.stays}"):
+                text = decode(data)
+            yield number, text
 
     def _line(self) -> bytes:
         """The next line of standard input, or a key that is an answer by itself; empty at the end."""
@@ -192,10 +186,6 @@ class Dialogue:
         shown = typed.decode(errors="replace")
         self._prompt("".join(each for each in shown if each.isprintable()) + "\n" * (len(shown) == 1))
         return typed
-
-    def _decoded(self, data: bytes, place: str) -> str:
-        with errors_at(place, hint=f"Give answers in UTF-8; {self.question.stays}"):
-            return decode(data)
 
 
 class ConflictDialogue(Dialogue):

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import click
 
-from catmem.cli.dialogue import AnswerKey, ConflictDialogue, Dialogue, Question, Reply
+from catmem.cli.dialogue import STDIN, AnswerKey, ConflictDialogue, Dialogue, Question, Reply
 from catmem.cli.output import conflict_lines, emit, in_json, print_error, say, say_all, show_written
-from catmem.cli.texts.entries import DONE, after, done_line, proposal_lines, revision, say_passed, taken_back
+from catmem.cli.texts.entries import DONE, after, done_line, proposal_lines, revision, say_copies
 from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
 from catmem.errors import CatmemError, ChangedMeanwhileError, ConfigError
@@ -44,8 +44,7 @@ REVIEW = Question(
         AnswerKey("e", "edit", "edit: it says WORDS from now on, which are verified", words="WORDS"),
         AnswerKey("x", "expire", "expire: it no longer holds"),
         AnswerKey("r", "remove", "remove it (the history keeps it)"),
-        AnswerKey("s", "skip", "skip it in this round"),
-        AnswerKey("u", "undo", "undo the last answer"),
+        AnswerKey("s", "skip", "skip it: the next run asks again"),
     ),
     quits="what was answered stays, and the next run goes on",
     refused=f"Nothing was written for it; {_ANSWERED}",
@@ -301,9 +300,9 @@ class ProposalDialogue(Dialogue):
 class ReviewDialogue(Dialogue):
     """Asks about one fact after the other."""
 
-    def __init__(self, review: Review, answers: str | None) -> None:
-        """``answers`` is the file that they are read from, ``-`` or ``None`` for standard input."""
-        super().__init__(REVIEW, answers)
+    def __init__(self, review: Review) -> None:
+        """It asks what ``review`` finds due."""
+        super().__init__(REVIEW)
         self._review, self._quiet = review, in_json()
         self._done: list[Answered] = []
 
@@ -311,7 +310,7 @@ class ReviewDialogue(Dialogue):
         """Until nothing is left, or the answers end; returns the answers, and how many are left."""
         review, total = self._review, len(self._review.due())
         if not self._quiet:
-            say_passed(review)
+            say_copies(review)
         between, going = "", True
         while going and (due := review.next()) is not None:
             if not self._quiet:
@@ -345,9 +344,6 @@ class ReviewDialogue(Dialogue):
         """Take answers until one is given to this fact; ``False`` if there are no more, or for quit."""
         while (reply := self.ask()) is not None:
             try:
-                if reply.name == "undo":
-                    self._undo()
-                    return True
                 answered = self._act(due, reply)
             except ChangedMeanwhileError as error:
                 print_error(error)
@@ -357,7 +353,7 @@ class ReviewDialogue(Dialogue):
                     print_error(error)
                     continue
                 if error.code != "bad_answer":
-                    was = f"This was line {reply.number} of {self.source}; {self.question.stays}"
+                    was = f"This was line {reply.number} of {STDIN}; {self.question.stays}"
                     error.hint = f"{error.hint or ''} {was}".strip()
                 raise
             if answered is not None:
@@ -372,13 +368,6 @@ class ReviewDialogue(Dialogue):
             say("Nothing was changed.")
             return None
         return self._review.answer(due, cast("ReviewAnswer", reply.name), words)
-
-    def _undo(self) -> None:
-        undone = self._review.undo()
-        if not self._quiet:
-            taken_back(undone)
-        if self._done:
-            self._done.pop()
 
     def _tell(self, answered: Answered) -> None:
         self._done.append(answered)

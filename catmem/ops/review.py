@@ -212,9 +212,7 @@ def reject(
         "catmem review",
         "catmem review -p trinity --state stale",
         "catmem review --list --format json",
-        "catmem review --answers answers.txt",
     ),
-    apart={"only_list": "restart answers"},
 )
 def review(
     call: Call,
@@ -228,49 +226,35 @@ def review(
         P("Only facts that are this; repeatable. future: dated in the future.", "--state"),
     ] = (),
     only_list: Annotated[bool, P("List what is due, and ask nothing.", "--list")] = False,
-    answers: Annotated[
-        str | None,
-        P(
-            "Read the answers from FILE, one a line, - for standard input. By default from standard input.",
-            metavar="FILE",
-        ),
-    ] = None,
-    restart: Annotated[bool, P("Begin a new round: ask again about what was skipped in this one.")] = False,
     as_of: AsOf = None,
 ) -> Outcome:
     """Walk the facts that are due, one by one: keep, edit, expire, remove or skip each.
 
     A fact is due if it is expired, dated in the future, without a date, or stale. They come in this order, of each kind
-    those first that agents used most. Each answer is written at once, so you can stop and go on later.
+    those first that agents used most. Each answer is written at once, so you can stop anywhere.
 
     Answers: k the fact holds and is verified, e WORDS gives it other words, x it no longer holds, r removes it, s skips
-    it in this round, u takes back the last answer, q quits, ? explains. At a terminal one key is enough (e ends with
-    Enter); in a pipe or a file each line is an answer.
+    it, q quits, ? explains. At a terminal one key is enough (e ends with Enter); in a pipe each line is an answer.
 
     Exit status 1: some are left without an answer.
     """
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
-    if restart:
-        review.round.skipped.clear()
     given: list[Answered] = []
     left = 0
     if only_list:
         call.show(review)
     else:
-        given, left = call.dialogue("review")(review, answers).run()
+        given, left = call.dialogue("review")(review).run()
     said = {
         "as_of": review.as_of.isoformat(),
         "due": [jsonable(due) for due in review.due()],
-        "passed_over": review.passed_over,
         "answers": [
             {"answer": each.answer, "entity": each.entity, "revision": each.revision, "notes": list(each.notes)}
             for each in given
         ],
     }
-    if not (only_list or left):
-        review.finish()
-    for note in (*([review.round.note] if review.round.note else []), *notes_of(call.root)):
+    for note in notes_of(call.root):
         call.tell(f"note: {note}")
     waiting = len(proposals_in(call.root).proposals)
     if waiting and not call.for_program:

@@ -8,7 +8,6 @@ says something else, it no longer holds, it goes. The command line and the page 
     review = Review.open(workspace)
     while (due := review.next()) is not None:
         review.answer(due, "keep")  # or edit, expire, remove, skip
-    review.finish()
 
 Each answer is one write, made at once, so a review can be stopped anywhere. It acts for a person: rights do not bound
 it. The dialogue is the command line's (``catmem review``).
@@ -16,28 +15,23 @@ it. The dialogue is the command line's (``catmem review``).
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile, profile_names, refuse_no_root
+from catmem.config.profile import ORCHESTRATOR_TIER, Profile, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ChangedMeanwhileError, DriftError, EditError, NoMatchError, StaleError
-from catmem.files import read_bounded, replace_json
 from catmem.model.document import Document, Entry, TagValue
 from catmem.names import TARGETS, parts_of
 from catmem.search.search import EntryUse, read_usage, usage_key
 from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
 from catmem.staleness.lineage import freshness_of
-from catmem.store.contract import SIDECAR
 from catmem.text import counted
-from catmem.workspace.history import undo
 from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.writing.request import Operation
@@ -84,7 +78,7 @@ class Due(SeenEntry):
 
     @property
     def key(self) -> FactKey:
-        """What a round remembers of it."""
+        """What a review remembers of it."""
         return self.entity, self.entry.id
 
 
@@ -107,15 +101,13 @@ def due_facts(workspace: Root, profile: Profile, entity: str, document: Document
     return found
 
 
-def asked_about(
-    due: Sequence[tuple[FactKey, T]], ids: Mapping[str, Collection[str]], copies: Copies, passed: Collection[FactKey]
-) -> list[T]:
+def asked_about(due: Sequence[tuple[FactKey, T]], ids: Mapping[str, Collection[str]], copies: Copies) -> list[T]:
     """What a review asks about of facts that are ``due``: no copies that are answered at their source.
 
-    ``ids`` are the entries of the entities that are looked at. What was ``passed`` over is left out.
+    ``ids`` are the entries of the entities that are looked at.
     """
     keys = {key for key, _ in due}
-    return [fact for key, fact in due if key not in passed and not _is_answered_elsewhere(key, keys, ids, copies)]
+    return [fact for key, fact in due if not _is_answered_elsewhere(key, keys, ids, copies)]
 
 
 def _is_answered_elsewhere(
@@ -207,24 +199,16 @@ def _replacing(entry: Entry, content: str | None, tags: dict[str, str | list[str
 # --- the facts one by one ---------------------------------------------------------------------------------------------
 
 
-_ROUND = "review.json"
-_FORMAT = 3
-_LARGEST = 1 << 26
-
 ReviewAnswer: TypeAlias = Literal["keep", "edit", "expire", "remove", "skip"]
 
 
 class Answered(NamedTuple):
-    """What an answer did. ``revision`` is ``None`` where nothing was written; ``notes`` say what else there is.
-
-    ``passed`` is the id that is not asked about again for it.
-    """
+    """What an answer did. ``revision`` is ``None`` where nothing was written; ``notes`` say what else there is."""
 
     answer: str
     entity: str
     revision: str | None
     notes: tuple[str, ...] = ()
-    passed: str | None = None
 
 
 class _ReviewedFile(NamedTuple):
@@ -237,7 +221,7 @@ class _ReviewedFile(NamedTuple):
 
 @dataclass(slots=True)
 class Review:
-    """A round of questions. ``Review.open`` makes one.
+    """The questions of one run. ``Review.open`` makes one.
 
     ``unreadable`` is what is wrong with the profiles and files that could not be looked at.
     """
@@ -247,10 +231,10 @@ class Review:
     profiles: Mapping[str, Profile]
     category: str | None
     states: frozenset[str]
-    round: Round
     unreadable: list[CatmemError]
     _copies: Copies
-    last: Answered | None = None
+    _passed: set[FactKey] = field(default_factory=set)
+    """What is due, and was answered."""
     _files: dict[str, _ReviewedFile] = field(default_factory=dict)
 
     @classmethod
@@ -263,7 +247,7 @@ class Review:
         states: Iterable[DueState] = (),
         as_of: date | None = None,
     ) -> Review:
-        """Go on with the round of a root, or begin one."""
+        """Look at what is due in a root."""
         # `profiles` are all by default, and one that is not right is among the `unreadable`; `category` and `states`
         # keep some facts only.
         refuse_no_root(workspace.config)
@@ -276,7 +260,6 @@ class Review:
             {each.name: each for each in sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))},
             None if category is None else workspace.config.taxonomy.category(category),
             frozenset(states),
-            Round.read(workspace.root),
             unreadable,
             seeded_copies(workspace),
         )
@@ -291,13 +274,13 @@ class Review:
         # used, then those of tier 1, then the oldest.
         order = {name: place for place, name in enumerate(self.profiles)}
         return sorted(
-            self._asked(self.round.skipped),
+            (each for each in self._asked() if each.key not in self._passed),
             key=lambda due: (due.rank, order[parts_of(due.entity).owner], due.freshness.day or self.as_of),
         )
 
     def elsewhere(self) -> list[Due]:
         """The due facts of these profiles that are copies and answered at their sources."""
-        asked = {due.key for due in self._asked(())}
+        asked = {due.key for due in self._asked()}
         return [due for due in self._every() if due.key not in asked]
 
     def sources_of(self, due: Due) -> Mapping[str, bool]:
@@ -324,16 +307,11 @@ class Review:
         """How many entries are copies that follow their source, and are not asked about."""
         return len(self._copies)
 
-    @property
-    def passed_over(self) -> int:
-        """How many due facts are not asked about, since they were answered or skipped in this round already."""
-        return len(self._asked(())) - len(self._asked(self.round.skipped))
-
-    def _asked(self, passed: Collection[FactKey]) -> list[Due]:
-        """The facts of these profiles that are asked about, where some were ``passed`` over."""
+    def _asked(self) -> list[Due]:
+        """The facts of these profiles that are asked about."""
         due = [(fact.key, fact) for file in self._files.values() for fact in file.due]
         ids = {entity: file.ids for entity, file in self._files.items()}
-        return [fact for fact in asked_about(due, ids, self._copies, passed) if self._is_of_these(fact.entity)]
+        return [fact for fact in asked_about(due, ids, self._copies) if self._is_of_these(fact.entity)]
 
     def _is_of_these(self, entity: str) -> bool:
         return parts_of(entity).owner in self.profiles
@@ -379,58 +357,20 @@ class Review:
         """Read a file of these profiles again; whether it has changed."""
         return self._is_of_these(entity) and self._look_at(entity)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it asks about all facts of the root."""
-        every = set(profile_names(self.workspace.config.profiles_dir))
-        return self.category is None and not self.states and self.profiles.keys() == every
-
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def answer(self, due: Due, answer: ReviewAnswer, words: str = "") -> Answered:
-        """Do what a person says of a fact. ``words`` are those of ``edit``; ``skip`` asks again in the next round."""
-        if answer == "skip":
-            return self._done(answer, due.entity, passed=due.entry.id)
-        operation, notes = answering_to(answer, due.entry, self.as_of, words)
+        """Do what a person says of a fact. ``words`` are those of ``edit``; ``skip`` asks again in the next run."""
+        operation, notes = (None, ()) if answer == "skip" else answering_to(answer, due.entry, self.as_of, words)
         if operation is None:
-            return self._done(answer, due.entity, notes, passed=due.entry.id)
+            self._passed.add(due.key)
+            return Answered(answer, due.entity, None, notes)
         written = self._write(due, operation)
-        made = written.entries[0].id if written.entries and answer != "remove" else None
-        # What it made is passed over if it is due all the same: expired now, or judged by a day far ahead.
-        is_due = answer == "expire" or any(each.key == (due.entity, made) for each in self._files[due.entity].due)
+        if answer != "remove":
+            # What it made may be due all the same: expired now, or judged by a day far ahead.
+            self._passed.update((due.entity, made.id) for made in written.entries[:1])
         notes = (*notes, *written.notes, *written.warnings)
-        revision = written.revision if written.changed else None
-        return self._done(answer, due.entity, notes, revision, passed=made if is_due else None)
-
-    def undo(self) -> Answered:
-        """Take the last answer of this run back; ``revision`` says what was there before."""
-        # What it wrote is taken back only if nothing was written to the file since; else `RefusedError` says so.
-        last, self.last = self.last, None
-        if last is None:
-            raise EditError(
-                "there is no answer to take back",
-                code="no_undo",
-                hint="Only the last answer can be. 'catmem log' and 'catmem restore' go further back.",
-            )
-        revision = None
-        if last.revision is not None:
-            revision = undo(self.workspace, last.entity, expected=last.revision).revision
-        if last.passed is not None:
-            self.round.skipped.discard((last.entity, last.passed))
-        self.round.write()
-        self._look_again(last.entity)
-        return Answered(last.answer, last.entity, revision)
-
-    def finish(self) -> None:
-        """End the round if nothing is left of it: what was passed over is asked about again in the next."""
-        if self.due():
-            return
-        before = len(self.round.skipped)
-        if self.is_whole:
-            self.round.skipped.clear()
-        self.round.skipped.difference_update(due.key for due in self._every())
-        if len(self.round.skipped) != before:
-            self.round.write()
+        return Answered(answer, due.entity, written.revision if written.changed else None, notes)
 
     def _write(self, due: Due, operation: Operation) -> Written:
         """Write an answer, on the text in which the person was shown the fact."""
@@ -451,64 +391,3 @@ class Review:
             ) from error
         self._look_again(due.entity)
         return written
-
-    def _done(
-        self,
-        answer: ReviewAnswer,
-        entity: str,
-        notes: tuple[str, ...] = (),
-        revision: str | None = None,
-        *,
-        passed: str | None,
-    ) -> Answered:
-        """Remember an answer, and what is not asked about again for it."""
-        self.last = Answered(answer, entity, revision, notes, passed)
-        if passed is not None:
-            self.round.skipped.add((entity, passed))
-        self.round.write()
-        return self.last
-
-
-# --- the round -----------------------------------------------------------------------------------------------------
-# Kept in ``.catmem/review.json`` of the root, so that it can be stopped and gone on with. It names facts by entity and
-# id (a digest), and holds no text.
-
-
-@dataclass(slots=True)
-class Round:
-    """Which facts are not asked about again.
-
-    ``note`` is what a person should know: that it was begun anew, or that it cannot be kept.
-    """
-
-    folder: Path
-    skipped: set[FactKey] = field(default_factory=set)
-    note: str | None = None
-
-    @classmethod
-    def read(cls, root: Path) -> Round:
-        """The round that is going on in a root, or a new one."""
-        path, skipped = root / SIDECAR / _ROUND, set[FactKey]()
-        try:
-            said = json.loads(read_bounded(path, _LARGEST, follow_symlink=False))
-            skipped = {(str(entity), str(entry_id)) for entity, entry_id, _ in said["passed"]}
-            is_known = said["format"] == _FORMAT
-        except CatmemError as error:
-            is_known = error.code == "missing"
-        except (ValueError, TypeError, KeyError, RecursionError):
-            is_known = False
-        if is_known:
-            return cls(root / SIDECAR, skipped)
-        return cls(root / SIDECAR, note=f"{SIDECAR}/{_ROUND} cannot be read, so the round begins anew")
-
-    def write(self) -> None:
-        """Keep the round. A root that cannot be written to gives a ``note``: answers are written all the same."""
-        # The number is of the format: once entries that say the same were counted.
-        value = {"format": _FORMAT, "passed": [[*key, 1] for key in sorted(self.skipped)]}
-        try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            replace_json(self.folder / _ROUND, value)
-        except OSError as error:
-            self.note = (
-                f"what was passed over cannot be kept for the next run ({error.strerror or error}); answers are written"
-            )

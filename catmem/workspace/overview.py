@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -32,7 +32,7 @@ from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.seeding.planner import plan_seed
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import SeedRowState
-from catmem.staleness.review import Copies, FactKey, Round, asked_about, due_facts
+from catmem.staleness.review import Copies, asked_about, due_facts
 from catmem.store.contract import EXTERNAL, Revision
 from catmem.text import conflict_at, counted, few, plural
 from catmem.workspace.profile_memory import LostEntries, lost_entries
@@ -151,15 +151,16 @@ class Overview:
         changed = {entity: "" for line in self.lines for entity in line.outside} | lost
         return {each: changed[each] for each in changed if each in read} | dict.fromkeys(self.declared, "")
 
-    def waiting(self, passed: Collection[FactKey]) -> Counter[str]:
-        """The states of the facts that a review asks about, without what was ``passed`` over in its round."""
+    @property
+    def waiting(self) -> Counter[str]:
+        """The states of the facts that a review asks about."""
         files: dict[tuple[str, str], tuple[str, FileFacts]] = {}
         for line in self.lines:
             for entity, facts in line.files.items():
                 files.setdefault((line.folder, parts_of(entity).target), (entity, facts))
         due = [((entity, fact), state) for entity, facts in files.values() for fact, state in facts.due]
         ids = {entity: facts.ids for entity, facts in self.files.items()}
-        return Counter(asked_about(due, ids, self.copies, passed))
+        return Counter(asked_about(due, ids, self.copies))
 
 
 class _Now(NamedTuple):
@@ -354,9 +355,8 @@ class NextSteps:
 
 
 def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews | None = None) -> NextSteps:
-    """What is next, by default today. A page gives its ``overviews``, and asks about all of a round of reviews."""
+    """What is next, by default today. A page gives its ``overviews``."""
     overview = (overviews or Overviews(workspace)).read(as_of)
-    passed = () if overviews else Round.read(workspace.root).skipped
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(workspace, overview),
@@ -365,7 +365,7 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
         *_of_categories(workspace, overview),
         *_of_seeds(overview),
         *_of_branches(workspace, overview, wrong),
-        *_of_changes(overview, passed),
+        *_of_changes(overview),
     )
     steps = (
         NextStep(kind, count, f"{counted(count, *thing.split('|'))} {words}", command)
@@ -511,10 +511,10 @@ def _of_branches(workspace: Root, overview: Overview, wrong: list[CatmemError]) 
     yield ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive")
 
 
-def _of_changes(overview: Overview, passed: Collection[FactKey]) -> Iterator[_StatusText]:
+def _of_changes(overview: Overview) -> Iterator[_StatusText]:
     """What specialists learned, and what became old."""
     learned = sum(line.seeded.learned for line in overview.lines if line.seeded)
     yield ("learned", learned, "entry|entries", "that specialists added or reworded", "catmem promote --all")
-    due = overview.waiting(passed)
+    due = overview.waiting
     states = ", ".join(f"{number:,} {state}" for state, number in sorted(due.items()))
     yield ("due", due.total(), "fact", f"due for review ({states})", "catmem review")

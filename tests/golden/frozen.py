@@ -57,7 +57,7 @@ store copy files sqlite:///copy.db
 fsck
 fmt --check
 migrate homes/neo/USER.md --dry-run
-review -p trinity --answers answers.txt
+review -p trinity --list
 export
 import missing --from hermes -p neo
 import --from mcp-memory -p neo memory.jsonl --dry-run
@@ -93,7 +93,6 @@ def _forms(values: Iterable[Any]) -> list[Any]:
 def commands(folder: Path) -> dict[str, Any]:
     """The exit status of each command of the story, and the form of what it prints as JSON, in a fresh ``folder``."""
     answers: dict[str, Any] = {}
-    (folder / "answers.txt").write_text("s\n" * 20)
     (folder / "memory.jsonl").write_text(
         '{"type":"entity","name":"Ann","entityType":"person","observations":["Uses vim."]}\n'
     )

@@ -148,7 +148,6 @@ proposals --approve
 proposals --approve p-0000000000
 proposals --reject nothing
 proposals --edit
-review --answers no-such.txt
 review -p nobody
 review --state old
 lint no-such.md
@@ -270,8 +269,8 @@ search pay -p orchestrator --tag domain=finance
 status --as-of 2026-11-21
 status --adopt
 review -p neo -c rules --state unverified --state stale --list --as-of 2026-11-21
-review neo < "k\\ne Uses tabs in all code.\\nx\\nr\\ns\\nu\\nq\\n"
-review --restart --answers - < "s\\ns\\ns\\n"
+review neo < "k\\ne Uses tabs in all code.\\nx\\nr\\ns\\nq\\n"
+review < "s\\ns\\ns\\n"
 lint homes/neo --select CM4 --ignore CM412 --min-severity warning --as-of 2026-11-21
 lint --min-severity hint
 lint --diff

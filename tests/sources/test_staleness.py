@@ -294,11 +294,11 @@ def test_never_verified_is_due_first_and_of_these_what_agents_used_most(memory):
     assert [each for each in due(memory) if each.endswith("fact.")] == [used, "A lazy fact.", unused, stale]
 
 
-def test_a_review_asks_one_by_one_and_goes_on_where_it_stopped(memory):
+def test_a_review_asks_one_by_one_and_the_next_asks_what_is_due_then(memory):
     memory.write("One.", "Two.", entry("Three.", verified_date=ago(100)), "Four.")
     memory.run("review", said="k\nx\nq\n", status=1)
     assert sorted(states(memory)) == ["expired", "fresh", "stale", "unverified"]
-    memory.run("review", said="e The fourth.\ns\n")
+    memory.run("review", said="s\ne The fourth.\ns\n")
     assert sorted(states(memory)) == ["expired", "fresh", "fresh", "stale"]
 
 

@@ -207,21 +207,13 @@ def _due(review: Review, _: Call) -> None:
     emit(columns((*place, first_line(body, WIDE)) for *place, body in rows))
     if not due:
         say("Nothing is due.")
-    say_passed(review)
+    say_copies(review)
 
 
-def say_passed(review: Review) -> None:
-    """Say how many due facts this round does not ask about: answered in it, or copies, which their source answers."""
-    if review.passed_over:
-        were = plural(review.passed_over, "was", "were")
-        say(f"{review.passed_over:,} more {were} answered or skipped in this round; --restart asks again.")
+def say_copies(review: Review) -> None:
+    """Say how many due facts a review does not ask about, since they are copies, which their source answers."""
     if copies := len(review.elsewhere()):
         say(f"{copies:,} more {plural(copies, 'is', 'are')} seeded from another profile, and asked about there.")
-
-
-def taken_back(undone: Answered) -> None:
-    """Say which answer was taken back."""
-    say(f"taken back in {undone.entity}{revision(undone)}: {DONE.get(undone.answer, undone.answer)}")
 
 
 def revision(answered: Answered) -> str:

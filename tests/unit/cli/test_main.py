@@ -149,7 +149,7 @@ def test_a_working_folder_that_is_gone(tmp_path):
 def test_ctrl_c_ends_with_130_and_no_traceback(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "neo.yaml", "tier: 1\n")
-    command = ["catmem", "review", "--restart", "--answers", "-", "-p", "neo"]
+    command = ["catmem", "review", "-p", "neo"]
     put(tmp_path / "homes" / "neo" / "USER.md", "A fact without a date.\n")
     # The process has its own answer to the signal, whatever a runner has set for its children.
     line = f"import signal, runpy, sys; signal.signal(signal.SIGINT, signal.default_int_handler); sys.argv = {command!r}; runpy.run_module('catmem', run_name='__main__')"

@@ -1,11 +1,11 @@
-"""What is due for a review, what each answer does, and taking the last one back."""
+"""What is due for a review, and what each answer does."""
 
 import os
 from datetime import UTC, date, datetime
 
 import pytest
 
-from catmem.errors import ChangedMeanwhileError, ConfigError, DriftError, EditError, OverBudgetError, StaleError
+from catmem.errors import ChangedMeanwhileError, ConfigError, OverBudgetError
 from catmem.staleness.review import Review
 from catmem.workspace.history import adopt
 from catmem.workspace.workspace import Workspace
@@ -227,103 +227,16 @@ def test_a_fact_that_another_program_wrote_is_answered_as_it_was_shown(place):
     assert "by hand" not in bodies(review)
 
 
-# --- rounds and undo ------------------------------------------------------------------------------------------------
+# --- the next review ------------------------------------------------------------------------------------------------
 
 
-def test_a_review_that_was_stopped_goes_on_and_begins_again_when_it_is_over(place):
+def test_the_next_review_asks_what_is_due_then_from_the_top(place):
     review = opened(place)
     review.answer(at(review, "stale"), "skip")
     review.answer(at(review, "gone by"), "expire")
-    again = opened(place)
-    assert not {"stale", "gone by"} & {*bodies(again)}
-    assert again.passed_over == 2
-    while (due := again.next()) is not None:
-        again.answer(due, "keep")
-    again.finish()
-    assert bodies(opened(place)) == ["gone by", "stale"]
-
-
-def test_the_end_of_one_part_leaves_the_others_as_they_were(place):
-    review = opened(place)
-    review.answer(at(review, "stale"), "skip")
-    review.answer(at(review, "of the boss"), "skip")
-    part = opened(place, profiles=["boss"])
-    assert part.next() is None
-    part.finish()
-    assert "of the boss" in bodies(opened(place))
-    assert "stale" not in bodies(opened(place))
-
-
-def test_a_round_holds_no_text(place):
-    review = opened(place)
-    review.answer(at(review, "stale"), "skip")
-    review.answer(at(review, "older"), "edit", "a leaked secret")
-    kept = (place / ".catmem" / "review.json").read_text(encoding="utf-8")
-    assert "b2:" in kept
-    assert not any(words in kept for words in ("stale", "older", "secret"))
-
-
-@together(
-    "kept", ["", "[]", '{"format": 3}', '{"format": 3, "passed": [["a"]]}', "\0", "[" * 100_000,
-             '{"format": 3, "passed": 1}', '{"format": 3, "passed": [["neo/user", "b2:00"]]}',
-             '{"format": 2, "passed": [], "last": ["keep", "neo/user", "2", null]}'],
-)  # fmt: skip
-def test_a_damaged_round_begins_anew_with_a_note(place, kept):
-    put(place / ".catmem" / "review.json", kept)
-    review = opened(place)
-    assert review.round.note == ".catmem/review.json cannot be read, so the round begins anew"
-    assert len(review.due()) == 7
-
-
-def test_a_round_that_cannot_be_kept_is_told_and_answers_are_written(place):
-    put(place / ".catmem", "no folder")
-    review = opened(place)
-    review.answer(at(review, "stale"), "keep")
-    assert "cannot be kept" in review.round.note
-    assert "[verified_date: 2026-11-21] stale" in text(place)
-
-
-@pytest.mark.parametrize("answer", ["keep", "expire", "remove"])
-def test_undo_takes_one_write_back(place, answer):
-    review = opened(place)
-    review.answer(at(review, "older"), "keep")
-    before = text(place)
-    review.answer(at(review, "stale"), answer)
-    assert text(place) != before
-    undone = review.undo()
-    assert (undone.answer, undone.entity) == (answer, "neo/user")
-    assert text(place) == before
-    assert "stale" in bodies(opened(place))
-    assert "older" not in bodies(opened(place))
-
-
-def test_only_the_last_answer_can_be_taken_back(place):
-    review = opened(place)
-    with pytest.raises(EditError, match="no answer to take back"):
-        review.undo()
-    review.answer(at(review, "older"), "keep")
-    review.answer(at(review, "stale"), "keep")
-    review.undo()
-    with pytest.raises(EditError, match="no answer to take back"):
-        review.undo()
-
-
-def test_undo_is_refused_after_another_write(place):
-    review = opened(place)
-    review.answer(at(review, "stale"), "keep")
-    workspace_of(place).add("neo", "something else", category="talk")
-    now = text(place)
-    with pytest.raises(StaleError) as caught:
-        review.undo()
-    assert "revision 2 is not the last word any more" in caught.value.hint
-    assert text(place) == now
-
-
-def test_undo_is_refused_after_a_change_by_hand(place):
-    review = opened(place)
-    review.answer(at(review, "stale"), "keep")
-    now = text(place) + "§\nby hand\n"
-    put(place / "homes" / "neo" / "USER.md", now)
-    with pytest.raises(DriftError):
-        review.undo()
-    assert text(place) == now
+    review.answer(at(review, "of the boss"), "keep")
+    assert not {"stale", "gone by", "of the boss"} & {*bodies(review)}
+    again = bodies(opened(place))
+    assert again[0] == "gone by"
+    assert "stale" in again
+    assert "of the boss" not in again

@@ -331,7 +331,7 @@ class ReviewDialogue(Dialogue):
         else:
             say("All done." if done else "Nothing is due.")
         if self._review.copies and done:
-            say("The next seed brings this to the copies: catmem seed --all, or catmem hermes sync --all.")
+            say("The next seed brings this to the copies: catmem seed --all.")
 
     def _shown(self, due: Due, total: int) -> str:
         number = len(self._done) + 1

@@ -203,7 +203,7 @@ def _after_hermes(made: NewRoot) -> list[str]:
         f"cd {printable(shown_path(made.root.absolute()))}",
         f"catmem init {names}    # and others, also new ones: each then sees the categories of its kind",
         f"catmem sort -p {made.source}",
-        f"catmem hermes sync {made.source} --all --home .",
+        f"catmem seed {made.source} --all",
         "catmem hermes install --home . --all --dry-run",
     ]
 

@@ -117,7 +117,6 @@ JSON_CALLS = {
     "hermes install": ["hermes", "install", "--home", "hermes", "--as", "neo", "--root", "demo", "--yes"],
     "hermes status": ["hermes", "status", "--home", "hermes"],
     "hermes uninstall": ["hermes", "uninstall", "--home", "hermes", "--yes"],
-    "hermes sync": ["hermes", "sync", "default", "coder", "--home", "hermes", "--root", "hermes"],
 }  # fmt: skip
 # Below these stand names from the files themselves, or from whoever wrote the record.
 OPEN_ENDED = {
@@ -140,7 +139,6 @@ def test_every_json_field_is_on_the_page(tmp_path, monkeypatch):
     lines = [line for line in page.splitlines() if line.startswith("- `")]
     rows = {name: line for line in lines for name in re.findall("`(.+?)`", line.split(": ")[0])}
     rows["prompt"] += page.split("The manifest of a prompt")[1]
-    rows["hermes sync"] += rows["seed"]
     for name, line in dict(rows).items():
         rows[name] += "".join(rows[other] for other in re.findall("the fields of `(.+?)`", line))
     assert set(rows) == set(JSON_CALLS), "add a call to JSON_CALLS here, and a line with its fields to docs/cli.md"

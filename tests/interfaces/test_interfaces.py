@@ -27,7 +27,7 @@ load_all()
 WITHOUT = {
     "watch", "simulate", "memory proposals", "memory withdraw", "operations", "submit", "envelope", "merge-driver", "sort",
     "token new", "token remove", "key new", "key remove", "store copy", "hook", "sync",
-    "hermes install", "hermes status", "hermes sync", "hermes uninstall",
+    "hermes install", "hermes status", "hermes uninstall",
 }  # fmt: skip
 """Those that do not end, ask a person, draw by lot or need another program or a body of their own: see their own tests."""
 

@@ -212,7 +212,9 @@ def block_of(prompt):
 def test_what_the_own_tool_writes_is_in_the_same_file_and_nothing_is_shown_twice(hermes, home, stub):
     put(home.parent.parent / "catmem-profiles" / "coder.yaml", PROFILE + "include_uncategorized: true\n")
     put(home / "memories" / "USER.md", "Tea, not coffee.")
-    catmem("hermes", "install", "--keep-tool", "--yes")
+    catmem("hermes", "install", "--yes")
+    config = home / "config.yaml"
+    put(config, config.read_text(encoding="utf-8").replace("user_profile_enabled: false", "user_profile_enabled: true"))
     stub.answers = [
         ("memory", {"action": "add", "target": "user", "content": "By the own tool."}),
         ("catmem_memory", {"action": "add", "content": "By catmem.", "category": "tastes"}),

@@ -1,4 +1,4 @@
-"""``catmem hermes sync`` and stock Hermes Agent write the same files in turn; the real store of the real package.
+"""``catmem seed`` and stock Hermes Agent write the same files in turn; the real store of the real package.
 
 No provider is in place here: nothing in Hermes Agent changes but the content of its two files.
 """
@@ -74,7 +74,7 @@ def facts(fleet, name="coder"):
 
 
 def test_stock_hermes_edits_a_synced_file_and_nothing_is_lost(fleet, hermes):
-    catmem("hermes", "sync", "--all")
+    catmem("seed", "--all", "--root", ".hermes")
     assert facts(fleet) == {"Tea.": "tastes", "No sugar.": "tastes", "Uses vim.": "tools"}
     hermes("add", "By Hermes.")
     hermes("replace", "No sugar", "Two sugars.")
@@ -82,7 +82,7 @@ def test_stock_hermes_edits_a_synced_file_and_nothing_is_lost(fleet, hermes):
     edited = user_file(fleet).read_bytes()
     assert facts(fleet) == {"Tea.": "tastes", "Two sugars.": "tastes", "By Hermes.": "__uncategorized__"}
     put(fleet / "memories" / "USER.md", SOURCE.replace("Tea.", "Green tea."))
-    assert "/user: 1 changed (revision " in catmem("hermes", "sync", "--all")
+    assert "/user: 1 changed (revision " in catmem("seed", "--all", "--root", ".hermes")
     # The source's edit arrived, and what Hermes Agent changed, removed and added is as it left it.
     assert facts(fleet) == {"Green tea.": "tastes", "Two sugars.": "tastes", "By Hermes.": "__uncategorized__"}
     assert facts(fleet, "aide") == {"Green tea.": "tastes", "No sugar.": "tastes", "Uses vim.": "tools"}
@@ -105,7 +105,7 @@ def test_a_profile_that_hermes_cloned_gets_its_slice_in_the_place_of_the_clone(f
     put(fleet / "catmem-profiles" / "clone.yaml", PROFILE)
     put(tmp_path / "list.txt", "1 +Tastes\n2 tastes\n3 +Tools\n4 +Payroll\n")
     catmem("sort", "--root", str(fleet), "-p", "default", "-t", "user", "--read", str(tmp_path / "list.txt"))
-    catmem("hermes", "sync", "default", "clone", "--replace-cloned")
+    catmem("seed", "--root", ".hermes", "default", "clone", "--replace-cloned")
     assert facts(fleet, "clone") == {"Tea.": "tastes", "No sugar.": "tastes", "Uses vim.": "tools"}
     assert b"CANARY" not in user_file(fleet, "clone").read_bytes()
 
@@ -127,7 +127,7 @@ def test_both_at_once_lose_nothing(fleet, hermes_python):
         process.stdin.flush()
         for turn in range(5):
             put(fleet / "memories" / "USER.md", SOURCE.replace("Tea.", f"Tea {turn}."))
-            catmem("hermes", "sync", "default", "coder")
+            catmem("seed", "--root", ".hermes", "default", "coder")
         answers = json.loads(process.stdout.readline())
     assert all(answers)
     found = facts(fleet)

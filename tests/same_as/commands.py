@@ -74,7 +74,7 @@ HELP = """
 init show list prompt add replace remove move verify search status proposals review lint rule schema undo seed promote fmt
 sort tidy migrate access stats log blame diff audit watch mcp serve token hermes hook sync import export branches merge write
 envelope key role-hash simulate merge-driver fsck doctor restore purge store help
-token:list token:new token:remove hermes:install hermes:status hermes:sync hermes:uninstall key:list key:new key:remove
+token:list token:new token:remove hermes:install hermes:status hermes:uninstall key:list key:new key:remove
 store:copy store:info
 """
 
@@ -224,7 +224,6 @@ log nobody --verify ../home/replayed
 fsck --check no-such.jsonl
 hermes install --home ../nowhere
 hermes status --home ../nowhere
-hermes sync --home ../nowhere
 hermes uninstall --home ../nowhere
 init --profile "No Name!" ../other
 init --start no-such.md ../other
@@ -491,14 +490,9 @@ hermes status --home .
 hermes status --home . -p neo
 hermes status neo --home . --all
 hermes install --home . --dry-run
-hermes install --home . -p neo --as neo --keep-tool --yes
+hermes install --home . -p neo --as neo --yes
 hermes install --home . --all --yes
-hermes sync default --all --home . --dry-run --as-of 2026-11-21
-hermes sync default neo --home .
-hermes sync default neo --home . --replace-cloned --resolve source
-hermes sync default neo --home . -i < "q\\n"
 !put catmem-profiles/neo.yaml "seed_from: default\\nuser_memory_categories: [talk]\\nwritable_categories: [talk]\\n"
-hermes sync --all --home .
 hermes status --home . --all
 hermes uninstall --home . -p neo --dry-run
 hermes uninstall --home . --all --yes

@@ -235,9 +235,9 @@ def _print(value: Exports) -> None:
 
 def _seeds(value: Seeds, call: Call) -> None:
     done = value.done
-    shown = plan_line if done or call.values["check"] else diff_of
+    shown = _plan_line if done or call.values["check"] else diff_of
     for plan in value.plans:
-        show_seed(plan, shown)
+        _seed(plan, shown)
     files = [each for plan in value.plans for each in plan.files]
     if call.values["settle"] and not any(row.state == "conflict" for each in files for row in each.rows):
         say("Nothing is in conflict, so --resolve settled nothing.")
@@ -254,7 +254,7 @@ def _seeds(value: Seeds, call: Call) -> None:
     say(f"{'' if done else 'Nothing was written. '}{', '.join(parts)}.")
 
 
-def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
+def _seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
     """What a seed would do, or did, file by file as ``shown``, with the conflicts, the notes and the refusals."""
     for each in plan.files:
         emit(shown(each) + conflict_lines(each))
@@ -265,7 +265,7 @@ def show_seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
         print_error(refusal.error)
 
 
-def plan_line(plan: FilePlan) -> str:
+def _plan_line(plan: FilePlan) -> str:
     """What would become of one file, or became of it, in a line."""
     revision = "" if plan.revision is None else f" (revision {plan.revision})"
     return printable(f"{plan.target}: {_summary(plan)}{revision}\n")

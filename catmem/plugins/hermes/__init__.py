@@ -12,7 +12,7 @@ def register(registry: Registry) -> None:
         "hermes",
         "catmem.plugins.hermes.operations",
         heading="Connect agents",
-        said="Put catmem into Hermes Agent, or write slices into its files.",
+        said="Put catmem into Hermes Agent as its memory provider.",
         is_first=True,
     )
     registry.add_root("hermes", "catmem.plugins.hermes.homes:make_root")

@@ -361,7 +361,7 @@ def make_root_over(home: Home, *, dry_run: bool = False) -> tuple[NewRoot, dict[
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:
     if name == DEFAULT:
         return _PROFILE.format(name=name, tier=1, more="memory_dir: memories\n", lists=package_text(SEES_ALL))
-    more = f"# seed_from: {DEFAULT}   # then 'catmem hermes sync {DEFAULT} --all' copies what it may read from there\n"
+    more = f"# seed_from: {DEFAULT}   # then 'catmem seed {DEFAULT} --all' copies what it may read from there\n"
     more += f"# 'catmem init --profile {name}' does this, and names the categories of its kind below.\n"
     if limits[name] != limits[DEFAULT]:
         more += "limits: {{user: {user}, memory: {memory}}}\n".format(**limits[name])

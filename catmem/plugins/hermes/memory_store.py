@@ -77,7 +77,7 @@ def use_catmem_store() -> None:
             f"the store is for Hermes Agent {RELEASE}x, and this one is {release}",
             code="unknown_hermes",
             hint="Hermes Agent's own store stays in use. In this release use the memory provider ('catmem hermes "
-            "install') and slices ('catmem hermes sync'); both leave Hermes Agent's own code as it is.",
+            "install') and slices ('catmem seed'); both leave Hermes Agent's own code as it is.",
         )
     module.MemoryStore = MemoryStore
 

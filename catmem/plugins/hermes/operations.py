@@ -1,24 +1,20 @@
-"""The operations of the family hermes: the memory provider in homes of Hermes Agent, and slices for their files."""
+"""The operations of the family hermes: the memory provider in homes of Hermes Agent."""
 
 import sys
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from shlex import quote
-from typing import Annotated, Any
+from typing import Annotated
 
 from catmem.config.config import CONFIG_NAME, find_root
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.ops.seeding import ReplaceCloned, settled, settlements
-from catmem.ops.shared import AsOf, DryRun, Interactive
+from catmem.ops.shared import DryRun
 from catmem.ops.table import FINDINGS, WRONG, Call, Outcome, P, UsageError, family, operation
 from catmem.plugins.hermes.homes import (
     HermesSettings,
     Home,
-    all_homes,
     chosen_homes,
     find_home,
     read_settings,
@@ -33,9 +29,7 @@ from catmem.plugins.hermes.setup import (
     refuse_no_catmem,
     statuses,
 )
-from catmem.plugins.hermes.sync import hermes_profiles, plan_sync
 from catmem.resources import install_command
-from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.workspace.workspace import Workspace
 
 _HomeOption = Annotated[
@@ -49,8 +43,8 @@ _Yes = Annotated[bool, P("Do it without asking.")]
 
 family(
     "hermes",
-    "Put catmem into Hermes Agent as its memory provider, or write slices into its files.",
-    ("catmem hermes install --dry-run", "catmem hermes status --all", "catmem hermes sync --all"),
+    "Put catmem into Hermes Agent as its memory provider.",
+    ("catmem hermes install --dry-run", "catmem hermes status --all"),
 )
 
 
@@ -80,9 +74,6 @@ def install(
         str | None,
         P("The profile of catmem that it acts as. By default the one of the same name.", "--as", metavar="NAME"),
     ] = None,
-    keep_tool: Annotated[
-        bool, P("Leave Hermes Agent's own memory tool on. It shows the whole USER.md in the prompt then, unfiltered.")
-    ] = False,
     yes: _Yes = False,
     dry_run: DryRun = False,
 ) -> Outcome:
@@ -99,7 +90,7 @@ def install(
     for each in chosen:
         settings = _settings(workspace, each, name or each.name)
         folder = workspace.path(settings.profile, "user").parent
-        steps.append(plan_install(each, settings, folder, keep_tool=keep_tool))
+        steps.append(plan_install(each, settings, folder))
     done = _carried_out(call, steps, yes=yes, dry_run=dry_run)
     if call.for_program or dry_run or done.status or not any(step.changes for step in steps):
         return done
@@ -147,67 +138,6 @@ def status(call: Call, *, home: _HomeOption = None, profile: _OneProfile = None,
     return Outcome(found, {"homes": [jsonable(each) for each in found]}, status=findings)
 
 
-@operation(
-    "hermes sync",
-    examples=(
-        "catmem hermes sync default --all --dry-run",
-        "catmem hermes sync orchestrator trinity neo",
-        "catmem hermes sync --all",
-    ),
-    apart={"interactive": "resolve dry_run form"},
-)
-def sync(
-    call: Call,
-    *,
-    source: Annotated[str | None, P(argument=True)] = None,
-    names: Annotated[Sequence[str], P(argument=True)] = (),
-    everybody: Annotated[
-        bool,
-        P(
-            "Every profile that names SOURCE in seed_from and keeps its files in a home of Hermes Agent. Without "
-            "SOURCE: every source in turn.",
-            "--all",
-        ),
-    ] = False,
-    replace_cloned: ReplaceCloned = False,
-    resolve: Annotated[
-        Sequence[str], P("Settle conflicts: target, source or both, as for catmem seed.", metavar="[ID=]SIDE")
-    ] = (),
-    interactive: Interactive = False,
-    home: _HomeOption = None,
-    dry_run: DryRun = False,
-    as_of: AsOf = None,
-) -> Outcome:
-    """Write slices of SOURCE's memory into the USER.md and MEMORY.md of profiles of Hermes Agent.
-
-    It is a seed ('catmem seed') into files that Hermes Agent edits too: under its locks, within its limits, in the
-    shared layout. What Hermes Agent wrote there since stays, and the history has it. It needs no provider.
-    """
-    settling = settlements(resolve)
-    if everybody == bool(names) or (source is None and not everybody):
-        raise UsageError("Name the source and the profiles, or the source and --all, or --all alone.")
-    if any(settling) and source is None:
-        raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
-    found = find_home(home)
-    workspace = _workspace(call, found)
-    shown: list[dict[str, Any]] = []
-    status = 0
-    with closing(workspace.store):
-        homes = list(all_homes(found).values())
-        answers = {"actor": None, "allow_secret": False}
-        settle_in = call.dialogue("seed")(workspace, answers).plan if interactive else partial(settled, settling)
-        for each in [source] if source is not None else _sources(workspace, homes):
-            asked = SeedRequest(each, names or None, as_of=as_of, replace_cloned=replace_cloned)
-            plan = settle_in(partial(plan_sync, workspace, homes, asked))
-            done = plan if dry_run else workspace.apply_seed(plan)
-            status = max(status, done.exit_status)
-            shown.append(jsonable(done))
-            call.show(done)
-    if dry_run and not call.for_program:
-        call.tell("Nothing was written.")
-    return Outcome(None, {"dry_run": dry_run, "syncs": shown}, status=status)
-
-
 def _workspace(call: Call, home: Home) -> Workspace:
     """The root that was named, else that of Hermes Agent's own folder, else the one that the working folder lies in."""
     root = call.named_root
@@ -247,19 +177,6 @@ def _settings(workspace: Workspace, home: Home, name: str) -> HermesSettings:
         if error.code != "hermes_copied":  # a copy of another home becomes one of its own
             raise
     return HermesSettings(workspace.root, name)
-
-
-def _sources(workspace: Workspace, homes: Sequence[Home]) -> list[str]:
-    found = hermes_profiles(workspace, homes)
-    order, unreadable = seed_order(workspace)
-    sources = [source for source, names in order.items() if any(name in found for name in names)]
-    if unreadable and not sources:
-        raise unreadable[0]
-    if not sources:
-        raise UsageError(
-            "There is no profile to write to: none that keeps its files in a home of Hermes Agent has a seed_from."
-        )
-    return sources
 
 
 def _carried_out(call: Call, steps: Sequence[SetupStep], *, yes: bool, dry_run: bool) -> Outcome:

@@ -305,7 +305,7 @@ def unfiltered(workspace: Workspace, profile: str, shown: Iterable[str]) -> list
     """
     return [
         f"Hermes Agent shows its whole {target} file itself, so the agent sees categories that are hidden from it; "
-        "'catmem hermes install' without --keep-tool leaves it to catmem"
+        "'catmem hermes install' leaves it to catmem"
         for target in shown
         if workspace.view(profile, target).hidden
     ]

@@ -27,7 +27,8 @@ import yaml
 from catmem.config.profile import profile_names
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import os_errors, read_bounded, replace_file, rewrite_file
-from catmem.names import FILE_NAMES
+from catmem.model.layout import is_shared
+from catmem.names import FILE_NAMES, TARGETS
 from catmem.plugins.hermes.homes import (
     SIZE,
     HermesConfig,
@@ -39,9 +40,10 @@ from catmem.plugins.hermes.homes import (
     refuse_link,
 )
 from catmem.plugins.hermes.provider import shown_by_hermes, unfiltered
-from catmem.plugins.hermes.sync import unshared
 from catmem.resources import install_command
 from catmem.text import MAX_FILE_BYTES
+from catmem.workspace.profile_memory import read_document
+from catmem.workspace.stores import hermes_edits
 from catmem.workspace.workspace import Workspace
 from catmem.writing.written import on_unshared
 
@@ -89,10 +91,8 @@ They stay the same over versions of catmem: what they do is ``catmem.plugins.her
 package.
 """
 
-KEEP_TOOL = {"memory_enabled": False, "user_profile_enabled": True, "provider": "catmem"}
-"""What ``memory`` in ``config.yaml`` says from then on, if Hermes Agent's own memory tool is to go on."""
 SWITCH_OVER = {"memory_enabled": False, "user_profile_enabled": False, "provider": "catmem"}
-"""The same if all memory in the prompt is to come from catmem, filtered."""
+"""What ``memory`` in ``config.yaml`` says from then on: all memory in the prompt comes from catmem, filtered."""
 _USUAL = {"memory_enabled": True, "user_profile_enabled": True, "provider": ""}
 
 
@@ -128,15 +128,12 @@ class SetupStep:
         }
 
 
-def plan_install(
-    home: Home, settings: HermesSettings, folder: Path | None = None, *, keep_tool: bool = False
-) -> SetupStep:
+def plan_install(home: Home, settings: HermesSettings, folder: Path | None = None) -> SetupStep:
     """What would put the provider into a home. Nothing is written.
 
-    ``folder`` is where the profile keeps its files, if that is not where Hermes Agent does. With ``keep_tool`` Hermes
-    Agent's own memory tool goes on, and so does its showing the whole ``USER.md``.
-    Raises ``ConfigError`` (``hermes_no_config``, ``hermes_config``, ``hermes_by_hand``, ``hermes_in_the_way``) and
-    ``UnreadableError``, among others for settings that are a link (``symlink``).
+    ``folder`` is where the profile keeps its files, if that is not where Hermes Agent does. Raises ``ConfigError``
+    (``hermes_no_config``, ``hermes_config``, ``hermes_by_hand``, ``hermes_in_the_way``) and ``UnreadableError``, among
+    others for settings that are a link (``symlink``).
     """
     config, backup = read_config(home), home.path / FOLDER / BACKUP
     if config.text is None:
@@ -148,7 +145,7 @@ def plan_install(
         )
     _refuse_other_plugin(home)
     refuse_link(home)
-    after = with_memory(config.text, KEEP_TOOL if keep_tool else SWITCH_OVER, home.config)
+    after = with_memory(config.text, SWITCH_OVER, home.config)
     writes = {home.path / FOLDER / name: text.encode() for name, text in FILES.items()}
     writes[home.settings] = settings.to_text(home).encode()
     if config.provider != "catmem" or not os.path.lexists(backup):
@@ -156,7 +153,7 @@ def plan_install(
         if os.path.lexists(home.settings):
             writes[backup.with_name(OLD_SETTINGS)] = read_bounded(home.settings, SIZE)
     writes = {path: data for path, data in writes.items() if not _holds(path, data)}
-    notes = _notes_on_files(home, folder or home.memories, keep_tool=keep_tool)
+    notes = _notes_on_files(home, folder or home.memories)
     if config.provider and config.provider != "catmem":
         notes.append(f"the memory provider {config.provider} is switched off; uninstall switches it on again")
     return SetupStep(home, "installed", writes, (), config.text, after, tuple(notes))
@@ -194,11 +191,11 @@ def _as_it_was(home: Home, config: HermesConfig) -> str:
     """The text of ``config.yaml`` before the install; where it changed since, with the keys alone set back."""
     text, kept = config.text or "", _text(home.path / FOLDER / BACKUP)
     with suppress(ConfigError):
-        if kept is not None and text in {with_memory(kept, each, home.config) for each in (SWITCH_OVER, KEEP_TOOL)}:
+        if kept is not None and text == with_memory(kept, SWITCH_OVER, home.config):
             return kept
     old = (parse_config(kept, home.config).get("memory") or {}) if kept is not None else {}
     before = {**_USUAL, **old} if old.get("provider") != "catmem" else _USUAL
-    ours = [key for key in _USUAL if config.memory.get(key) in (SWITCH_OVER[key], KEEP_TOOL[key])]
+    ours = [key for key in _USUAL if config.memory.get(key) == SWITCH_OVER[key]]
     return with_memory(text, {key: before[key] for key in ours}, home.config)
 
 
@@ -226,12 +223,10 @@ def installed(home: Home) -> bool:
     return MARK in (_text(home.path / FOLDER / "__init__.py") or "")
 
 
-def _notes_on_files(home: Home, folder: Path, *, keep_tool: bool) -> list[str]:
+def _notes_on_files(home: Home, folder: Path) -> list[str]:
     """What to know where catmem reads other files than those of Hermes Agent."""
     if os.path.realpath(folder) == os.path.realpath(home.memories):
         return []
-    if keep_tool:
-        return [f"Hermes Agent's own tool goes on writing to {home.memories}, and catmem reads {folder}"]
     files = [path for name in FILE_NAMES.values() if (path := home.memories / name).is_file()]
     left = [path.name for path in files if read_bounded(path, MAX_FILE_BYTES).strip()]
     if not left:
@@ -389,7 +384,7 @@ def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatu
                 twice = shown_by_hermes(home, config, workspace, settings.profile)
                 problems += unfiltered(workspace, settings.profile, twice if active else ())
             if own_tool and settings.profile in profile_names(workspace.config.profiles_dir):
-                problems += map(on_unshared, unshared(workspace, settings.profile))
+                problems += map(on_unshared, _unshared(workspace, settings.profile))
     except CatmemError as error:
         problems.append(str(error))
     return HomeStatus(
@@ -404,6 +399,19 @@ def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatu
         loads=loads if is_there or active else None,
         problems=tuple(problems),
     )
+
+
+def _unshared(workspace: Workspace, name: str) -> list[str]:
+    """The entities of a profile that stock Hermes Agent edits and that are not in the layout for that."""
+    profile = workspace.profile(name)
+    if not hermes_edits(workspace.config, profile):
+        return []
+    found = {target: read_document(workspace, profile, target) for target in TARGETS}
+    return [
+        f"{profile.name}/{target}"
+        for target, document in found.items()
+        if document.scan.headers and not is_shared(document)
+    ]
 
 
 def refuse_no_catmem() -> None:

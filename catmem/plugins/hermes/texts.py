@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from catmem.cli.output import columns, emit, say, say_all
-from catmem.cli.texts.files import diff_of, plan_line, show_seed
 from catmem.files import shown_path
-from catmem.names import parts_of
 from catmem.ops.table import Call
 from catmem.plugins.hermes.operations import Applied
 from catmem.plugins.hermes.setup import HomeStatus, SetupStep
-from catmem.seeding.plan import SeedPlan
-from catmem.seeding.slices import FilePlan
 from catmem.text import printable, text_diff
 
 
@@ -54,26 +50,4 @@ def _statuses(found: Sequence[HomeStatus], _: Call) -> None:
 _ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
 
 
-def _plan(plan: SeedPlan, _: Call) -> None:
-    def shown(each: FilePlan) -> str:
-        return plan_line(each) if plan.done or not each.changes else diff_of(each)
-
-    show_seed(plan, shown)
-    say_all(_next_steps(plan.files))
-
-
-def _next_steps(plans: Iterable[FilePlan]) -> list[str]:
-    """How to settle the conflicts that are open after a sync, a line for each source."""
-    names: dict[str, dict[str, None]] = {}
-    for plan in plans:
-        if plan.conflicts:
-            source, target = (parts_of(each).owner for each in (plan.source, plan.target))
-            names.setdefault(source, {})[target] = None
-    return [
-        f"Conflicts are left to you: 'catmem hermes sync {source} {' '.join(targets)} --interactive' asks who wins; "
-        "--resolve target keeps what is there for good, --resolve source takes the source's."
-        for source, targets in names.items()
-    ]
-
-
-TEXTS = {"SetupStep": _step, "Applied": _applied, "list": _statuses, "SeedPlan": _plan}
+TEXTS = {"SetupStep": _step, "Applied": _applied, "list": _statuses}

@@ -1,7 +1,6 @@
 """``catmem hermes`` and ``catmem init --from-hermes`` as a person calls them."""
 
 import json
-import re
 import signal
 import sys
 import venv
@@ -53,7 +52,7 @@ def test_the_next_commands_are_for_the_home_that_was_named(hermes, tmp_path, mon
     made = run("init", "--from-hermes", hermes.rename(tmp_path / "elsewhere")).stdout
     *_, narrow, sort, sync, install = [line.strip() for line in made.splitlines()]
     assert narrow.startswith("catmem init --profile coder    # ")
-    assert (sort, sync) == ("catmem sort -p default", "catmem hermes sync default --all --home .")
+    assert (sort, sync) == ("catmem sort -p default", "catmem seed default --all")
     assert install == "catmem hermes install --home . --all --dry-run"
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert "write profiles/coder/catmem.json\n" in run("hermes", "install", "--home", ".", "--all", "--dry-run").stdout
@@ -87,7 +86,7 @@ def test_a_profile_of_hermes_agent_that_sees_all_gets_the_categories_of_its_kind
     assert "\nwritable_categories: [code-style, " in text
     assert "include_uncategorized: true" not in text
     run("sort", "-p", "default", "--unsure")
-    run("hermes", "sync", "default", "--all", "--home", ".")
+    run("seed", "default", "--all")
     prompt = run("prompt", "coder").stdout
     assert "Uses tabs" in prompt
     assert "Invoices" not in prompt
@@ -175,11 +174,6 @@ WRONG = {
     "all under one name": (["hermes", "install", "--all", "--as", "neo"], "--all does not go with --as"),
     "nothing to uninstall": (["hermes", "uninstall"], "error[hermes_not_installed]"),
     "no root": (["hermes", "install", "--root", "elsewhere"], "error[no_root]"),
-    "a sync of nothing": (["hermes", "sync"], "Name the source"),
-    "a sync to all and some": (["hermes", "sync", "default", "coder", "--all"], "Name the source"),
-    "a sync without any seed_from": (["hermes", "sync", "--all"], "no profile to write to"),
-    "a sync of a source without targets": (["hermes", "sync", "default", "--all"], "error[hermes_homes]"),
-    "a sync to an unknown target": (["hermes", "sync", "default", "nobody"], "error[unknown_name]"),
 }
 
 
@@ -203,25 +197,3 @@ def test_a_home_that_is_not_understood_stops_all_of_them(rooted, config, code):
     before = snapshot(rooted)
     assert f"error[{code}]" in run("hermes", "install", "--all", "--yes", status=2).stderr
     assert snapshot(rooted) == before
-
-
-@pytest.mark.parametrize(("side", "asks"), [("target", True), ("source", False)], ids=["asks", "is told"])
-def test_a_conflict_is_shown_with_both_sides_and_the_next_step_and_settled(rooted, side, asks):
-    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at four.\n")
-    put(rooted / "catmem-profiles" / "coder.yaml", "seed_from: default\nuser_memory_categories: [tastes]\n")
-    run("hermes", "sync", "--all")
-    put(rooted / "memories" / "USER.md", "## Tastes\nTea with milk at five.\n")
-    file = rooted / "profiles" / "coder" / "memories" / "USER.md"
-    put(file, file.read_text(encoding="utf-8").replace("four", "six"))
-    for more in (["--dry-run"], []):
-        done = run("hermes", "sync", "--all", *more, status=3)
-        assert re.search(r"conflict [0-9a-f]{10} in tastes: both sides reworded this entry", done.stdout)
-        assert all(said in done.stdout for said in ("Tea with milk at six.", "Tea with milk at five."))
-        assert "in sync" not in done.stdout
-        assert "'catmem hermes sync default coder --interactive' asks who wins" in done.stderr
-    if asks:
-        run("hermes", "sync", "default", "coder", "--interactive", input=f"{side[0]}\n")
-    else:
-        run("hermes", "sync", "default", "coder", "--resolve", side)
-    assert f"Tea with milk at {'five' if side == 'source' else 'six'}." in file.read_text(encoding="utf-8")
-    assert "in sync" in run("hermes", "sync", "--all", "--dry-run").stdout

@@ -90,7 +90,7 @@ def test_the_store_says_for_which_release_it_is_and_what_to_use_in_another():
     ) as caught:
         use_catmem_store()
     assert (caught.value.code, tool.MemoryStore) == ("unknown_hermes", theirs)
-    for way in ("catmem hermes install", "catmem hermes sync"):
+    for way in ("catmem hermes install", "catmem seed"):
         assert way in caught.value.hint
 
 

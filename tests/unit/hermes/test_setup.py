@@ -27,8 +27,13 @@ def settings(home):
     return HermesSettings(home.root, home.name)
 
 
-def install(home, **how):
-    apply_step(plan_install(home, settings(home), **how))
+def install(home):
+    apply_step(plan_install(home, settings(home)))
+
+
+def let_hermes_show_its_user_file(home):
+    said = home.config.read_text(encoding="utf-8")
+    put(home.config, said.replace("user_profile_enabled: false", "user_profile_enabled: true"))
 
 
 def test_uninstalling_gives_every_byte_back(home):
@@ -36,7 +41,6 @@ def test_uninstalling_gives_every_byte_back(home):
     put(home.path / "plugins" / "other" / "__init__.py", "")
     before = snapshot(home.path)
     install(home)
-    install(home, keep_tool=True)
     put(home.path / "plugins" / "catmem" / "__pycache__" / "__init__.cpython-311.pyc", "")
     apply_step(plan_uninstall(home))
     assert snapshot(home.path) == before
@@ -72,14 +76,14 @@ def test_a_key_that_somebody_set_since_stays(home):
 
 
 @pytest.mark.parametrize(
-    ("text", "keep_tool", "said"),
-    [("Tea.", False, "USER.md in "), ("Tea.", True, "own tool goes on writing to "), ("\n", False, None)],
+    ("text", "said"),
+    [("Tea.", "USER.md in "), ("\n", None)],
 )
-def test_what_becomes_of_hermes_own_files_is_said_where_catmem_reads_others(home, tmp_path, text, keep_tool, said):
+def test_what_becomes_of_hermes_own_files_is_said_where_catmem_reads_others(home, tmp_path, text, said):
     put(home.memories / "USER.md", text)
-    notes = plan_install(home, settings(home), tmp_path / "elsewhere", keep_tool=keep_tool).notes
+    notes = plan_install(home, settings(home), tmp_path / "elsewhere").notes
     assert [said in note for note in notes] == ([] if said is None else [True])
-    assert plan_install(home, settings(home), home.memories, keep_tool=keep_tool).notes == ()
+    assert plan_install(home, settings(home), home.memories).notes == ()
 
 
 def test_a_plugin_of_that_name_by_somebody_else_is_left_alone(home):
@@ -179,7 +183,8 @@ def test_the_status_says_when_hermes_shows_what_is_hidden_from_the_profile(homes
     make_root_over(homes["default"])
     put(homes["default"].path / "catmem-profiles" / "coder.yaml", "user_memory_categories: [a]\n")
     put(homes["coder"].memories / "USER.md", text)
-    install(homes["coder"], keep_tool=True)
+    install(homes["coder"])
+    let_hermes_show_its_user_file(homes["coder"])
     (status,) = statuses([homes["coder"]])
     assert status.shown_by_hermes == ("user",)
     hidden, layout = "hidden from it" in str(status.problems), "fmt --layout shared" in str(status.problems)

@@ -1,16 +1,13 @@
-"""Slices for the files that Hermes Agent reads: layout, limits, its own edits, and files that are not its own."""
+"""Slices for the files that Hermes Agent reads: their layout, and its own edits."""
 
 from datetime import date
 
 import pytest
 
-from catmem.errors import CatmemError
 from catmem.model.document import parse
 from catmem.model.layout import is_shared
-from catmem.plugins.hermes.sync import plan_sync
 from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
 from catmem.plugins.sorting.sort_list import read_list
-from catmem.seeding.plan import SeedRequest
 from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -44,17 +41,9 @@ def workspace(tmp_path, homes):
     opened.store.close()
 
 
-def synced(workspace, homes, source, names, **how):
-    return plan_sync(workspace, list(homes.values()), SeedRequest(source, names, as_of=DAY, **how))
-
-
 @pytest.fixture
-def sync(workspace, homes):
-    def run(names=None, **how):
-        plan = synced(workspace, homes, "boss", names, **how)
-        return workspace.apply_seed(plan)
-
-    return run
+def sync(workspace):
+    return lambda: workspace.apply_seed(workspace.plan_seed("boss", as_of=DAY))
 
 
 @pytest.fixture
@@ -85,19 +74,6 @@ def test_what_hermes_wrote_is_adopted_and_stays(sync, workspace, user):
     assert is_shared(parse(user.read_bytes()))
     assert any("history" in note or "adopted" in note or "others" in note for note in coder.notes)
     assert any(data.decode() == hermes for _, data in workspace.store.replay("coder/user"))
-
-
-@pytest.mark.parametrize("names", [["coder", "far"], None])
-def test_a_profile_with_its_files_elsewhere_is_not_written_to(workspace, homes, names):
-    put(workspace.root / "profiles" / "far.yaml", PROFILE + "memory_dir: far\n")
-    if names is None:
-        plan = synced(workspace, homes, "boss", names)
-        assert not any(each.target.startswith("far/") for each in plan.files)
-        return
-    with pytest.raises(CatmemError) as caught:
-        synced(workspace, homes, "boss", names)
-    assert caught.value.code == "hermes_homes"
-    assert "memories" in caught.value.hint
 
 
 SHARED = "No sugar.\n§\n## Tastes\n§\nTea.\n§\n## __uncategorized__"

@@ -13,9 +13,8 @@ succeeds starts the count of refusals anew anyway.
 
 Its resources, ``memory://CATEGORY``, are listed and read anew each time, without what the threat scan finds.
 
-Over standard input and output the SDK reads and writes in threads. A thread that waits for a line cannot be woken, so
-Ctrl-C would wait for one more line, and each change of threads costs a call more than the protocol does. Here the loop
-waits for both ends itself.
+Over standard input the SDK reads in a thread. A thread that waits for a line cannot be woken, so Ctrl-C would wait for
+one more line. Here the loop waits itself.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ from __future__ import annotations
 import json
 import logging
 import os
-import select
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 from urllib.parse import quote, unquote
@@ -39,8 +38,6 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
-    INVALID_REQUEST,
-    PARSE_ERROR,
     JSONRPCNotification,
     JSONRPCRequest,
     jsonrpc_message_adapter,
@@ -48,7 +45,7 @@ from mcp_types import (
 
 from catmem import __version__
 from catmem.errors import CatmemError
-from catmem.mcp.tools import all_tools, call_tool, instructions, sort_question, tools_of
+from catmem.mcp.tools import all_tools, call_tool, instructions, tools_of
 from catmem.model.document import Entry
 from catmem.names import TARGETS, UNCATEGORIZED
 from catmem.ops.memory_tool import row_of
@@ -74,11 +71,6 @@ PROMPT = types.Prompt(
         types.PromptArgument(name="budget", description="At most so many characters."),
         types.PromptArgument(name="from", description="Of the files of this profile (tier 1 only)."),
     ],
-)
-SORT = types.Prompt(
-    name="sort",
-    title="Sort what has no category",
-    description="The entries without a category, and the categories that they may go to.",
 )
 _OPENING = frozenset({"initialize", "server/discover"})
 _EMPTY = "Nothing is remembered yet."
@@ -182,24 +174,17 @@ class _Memory:
         return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(self, _: _ServerContext, __: _Pages) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[PROMPT, SORT])
+        return types.ListPromptsResult(prompts=[PROMPT])
 
     async def get_prompt(self, _: _ServerContext, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         session = self._session()
-        if params.name == SORT.name:
-            text, said = (
-                await self._read(lambda: sort_question(self.workspace, self.profile, session)),
-                [SORT.description],
-            )
-        elif params.name == PROMPT.name:
-            how = _slice(params.arguments or {})
-            prompt = await self._read(lambda: self._prompt(session, how))
-            text = prompt["text"] or _EMPTY
-            said = [PROMPT.description, *(f"Warning: {warning}." for warning in prompt["warnings"])]
-            said += [prompt["advice"]] if "advice" in prompt else []
-        else:
+        if params.name != PROMPT.name:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        how = _slice(params.arguments or {})
+        prompt = await self._read(lambda: self._prompt(session, how))
+        said = [PROMPT.description, *(f"Warning: {warning}." for warning in prompt["warnings"])]
+        said += [prompt["advice"]] if "advice" in prompt else []
+        message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
         return types.GetPromptResult(description=" ".join(map(str, said)), messages=[message])
 
     def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
@@ -332,11 +317,10 @@ def serve_stdio(server: Server[Any], client: int) -> None:
 
 
 async def _serve(server: Server[Any], client: int) -> None:
-    owed = _Owed()
-    output = _Output(client, owed)
+    pipe = _Pipe(client)
     async with anyio.create_task_group() as tasks:
         await tasks.start(_stop_on_signal, tasks.cancel_scope)
-        ends = cast("anyio.AsyncFile[str]", _lines(owed, output)), cast("anyio.AsyncFile[str]", output)
+        ends = cast("anyio.AsyncFile[str]", pipe.lines()), cast("anyio.AsyncFile[str]", pipe)
         async with stdio_server(*ends) as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
         tasks.cancel_scope.cancel()
@@ -350,123 +334,65 @@ async def _stop_on_signal(scope: anyio.CancelScope, *, task_status: TaskStatus[N
             return
 
 
-class _Owed:
-    """The requests that were not answered yet. The SDK drops them when the input ends; here they are answered first."""
+class _Pipe:
+    """Standard input, and the client's end, to which nothing else in the process writes.
 
-    def __init__(self) -> None:
+    The SDK drops the requests that were not answered when the input ends. So the end comes when they are answered.
+    """
+
+    def __init__(self, client: int) -> None:
+        self._client = client
         self._open: set[str | int] = set()
         self._answered = anyio.Event()
 
-    def add_line(self, line: str) -> str | None:
-        """Look at a line of the input, which may be anything. What to answer if the SDK would quietly drop it."""
-        try:
-            # In the way in which the SDK reads it a moment later.
-            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-        except ValueError:
-            return _refusal(line) if line.strip() else None
-        if isinstance(message, JSONRPCRequest):
-            self._open.add(message.id)
-        elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            self.settle((message.params or {}).get("requestId"))
-        return None
-
-    def settle(self, asked: object) -> None:
-        """A request was answered, or the client waits for its answer no more."""
-        if isinstance(asked, str | int):
-            self._open.discard(asked)
-        self._answered.set()
-
-    async def settled(self) -> None:
-        """Wait until all are answered, or for as long as that may take."""
+    async def lines(self) -> AsyncIterator[str]:
+        """The lines of standard input."""
+        pending: list[bytes] = []
+        while chunk := await _read():
+            *whole, rest = chunk.split(b"\n")
+            for end in whole:
+                yield self._noted(b"".join([*pending, end]))
+                pending.clear()
+            pending.append(rest)
+        yield self._noted(b"".join(pending))
         with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
             while self._open:
                 self._answered = anyio.Event()
                 await self._answered.wait()
 
+    def _noted(self, data: bytes) -> str:
+        """A line, which may be anything; a request in it is waited for. The SDK passes over what is none."""
+        line = data.decode(errors="replace")
+        with suppress(ValueError):
+            # In the way in which the SDK reads it a moment later.
+            message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+            if isinstance(message, JSONRPCRequest):
+                self._open.add(message.id)
+            elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
+                self._settle((message.params or {}).get("requestId"))
+        return line
 
-def _refusal(line: str) -> str | None:
-    """The answer to what is no JSON or no request of the protocol; ``None`` for what waits for no answer."""
-    try:
-        message = json.loads(line)
-    except (ValueError, RecursionError):
-        return _error(None, PARSE_ERROR, "this line is no JSON")
-    if not isinstance(message, dict):
-        return None
-    asked, method = message.get("id"), message.get("method")
-    if not isinstance(method, str) or not isinstance(asked, str | int) or isinstance(asked, bool):
-        return None
-    return _error(asked, INVALID_REQUEST, "this is no request of the protocol")
-
-
-def _error(asked: str | int | None, code: int, said: str) -> str:
-    """A refusal as a line of the output; it names no request where none could be read."""
-    return json.dumps({"jsonrpc": "2.0", "id": asked, "error": {"code": code, "message": said}}) + "\n"
-
-
-async def _lines(owed: _Owed, output: _Output) -> AsyncIterator[str]:
-    """The lines of standard input; after the last, the end comes when all is answered.
-
-    What the SDK would quietly drop is answered here.
-    """
-    pending: list[bytes] = []
-    while chunk := await _read():
-        *whole, rest = chunk.split(b"\n")
-        for end in whole:
-            line = b"".join([*pending, end]).decode(errors="replace")
-            pending.clear()
-            refusal = owed.add_line(line)
-            if refusal is None:
-                yield line
-            else:
-                await output.write(refusal)
-        pending.append(rest)
-    last = b"".join(pending).decode(errors="replace")
-    refusal = owed.add_line(last)
-    if refusal is not None:
-        await output.write(refusal)
-    elif last:
-        yield last
-    await owed.settled()
-
-
-async def _read() -> bytes:
-    """What standard input has, as soon as it has something; nothing at its end."""
-    if not _is_ready(_STDIN, select.POLLIN):  # always true of a file, for which the loop cannot wait
-        await anyio.wait_readable(_STDIN)
-    return os.read(_STDIN, _AT_ONCE)
-
-
-class _Output:
-    """Where messages go: the client's end, which nothing else in the process writes to."""
-
-    def __init__(self, descriptor: int, owed: _Owed) -> None:
-        self._descriptor = descriptor
-        self._owed = owed
-        self._one_at_a_time = anyio.Lock()
+    def _settle(self, asked: object) -> None:
+        """A request was answered, or the client waits for its answer no more."""
+        if isinstance(asked, str | int):
+            self._open.discard(asked)
+        self._answered.set()
 
     async def write(self, text: str) -> None:
-        """Write it all, in parts that a pipe with any room takes at once."""
+        """Write it all: the client reads what it asked for."""
         data = text.encode(errors="replace")
-        async with self._one_at_a_time:
-            for start in range(0, len(data), select.PIPE_BUF):
-                if not _is_ready(self._descriptor, select.POLLOUT):
-                    await anyio.wait_writable(self._descriptor)
-                _write_whole(self._descriptor, data[start : start + select.PIPE_BUF])
+        while data:
+            data = data[os.write(self._client, data) :]
         message = json.loads(text)
         if "method" not in message:
-            self._owed.settle(message.get("id"))
+            self._settle(message.get("id"))
 
     async def flush(self) -> None:
         """Nothing is held back."""
 
 
-def _write_whole(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
-
-
-def _is_ready(descriptor: int, events: int) -> bool:
-    """Whether reading or writing would not wait. An end and an error count as ready: the call itself tells them."""
-    poll = select.poll()
-    poll.register(descriptor, events)
-    return bool(poll.poll(0))
+async def _read() -> bytes:
+    """What standard input has, as soon as it has something; nothing at its end."""
+    with suppress(PermissionError):  # a file, for which the loop cannot wait, and need not
+        await anyio.wait_readable(_STDIN)
+    return os.read(_STDIN, _AT_ONCE)

@@ -1,7 +1,6 @@
 """The server in memory, in both eras of the protocol."""
 
 import json
-import re
 
 import anyio
 import pytest
@@ -11,8 +10,8 @@ from mcp_types import INTERNAL_ERROR, INVALID_PARAMS
 from catmem.mcp.tools import all_tools
 from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.workspace.workspace import Workspace
-from tests.roots import put_bytes, text_of
-from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, USER, client_of, root, talks, told
+from tests.roots import put_bytes
+from tests.unit.mcp.talk import CANARY, ERAS, INJECTION, client_of, root, talks, told
 
 eras = pytest.mark.parametrize("era", ERAS)
 
@@ -136,50 +135,6 @@ async def test_an_unreadable_file_is_an_error_and_no_empty_memory(tmp_path, era)
 
 
 # --- the prompt --------------------------------------------------------------------------------------------------------
-
-
-@eras
-@talks
-async def test_sorting_lists_what_the_profile_may_move_and_the_answers_are_moves(tmp_path, era):
-    flat = f"Prefers short answers.\n§\n{INJECTION}\n§\nAlways\nby mail.\n\n" + USER
-    workspace = root(tmp_path, user=flat)
-    put_bytes(workspace, "boss/user", flat)
-    async with client_of(workspace, mode=era) as client:
-        (message,) = (await client.get_prompt("sort")).messages
-        assert message.content.text == "neo may not move entries that have no category."
-    (tmp_path / "profiles" / "neo.yaml").write_text(
-        "user_memory_categories: [talk]\ninclude_uncategorized: true\nwritable_categories: [talk, __uncategorized__]\n"
-    )
-    async with client_of(Workspace.open(tmp_path, search=False, store=workspace.store), mode=era) as client:
-        (message,) = (await client.get_prompt("sort")).messages
-        asked = message.content.text
-        assert re.findall("^- (.*)", asked, re.MULTILINE)[0] == "talk"
-        entries = re.findall("^- (b2:[0-9a-f]+): (.*)", asked, re.MULTILINE)
-        assert [text for _, text in entries] == ["Prefers short answers.", "Always by mail."]
-        assert INJECTION not in asked
-        assert CANARY not in asked
-        for entry, _ in entries:
-            await told(client, "memory_move", old_text=entry, category="talk")
-        assert (await client.call_tool("memory_move", {"old_text": "short", "category": "vault"})).is_error
-        (message,) = (await client.get_prompt("sort")).messages
-        assert message.content.text == "Every entry has a category."
-    assert text_of(workspace).startswith(INJECTION)
-
-
-@talks
-async def test_sorting_asks_about_a_part_of_a_long_list_and_the_beginning_of_a_long_entry(tmp_path):
-    workspace = root(tmp_path)
-    put_bytes(workspace, "boss/user", "long " * 5_000 + "\n§\n" + "\n§\n".join(map(str, range(300))) + "\n")
-    hidden = "PIN for the alarm:\n\n   4821"
-    put_bytes(workspace, "boss/memory", f"{hidden}\n")
-    (tmp_path / "profiles" / "boss.yaml").write_text("tier: 1\ninclude_uncategorized: true\n")
-    async with client_of(Workspace.open(tmp_path, search=False, store=workspace.store), "boss") as client:
-        asked = (await client.get_prompt("sort")).messages[0].content.text
-    assert len(re.findall("^- b2:", asked, re.MULTILINE)) == 200
-    assert "long…" in asked
-    assert asked.endswith("And 101 more: ask again when these are moved.")
-    assert len(asked) < 20_000
-    assert "4821" not in asked
 
 
 @talks

@@ -109,12 +109,12 @@ class RevisionLog:
         "catmem log",
         "catmem log trinity/user -n 5",
         "catmem log trinity --entry 'Vendor is'",
-        "catmem log --verify /tmp/history",
+        "catmem log --verify",
     ),
     http=Http(
         "GET", "/mem/log", "List revisions", "The newest first. A bounded profile is shown those that it wrote.", "Log"
     ),
-    apart={"folder": "limit wanted"},
+    apart={"verify": "limit wanted"},
     needs={"wanted": "entity"},
 )
 def log(
@@ -143,14 +143,9 @@ def log(
     wanted: Annotated[
         str | None, Option("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT")
     ] = None,
-    folder: Annotated[
-        str | None,
-        Option(
-            "Build every revision from the journal alone into DIR, which is new or empty, and compare.",
-            "--verify",
-            metavar="DIR",
-        ),
-    ] = None,
+    verify: Annotated[
+        bool, Option("Build every revision from the history alone, and compare with the store.", "--verify")
+    ] = False,
 ) -> RevisionLog | Outcome:
     """List the revisions of ENTITY, the newest first; without ENTITY the newest one of each file.
 
@@ -161,15 +156,13 @@ def log(
     ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means both. It may be the path of a .md file, which needs no
     root if it has a history beside it.
 
-    --verify writes the head of each file to DIR/PROFILE/USER.md, and its revisions to DIR/PROFILE/USER/1.md and so
-    on. It compares them with the store: revision, digest and bytes of the head, and the branches. It also checks the
-    history, as 'catmem fsck' does. Exit status 4 if the two differ or the history is damaged; 2 if a profile cannot
-    be used, so that its files were left out.
+    --verify rebuilds each revision, and compares with the store: revision, digest and bytes of the head, and the
+    branches. It also checks the history, as 'catmem fsck' does. Exit status 4 if the two differ or the history is
+    damaged; 2 if a profile cannot be used, so that its files were left out.
     """
-    if folder is not None:
-        done: Replay = replay(call.root, Path(folder), entity)
-        said = {"to": folder, **jsonable(done)}
-        return Outcome(done, said, problems=done.unreadable, status=DAMAGE if done.damaged else 0)
+    if verify:
+        done: Replay = replay(call.root, entity)
+        return Outcome(done, problems=done.unreadable, status=DAMAGE if done.damaged else 0)
     if entity is None:
         refuse_no_root(call.opener("root").config)
         workspace, store = call.open("store"), call.root.store

@@ -89,7 +89,7 @@ def ask(
     entity: str | None = ...,
     limit: int | None = ...,
     wanted: str | None = ...,
-    folder: str | None = ...,
+    verify: bool | None = ...,
 ) -> Any: ...
 @overload
 def ask(

@@ -100,7 +100,7 @@ JSON_CALLS = {
     "restore": ["restore", "neo", "2", "--root", "demo"],
     "undo": ["undo", "neo", "--root", "demo"],
     "blame": ["blame", "neo", "--root", "demo"],
-    "log --verify": ["log", "--verify=history", "--root", "demo"],
+    "log --verify": ["log", "--verify", "--root", "demo"],
     "store info": ["store", "info", "--root", "demo"],
     "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--dry-run", "--root", "demo"],
     "simulate": ["simulate", "--agents", "2", "--writes", "4", "--processes", "1"],

@@ -68,7 +68,7 @@ COMMANDS = {
     "fsck": (NO_DAMAGE, NO_DAMAGE),
     "fsck --repair": (NO_DAMAGE, NO_DAMAGE),
     "store info": ("neo/user", None),
-    "log --verify rebuilt": ("rebuilt/neo/USER.md", "rebuilt/neo/USER.md"),
+    "log --verify": ("neo/user at revision", "neo/user at revision"),
     "access": ("neo", "neo"),
     "stats": ("neo", "neo"),
     "branches": ("", ""),

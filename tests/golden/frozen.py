@@ -50,7 +50,7 @@ diff neo/user
 branches
 merge neo/user
 restore neo/user 1
-log neo/user --verify replayed
+log neo/user --verify
 audit
 store info
 store copy files sqlite:///copy.db

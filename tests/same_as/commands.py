@@ -220,7 +220,7 @@ store copy
 store copy files nowhere
 store copy files files
 log --verify neo/user
-log nobody --verify ../home/replayed
+log nobody --verify
 fsck --check no-such.jsonl
 hermes install --home ../nowhere
 hermes status --home ../nowhere
@@ -300,8 +300,7 @@ audit --format jsonl
 restore neo/user 1 --dry-run --expected 9
 restore neo/user 1 --as neo
 restore -p neo 2
-log -p neo --verify ../home/replayed
-log --verify ../home/heads
+log --verify
 fsck --anchors
 fsck --check - < "{output}"
 fsck --repair

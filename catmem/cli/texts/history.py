@@ -21,7 +21,6 @@ from catmem.cli.output import (
     shown_moment,
     side_lines,
 )
-from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import parts_of
 from catmem.store.contract import DECISION, PROPOSAL, Revision
@@ -133,16 +132,17 @@ def _written(written: Written, call: Call) -> None:
 
 
 def _replayed(done: Replay, _: Call) -> None:
-    paths = [*(each.path for each in done.revisions), *(each.path for each in done.heads)]
-    emit("".join(printable(f"{shown_path(path)}\n") for path in paths))
-    for each in done.mismatches:
-        say(f"mismatch: {each.entity}: {each.what}: rebuilt {each.rebuilt}, in the store {each.found}")
+    for each in done.heads:
+        branches = f" and the branches {', '.join(each.branches)}" if each.branches else ""
+        emit(printable(f"{each.entity} at revision {each.revision}{branches}\n"))
+    for fault in done.mismatches:
+        say(f"mismatch: {fault.entity}: {fault.what}: rebuilt {fault.rebuilt}, in the store {fault.found}")
     say_all(line.rstrip("\n") for line in fault_lines(done.faults))
     for head in done.heads:
         if head.unrecorded:
             said = "was changed by another program, which the history does not hold yet"
             say(f"note: {head.entity} {said}; it was rebuilt as it was at revision {head.revision}")
-    rebuilt = f"{counted(len(done.revisions), 'revision')} and {counted(len(done.heads), 'head')} rebuilt"
+    rebuilt = f"{counted(done.revisions, 'revision')} and {counted(len(done.heads), 'head')} rebuilt"
     if done.damaged:
         say(f"{rebuilt}, and not all is what the store recorded. 'catmem fsck' looks for the damage.")
     else:

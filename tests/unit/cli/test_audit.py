@@ -110,11 +110,11 @@ def test_what_cannot_be_meant_is_told(unchanged, arguments, said):
 # --- replay ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_mismatch_is_told_with_exit_status_4(used, tmp_path):
+def test_a_mismatch_is_told_with_exit_status_4(used):
     path = used / "homes" / "neo" / "USER.md"
     path.unlink()
     path.mkdir()
-    result = run("log", "--root", used, "--verify", tmp_path / "to", "--format", "json", status=4)
+    result = run("log", "--root", used, "--verify", "--format", "json", status=4)
     (mismatch,) = json.loads(result.stdout)["mismatches"]
     assert mismatch["entity"] == "neo/user"
 

@@ -102,7 +102,7 @@ def test_a_broken_date_is_no_error(place, date):
 OF_A_ROOT = [
     "access", "fsck --anchors", "audit", "branches", "branches neo", "diff neo", "doctor", "fmt", "fsck", "key list",
     "key new person", "key remove person", "lint", "list", "log neo", "merge neo", "merge neo 8a --drop",
-    "log --verify out", "log neo --verify out", "restore neo 1", "review --list",
+    "log --verify", "log neo --verify", "restore neo 1", "review --list",
     "search x", "serve --port 0", "stats", "store copy files files", "store info", "token list",
     "token new anna --person", "token remove anna", "watch",
 ]  # fmt: skip

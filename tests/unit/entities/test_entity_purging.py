@@ -64,7 +64,7 @@ def check_law(workspace: Workspace, tmp_path: Path, words: str = CODE) -> None:
         assert "[purged]" in dumped(workspace)
         assert words not in dumped(workspace)
     assert not any(fault.damage for fault in fsck(workspace).faults)
-    assert not replay(workspace, tmp_path / "rebuilt").damaged
+    assert not replay(workspace).damaged
     assert holding(tmp_path, words.encode()) == []
 
 

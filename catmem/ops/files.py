@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from catmem.config.labels import Proposed, plan_migration, propose
+from catmem.config.labels import Proposed, propose
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
@@ -20,17 +20,14 @@ from catmem.ops.table import STREAMED, WRONG, Call, Outcome, P, UsageError, oper
 from catmem.registry import at, registry
 from catmem.resources import profile_texts
 from catmem.store.contract import Change
-from catmem.text import MAX_FILE_BYTES, printable
+from catmem.text import printable
 from catmem.threats import scan_secrets
 from catmem.workspace import exporting
-from catmem.workspace.change_plan import ChangePlan, FileChange, apply, write_file
+from catmem.workspace.change_plan import ChangePlan, apply, write_file
 from catmem.workspace.exporting import Exported, Form
 from catmem.workspace.formatting import (
-    MemoryFiles,
     declare,
-    format_document,
     memory_files,
-    migrated,
     named_categories,
     plan_declaration,
     plan_files,
@@ -237,7 +234,7 @@ def _uncategorized(made: NewRoot) -> dict[str, int]:
 
 @operation(
     "fmt",
-    examples=("catmem fmt", "catmem fmt --check homes/", "catmem fmt --layout shared USER.md", "catmem fmt -"),
+    examples=("catmem fmt", "catmem fmt --check homes/", "catmem fmt --layout shared USER.md"),
     opens="root",
 )
 def fmt(
@@ -257,16 +254,11 @@ def fmt(
     """Put memory files into one layout. The words of every entry stay as they are.
 
     PATHS are Markdown files, or folders in which every USER.md and MEMORY.md counts; without any, the files of the
-    root's profiles. With - the file is read from stdin and written to stdout.
+    root's profiles.
 
     Exit status 2 if a file, or without PATHS a profile, cannot be read; all others are formatted.
     """
     writes, workspace = not (check or diff), call.root
-    if list(paths) == ["-"]:
-        document = workspace.parse(call.stdin(MAX_FILE_BYTES))
-        _, new = format_document(document, layout)
-        made = FileChange(Path("-"), None, document.text.encode(), new.encode())
-        return Outcome(made, more={"text": new}, status=int(made.changes and not writes))
     plan = plan_files(memory_files(workspace, paths), partial(plan_format, workspace, layout=layout))
     if writes:
         with closing(workspace.store):
@@ -279,7 +271,6 @@ def fmt(
     examples=(
         "catmem migrate --dry-run homes/neo/USER.md",
         "catmem migrate --declare homes/neo/USER.md",
-        "catmem migrate - < old.md > new.md",
     ),
     opens="read",
 )
@@ -303,16 +294,14 @@ def migrate(
     entry there and leaves the text. [project:x] becomes a tag. Only entries without a category are looked at; what
     fits none stays as it is, in front of the first section.
 
-    catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it. With - the file
-    is read from stdin and written to stdout.
+    catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it.
     """
-    data = call.stdin(MAX_FILE_BYTES) if list(files) == ["-"] else None
     workspace = call.root
     declared: Sequence[Proposed] = ()
     if declares:
-        workspace, declared = _declared(call, files, data, dry_run=dry_run)
-    plan = _planned(workspace, files, data)
-    if not dry_run and data is None:
+        workspace, declared = _declared(call, files, dry_run=dry_run)
+    plan = _planned(workspace, files)
+    if not dry_run:
         with closing(workspace.store):
             plan = apply(plan, partial(write_migrated, workspace))
     found = [each.about for each in plan.files]
@@ -320,28 +309,18 @@ def migrate(
     call.show(plan)
     call.show(left)
     said = {**jsonable(plan), "dry_run": dry_run, "declared": declared, "proposed": left}
-    if data is not None:
-        said["text"] = found[0].new if found else None
     return Outcome(None, said, plan.errors)
 
 
-def _planned(workspace: Workspace, files: Sequence[str], data: bytes | None) -> ChangePlan:
-    """The migration of each file, or of what stood on standard input."""
-
-    def plan(path: Path, *, may_be_link: bool) -> FileChange:
-        if data is None:
-            return plan_migrated(workspace, path, may_be_link=may_be_link)
-        return migrated(workspace, path, None, plan_migration(workspace.parse(data), workspace.config))
-
-    return plan_files(MemoryFiles({Path("-"): True}) if data is not None else memory_files(workspace, files), plan)
+def _planned(workspace: Workspace, files: Sequence[str]) -> ChangePlan:
+    """The migration of each file."""
+    return plan_files(memory_files(workspace, files), partial(plan_migrated, workspace))
 
 
-def _declared(
-    call: Call, files: Sequence[str], data: bytes | None, *, dry_run: bool
-) -> tuple[Workspace, Sequence[Proposed]]:
+def _declared(call: Call, files: Sequence[str], *, dry_run: bool) -> tuple[Workspace, Sequence[Proposed]]:
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
     workspace = call.root
-    plans = [each.about for each in _planned(workspace, files, data).files]
+    plans = [each.about for each in _planned(workspace, files).files]
     found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
     proposed = tuple(each for each in found if not each.may_be)
     if not proposed:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
-from catmem.ops.shared import AsOf, ExternalChange, OneFile
+from catmem.ops.shared import AsOf, ExternalChange
 from catmem.ops.table import WRONG, Call, Http, Option, Outcome, P, operation
 from catmem.store.contract import EXTERNAL
 from catmem.workspace.reports import AccessExplanation, explain, read_access, read_stats
@@ -71,10 +71,9 @@ def _adopt(call: Call, outside: Mapping[str, str]) -> list[ExternalChange]:
     examples=(
         "catmem access",
         "catmem access -p trinity -p neo",
-        "catmem access -t memory -c 'finance-*'",
         "catmem access --why trinity finance-payroll",
     ),
-    apart={"why": "names wanted target", "target": "form"},
+    apart={"why": "names"},
 )
 def access(
     call: Call,
@@ -89,20 +88,11 @@ def access(
         ),
     ] = None,
     names: Annotated[list[str] | None, P("Only this profile; repeatable.", "-p --profile", metavar="NAME")] = None,
-    wanted: Annotated[
-        list[str] | None,
-        P(
-            "Only this category, or those that a pattern such as 'finance-*' matches; repeatable.",
-            "-c --category",
-            metavar="SLUG",
-        ),
-    ] = None,
-    target: OneFile = None,
 ) -> Outcome:
     """Print who reads and who may write which category, over all profiles of the root.
 
-    r reads, rw reads and may write, d may write and not read, . neither. USER.md and MEMORY.md count together; -t
-    separates them. With too many profiles for columns, each category has a line with their names (with -c all of them).
+    r reads, rw reads and may write, d may write and not read, . neither. USER.md and MEMORY.md count together; the page
+    and --format json have each. With too many profiles for columns, each category has a line with their names.
 
     Below stand the categories that most profiles read, and those that only tier 1 or no profile reads. An entry that
     several files have counts once. The last table has the entities that catmem.yaml declares: who writes, who only
@@ -116,9 +106,7 @@ def access(
         if found.note is not None:
             call.tell(found.note)
         return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)
-    read = read_access(call.root, names or (), wanted or ())
-    for note in read.notes:
-        call.tell(note)
+    read = read_access(call.root, names or ())
     more = {"entities": [*call.root.config.entities.values()], "problems": read.problems}
     return Outcome(read, more=more, problems=read.problems, status=WRONG if read.problems else 0)
 

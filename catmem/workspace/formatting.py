@@ -87,8 +87,7 @@ def _refuse_other_kinds(path: Path) -> None:
             "is not Markdown by its name, so it was not touched",
             code="not_markdown",
             path=path,
-            hint=f"Name files that end in {' or '.join(_SUFFIXES)}. On standard input ('catmem fmt -', "
-            "'catmem migrate -') a text may have any name.",
+            hint=f"Name files that end in {' or '.join(_SUFFIXES)}.",
         )
 
 
@@ -171,11 +170,7 @@ def plan_migrated(workspace: Root, path: Path, *, may_be_link: bool = True) -> F
     shared = real_path(path).parent.name == HERMES_FOLDER
     with errors_at(path):
         migration = plan_migration(document, workspace.config, shared=shared)
-    return migrated(workspace, path, entity_at(workspace, path), migration)
-
-
-def migrated(workspace: Root, path: Path, entity: str | None, migration: Migration) -> FileChange:
-    """A migration as the change of a file, with what to know of it."""
+    entity = entity_at(workspace, path)
     warnings = [*unmerged_warnings(path.name, migration.new), *_undeclared(migration, workspace.config)]
     warnings += warnings_of(workspace, entity, migration) if entity and migration.changes else []
     if workspace.config.path is not None:

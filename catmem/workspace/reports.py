@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -386,23 +385,18 @@ def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who reads and may write what in a root: of these ``profiles`` and ``categories``.
-
-    ``problems`` could not be looked at; ``notes`` are on categories that nothing names.
-    """
+    """Who reads and may write what in a root, of these ``profiles``; ``problems`` could not be looked at."""
 
     fleet: Fleet
     problems: tuple[CatmemError, ...]
     profiles: tuple[Profile, ...]
-    categories: tuple[str, ...]
-    notes: tuple[str, ...] = ()
 
     def __json__(self) -> dict[str, Any]:
         return {
             "profiles": [
                 {"profile": each.name, "tier": each.tier, "may_verify": each.verifies} for each in self.profiles
             ],
-            "matrix": [self._row(category) for category in self.categories],
+            "matrix": [self._row(category) for category in self.fleet.categories],
             "orphans": [each._asdict() | {"readers": list(each.readers)} for each in self.fleet.orphans()],
         }
 
@@ -436,8 +430,8 @@ class AccessExplanation(NamedTuple):
         return "profile category declared entries answers=reasons problems"
 
 
-def read_access(workspace: Root, names: Sequence[str] = (), wanted: Sequence[str] = ()) -> Access:
-    """Who reads and may write what, over all files of a root; of some profiles, and of some categories or patterns."""
+def read_access(workspace: Root, names: Sequence[str] = ()) -> Access:
+    """Who reads and may write what, over all files of a root; of some profiles."""
     profiles, problems = load_each(workspace)
     # A copy that was seeded is the fact of its source, and two profiles may share a folder.
     held: set[tuple[tuple[str, str], str]] = set()
@@ -446,24 +440,11 @@ def read_access(workspace: Root, names: Sequence[str] = (), wanted: Sequence[str
         problems += wrong
         for target, document in documents.items():
             held |= {((entry.category, target), entry.body) for entry in document.entries}
-    taxonomy = workspace.config.taxonomy
-    fleet = fleet_of(profiles, taxonomy, Counter(each for each, _ in held))
+    fleet = fleet_of(profiles, workspace.config.taxonomy, Counter(each for each, _ in held))
     for name in {*names} - {each.name for each in profiles}:
         workspace.profile(name)  # says why it is not there
-    chosen: set[str] = set()
-    notes: list[str] = []
-    for each in wanted:
-        slug = each if is_pattern(each) else taxonomy.category(each)
-        found = {category for category in fleet.categories if fnmatchcase(category, slug)}
-        notes += [] if found else [unknown_category(each, fleet)]
-        chosen |= found
-    return Access(
-        fleet,
-        tuple(problems),
-        tuple(each for each in fleet.profiles if not names or each.name in names),
-        tuple(category for category in fleet.categories if not wanted or category in chosen),
-        tuple(notes),
-    )
+    shown = tuple(each for each in fleet.profiles if not names or each.name in names)
+    return Access(fleet, tuple(problems), shown)
 
 
 def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
@@ -473,7 +454,7 @@ def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
     slug = config.taxonomy.category(category)
     declared = config.taxonomy.named(slug) is not None
     if not declared and slug not in (fleet := read_access(workspace).fleet).categories:
-        note = unknown_category(category, fleet)
+        note = _unknown_category(category, fleet)
     documents, problems = files_of(workspace, profile).documents(workspace)
     return AccessExplanation(
         profile=profile.name,
@@ -486,7 +467,7 @@ def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
     )
 
 
-def unknown_category(category: str, fleet: Fleet) -> str:
+def _unknown_category(category: str, fleet: Fleet) -> str:
     """What to tell a person who names a category that no profile names and no file has."""
     known = fleet.categories
     if fleet.taxonomy.closed or not slugify(category):

@@ -103,7 +103,7 @@ JSON_CALLS = {
     "log --verify": ["log", "--verify", "--root", "demo"],
     "store info": ["store", "info", "--root", "demo"],
     "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--dry-run", "--root", "demo"],
-    "simulate": ["simulate", "--agents", "2", "--writes", "4", "--processes", "1"],
+    "simulate": ["simulate", "--agents", "2", "--writes", "4"],
     "audit": ["audit", "--root", "demo"],
     "fsck": ["fsck", "--root", "demo"],
     "doctor": ["doctor", "--root", "demo"],

@@ -68,7 +68,7 @@ key list
 key remove trinity
 token new trinity
 token list
-simulate --agents 2 --writes 4 --think 0
+simulate --agents 2 --writes 4
 purge neo/user "blanks over" --dry-run
 fsck neo/user
 merge --all

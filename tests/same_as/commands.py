@@ -291,7 +291,7 @@ diff -p neo
 diff neo/user 1
 diff neo/user --git
 access --why neo rules
-access -p trinity -c rules -t user
+access -p trinity
 stats -p neo --from orchestrator --as-of 2026-11-21
 audit --entity neo/user --agent neo --op add --status ok --since 2026-01-01 --until 2999-01-01 -n 3
 audit --reason forbidden
@@ -319,12 +319,11 @@ fmt homes/neo/USER.md --layout shared
 fmt homes/neo/USER.md --layout plain
 migrate ../home/given/old.md --dry-run
 migrate ../home/given/old.md --declare
-migrate - < "[Rules] tabs\\n§\\nTalk: short\\n"
 tidy -p neo
 tidy --propose
 tidy --ask "cat > /dev/null; echo same 1"
-simulate --agents 2 --writes 2 --store files --entities 1 --on-stale branch --think 0 --processes 1 --format json --help
-simulate --agents 1 --writes 2 --store nowhere --entities 1 --on-stale refuse --think 0 --processes 1
+simulate --agents 2 --writes 2 --store files --entities 1 --on-stale branch --seed 1 --format json --help
+simulate --agents 1 --writes 2 --store nowhere --entities 1 --on-stale refuse
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/theirs.md homes/neo/USER.md
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/base.md homes/neo/USER.md
 watch neo/user --as neo -n 0 --format jsonl

@@ -103,7 +103,7 @@ def test_the_metrics_have_the_same_words(made, monkeypatch):
 
 
 def test_kappa_shows_what_guards_are_for(made):
-    said = made.data("simulate", "--agents", "3", "--writes", "24", "--entities", "1", "--processes", "2")
+    said = made.data("simulate", "--agents", "3", "--writes", "24", "--entities", "1")
     assert {each: said["guarded"][each] for each in ("silent_overwrites", "unrecorded", "kappa")} == {
         "silent_overwrites": 0, "unrecorded": 0, "kappa": 1.0,
     }  # fmt: skip

@@ -121,13 +121,6 @@ def taking_back(file: FileChange) -> str:
     return f"to take it back: mv {shlex.quote(shown_path(file.backup))} {shlex.quote(file.name)}"
 
 
-def _of_stdin(done: FileChange, call: Call) -> None:
-    if call.values["diff"]:
-        emit(diff_of(done))
-    elif not call.values["check"]:
-        emit_text(done.after)
-
-
 def _plan(plan: ChangePlan, call: Call) -> None:
     if call.operation.name == "migrate":
         _migrated(plan, call)
@@ -138,12 +131,6 @@ def _plan(plan: ChangePlan, call: Call) -> None:
 
 
 def _migrated(plan: ChangePlan, call: Call) -> None:
-    if list(call.values["files"]) == ["-"] and not call.values["dry_run"]:
-        for each in plan.files:
-            emit_text(each.after)
-            say_all(f"warning: {warning}" for warning in each.warnings)
-            say(f"-: {_counted(each.about)}")
-        return
     show_plan(plan, call, "migrated", lambda each: _counted(each.about))
     for each in plan.files:
         if not plan.done:
@@ -155,7 +142,7 @@ def _migrated(plan: ChangePlan, call: Call) -> None:
 
 def _declared(declaration: Declaration, call: Call) -> None:
     dry_run = call.values["dry_run"]
-    if dry_run and list(call.values["files"]) != ["-"]:
+    if dry_run:
         emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
     say(f"catmem.yaml {'would declare' if dry_run else 'declares'} these categories:")
     _say_rows(declaration.proposed)
@@ -352,7 +339,6 @@ def _promoted(done: Promotions, _: Call) -> None:
 
 TEXTS = {
     "Init": _init,
-    "FileChange": _of_stdin,
     "ChangePlan": _plan,
     "Declaration": _declared,
     "tuple": _left,

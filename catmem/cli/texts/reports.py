@@ -44,31 +44,26 @@ def _adopted(value: ExternalChange, _: Call) -> None:
 
 
 def _access(value: Access, call: Call) -> None:
-    fleet, values = value.fleet, call.values
     if not value.profiles:
         say(f"There are no profiles in {printable(shown_path(call.root.config.profiles_dir))}.")
         return
-    shown = [profile.name for profile in value.profiles]
-    whole = bool(values["wanted"])
-    emit(printable("".join(_matrix(fleet, shown, value.categories, values["target"], whole=whole))))
-    if not (values["names"] or whole or values["target"]):
-        emit(printable("".join((*_summary(fleet), *_entities(call.root)))))
+    emit(printable("".join(_matrix(value.fleet, [profile.name for profile in value.profiles]))))
+    if not call.values["names"]:
+        emit(printable("".join((*_summary(value.fleet), *_entities(call.root)))))
 
 
 # --- the matrix ----------------------------------------------------------------------------------------------------
 
 
-def _matrix(
-    fleet: Fleet, names: Sequence[str], categories: Sequence[str], target: str | None, *, whole: bool
-) -> Iterator[str]:
+def _matrix(fleet: Fleet, names: Sequence[str]) -> Iterator[str]:
     width = shutil.get_terminal_size((_WIDTH, 24)).columns if sys.stdout.isatty() else _WIDTH
-    left = [("category", "entries"), *((each, f"{fleet.count(each, target):>7,}") for each in categories)]
+    left = [("category", "entries"), *((each, f"{fleet.count(each):>7,}") for each in fleet.categories)]
     room = width - max(len(row[0]) for row in left) - 2 - max(len(row[1]) for row in left)
-    marks = [[fleet.cells[each][name].mark(target) for name in names] for each in categories]
+    marks = [[fleet.cells[each][name].mark() for name in names] for each in fleet.categories]
     if sum(len(name) + 2 for name in names) <= room:
         yield columns([(*left[0], *names), *((*first, *row) for first, row in zip(left[1:], marks, strict=True))])
     else:
-        rows = (_row_of_names(names, row, most=None if whole else _MOST_NAMES) for row in marks)
+        rows = (_row_of_names(names, row) for row in marks)
         head = (*left[0], "readers", "writers", "names")
         yield columns([head, *((*first, *row) for first, row in zip(left[1:], rows, strict=True))])
     there = {mark for row in marks for mark in row}
@@ -76,7 +71,7 @@ def _matrix(
         yield "\n" + "   ".join(f"{mark} {said}" for mark, said in _LEGEND.items() if mark in there) + "\n"
 
 
-def _row_of_names(names: Sequence[str], marks: Sequence[str], most: int | None) -> tuple[str, str, str]:
+def _row_of_names(names: Sequence[str], marks: Sequence[str]) -> tuple[str, str, str]:
     """How many read a category and may write it, and their names."""
     readers = sum(mark[0] == "r" for mark in marks)
     writers = sum("w" in mark or mark == "d" for mark in marks)
@@ -84,7 +79,7 @@ def _row_of_names(names: Sequence[str], marks: Sequence[str], most: int | None) 
     named = [
         f"{name} {mark}" for mark in ("rw", "d", "r") for name, each in zip(names, marks, strict=True) if each == mark
     ]
-    return f"{readers:>7}", f"{writers:>7}", few(named, len(named) if most is None else most)
+    return f"{readers:>7}", f"{writers:>7}", few(named, _MOST_NAMES)
 
 
 # --- what there is to see in it ------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -77,29 +77,22 @@ class RaceHistory:
     """What the logs and the heads of some entities say.
 
     ``recorded`` are the values that some revision says it wrote; ``removed`` those that some revision says it replaced:
-    their writer saw them. ``heads`` has what each entity says. ``rebuilt``: the logs alone give the heads,
-    byte for byte.
+    their writer saw them. ``heads`` has what each entity says.
     """
 
     recorded: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
     heads: dict[tuple[str, str], list[str]] = field(default_factory=dict)
     branches: int = 0
-    merges: int = 0
-    rebuilt: bool = True
 
     def read(self, store: Store, entity: str) -> None:
         """Read the log and the head of an entity."""
-        newest = b""
-        for revision, data in store.replay(entity):
+        for revision in store.log(entity):
             self.branches += revision.is_branch
-            self.merges += revision.op == "merge"
-            newest = newest if revision.is_branch else data
             self.recorded.update(revision.note.get("wrote", ()))
             self.removed.update(revision.note.get("removed", ()))
-        now = store.read(entity).data
-        self.heads |= {(entity, subject): values for subject, values in facts(now).items()}
-        self.rebuilt &= newest == now
+        said = facts(store.read(entity).data)
+        self.heads |= {(entity, subject): values for subject, values in said.items()}
 
     def lost(self, acknowledged: Collection[RaceFact]) -> list[RaceFact]:
         """Those of some acknowledged facts that are in no head, and that no agent meant to remove."""
@@ -142,19 +135,19 @@ GuardName: TypeAlias = Literal["none", "refuse", "branch"]
 
 _ADDED = 0.3
 """The share of writes that add a fact of the agent's own; the others change a shared one."""
+_THOUGHT = 0.005
+"""Mean seconds between reading and writing."""
 _START_LIMIT = 60
 """Seconds that the processes have to start."""
 
 
 class Trial(NamedTuple):
-    """A plan, the same for the same seed. ``writes`` are those of all agents, ``think`` is a mean in seconds."""
+    """A plan, the same for the same seed. ``writes`` are those of all agents."""
 
     agents: int = 8
     writes: int = 1_000
     entities: int = 4
     seed: int = 0
-    think: float = 0.005
-    processes: int = 8
 
     @property
     def entity_names(self) -> list[str]:
@@ -167,7 +160,7 @@ class Trial(NamedTuple):
         for count in range(1, len(range(agent, self.writes + 1, self.agents)) + 1):
             value = f"{agent}-{count}"
             subject = f"note {value}" if chance.random() < _ADDED else chance.choice(SUBJECTS)
-            yield RaceFact(chance.choice(entities), subject, value), chance.expovariate(1) * self.think
+            yield RaceFact(chance.choice(entities), subject, value), chance.expovariate(1) * _THOUGHT
 
 
 class RaceOutcome(NamedTuple):
@@ -178,8 +171,6 @@ class RaceOutcome(NamedTuple):
     unrecorded: int
     conflicts: int
     branches: int
-    merges: int
-    rebuilt: bool
     kappa: float
     p50: float
     rate: float
@@ -208,8 +199,6 @@ def race(trial: Trial, guard: GuardName, where: str) -> RaceOutcome:
         unrecorded=sum(fact.value not in history.recorded for fact in acknowledged),
         conflicts=sum(agent.conflicts for agent in agents),
         branches=history.branches,
-        merges=history.merges,
-        rebuilt=history.rebuilt,
         kappa=history.kappa([agent.acknowledged for agent in agents]),
         p50=median_low([each for agent in agents for each in agent.seconds]),
         rate=len(acknowledged) / seconds,
@@ -292,19 +281,16 @@ def _end_with_parent() -> None:
 
 def _raced(trial: Trial, guard: GuardName, root: str, where: str) -> tuple[list[_Agent], float]:
     """All agents with their acknowledged facts, and the seconds from the start of the first to the end of the last."""
-    spawn, processes = get_context("spawn"), min(trial.processes, trial.agents)
-    with ProcessPoolExecutor(processes, spawn, _join, (spawn.Barrier(processes),)) as pool:
-        teams = [range(first, trial.agents + 1, processes) for first in range(1, processes + 1)]
-        done = list(pool.map(partial(_run_team, trial, guard, root, where), teams))
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(trial.agents, spawn, _join, (spawn.Barrier(trial.agents),)) as pool:
+        done = list(pool.map(partial(_run, trial, guard, root, where), range(1, trial.agents + 1)))
     seconds = max(end for _, _, end in done) - min(begin for _, begin, _ in done)
-    return [agent for team, _, _ in done for agent in team], seconds
+    return [agent for agent, _, _ in done], seconds
 
 
-def _run_team(
-    trial: Trial, guard: GuardName, root: str, where: str, numbers: Iterable[int]
-) -> tuple[list[_Agent], float, float]:
-    agents = [_Agent(number, guard) for number in numbers]
-    with closing(_opened(root, where)) as store, ThreadPoolExecutor(len(agents)) as threads:
+def _run(trial: Trial, guard: GuardName, root: str, where: str, number: int) -> tuple[_Agent, float, float]:
+    agent = _Agent(number, guard)
+    with closing(_opened(root, where)) as store:
         try:
             for entity in trial.entity_names:
                 store.read(entity)  # opens the connection
@@ -313,8 +299,8 @@ def _run_team(
             raise
         _start.wait(_START_LIMIT)
         begin = time.monotonic()
-        list(threads.map(lambda agent: agent.run(store, trial), agents))
-        return agents, begin, time.monotonic()
+        agent.run(store, trial)
+        return agent, begin, time.monotonic()
 
 
 @contextmanager

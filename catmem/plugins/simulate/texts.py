@@ -25,7 +25,6 @@ _ROWS = (
     ("acknowledged, not in the log", "unrecorded", "{:,}".format),
     ("conflicts, refused and repeated", "conflicts", "{:,}".format),
     ("branches", "branches", "{:,}".format),
-    ("the log gives the same heads", "rebuilt", lambda same: "yes" if same else "NO"),
     ("kappa between the agents", "kappa", "{:.3f}".format),
     ("a write, median", "p50", lambda seconds: f"{seconds * 1_000:.1f} ms"),
     ("writes a second", "rate", "{:,.0f}".format),

@@ -35,22 +35,14 @@ def test_names_that_fit_stand_over_their_columns(place):
     )
 
 
-@pytest.mark.parametrize(
-    ("choices", "lines"),
-    [
-        (("-p", "trin"), ["talk 1 r", "pay 0 r", "tlak 1 .", "__uncategorized__ 0 ."]),
-        (("-p", "neo", "-c", "speech"), ["talk 1 r"]),
-        (("-p", "neo", "-c", "t*", "-c", "Pay"), ["talk 1 r", "pay 0 d", "tlak 1 ."]),
-        (("-p", "neo", "-t", "memory"), ["talk 0 .", "pay 0 d", "tlak 0 .", "__uncategorized__ 0 ."]),
-    ],
-)
-def test_a_part(place, choices, lines):
-    table = run("access", *choices).stdout.split("\n\n")
-    assert [" ".join(line.split()) for line in table[0].splitlines()[1:]] == lines
+def test_one_profile(place):
+    table = run("access", "-p", "trin").stdout.split("\n\n")
+    lines = [" ".join(line.split()) for line in table[0].splitlines()[1:]]
+    assert lines == ["talk 1 r", "pay 0 r", "tlak 1 .", "__uncategorized__ 0 ."]
     assert len(table) == 2, "what is read by the most and by nobody is told of the whole root only"
 
 
-def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_names(tmp_path):
+def test_many_profiles_have_a_line_a_category(tmp_path):
     names = [f"agent-{number:03}" for number in range(100)]
     for number, name in enumerate(names):
         reads = f"c{number % 50}"
@@ -64,10 +56,6 @@ def test_many_profiles_have_a_line_a_category_and_with_one_chosen_all_their_name
     assert "c0                       0        2        2  agent-000 rw, agent-050 rw" in lines
     assert "common                   0      100        0  agent-000 r, agent-001 r and 98 more" in lines
     assert max(map(len, lines[:53])) <= 90
-    (line,) = (
-        line for line in run("access", "--root", tmp_path, "-c", "common").stdout.splitlines() if "agent" in line
-    )
-    assert [name for name in names if f"{name} r" in line] == names
 
 
 @pytest.mark.parametrize("command", ["access", "stats"])

@@ -131,7 +131,6 @@ APART = [
     (("export", "--snapshot", "s.json", "--format", "json"), "--snapshot does not go with --format"),
     (("export",), "Missing option '--format': 'catmem export --format markdown' is for people"),
     (("export",), "'catmem export --snapshot FILE' a backup for 'catmem import'"),
-    (("access", "-t", "user", "--format", "json"), "--target does not go with --format json"),
     (("lint", "--unsafe-fixes"), "--unsafe-fixes goes with --fix or --diff"),
     (("lint", "--diff", "--fix"), "--diff does not go with --fix"),
     (("lint", "--diff", "--format", "json"), "--diff does not go with --format"),

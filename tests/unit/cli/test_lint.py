@@ -153,16 +153,6 @@ def test_the_files_of_the_root(untidy):
     assert run_json("fmt")["written"] is False
 
 
-def test_standard_input(place):
-    assert fmt("-", input=UNTIDY).stdout == PLAIN
-    assert fmt("-", "--layout", "shared", input=UNTIDY).stdout.endswith("## __uncategorized__")
-    assert fmt("-", "--check", input=UNTIDY, status=1).stdout == ""
-    fmt("-", "--check", input=PLAIN)
-    assert fmt("-", "--diff", input=UNTIDY, status=1).stdout.startswith("--- a/-\n+++ b/-\n")
-    bad = fmt("-", input=b"\xff", status=2)
-    assert (bad.stdout, "not_utf8" in bad.stderr) == ("", True)
-
-
 def test_one_bad_file_does_not_stop_the_others(place, untidy):
     bad = put(place / "homes" / "a" / "USER.md", b"\xff")
     loop = place / "homes" / "a" / "LOOP.md"

@@ -137,7 +137,7 @@ def test_messages_that_nobody_can_read(demo):
 
 
 def test_closed_standard_input(demo):
-    found = process("fmt", "-", cwd=demo, status=2, line='"$@" <&-')
+    found = process("show", "-", cwd=demo, status=2, line='"$@" <&-')
     assert b"error[io]: standard input is closed" in found.stderr
 
 

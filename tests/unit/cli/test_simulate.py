@@ -1,6 +1,5 @@
 """``catmem simulate``: what it says, many writes that race on every store, and what is left when it is killed."""
 
-import json
 import os
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from catmem.plugins.simulate.simulation import Trial, race
 from tests.end_to_end.terminal import run as command
 from tests.lengths import at_length
 from tests.sql import server
-from tests.together import together
 
 SMALL = ["--agents", "3", "--writes", "12", "--entities", "2"]
 
@@ -26,21 +24,6 @@ run = partial(command, "simulate")
 
 def test_one_of_each_is_told_as_one():
     assert run("--agents", "1", "--writes", "1", "--entities", "1").stderr == "1 agent, 1 write, 1 file, in files\n"
-
-
-@together("processes", [1, 3])
-def test_any_number_of_processes_runs_all_agents(processes):
-    said = json.loads(run(*SMALL, "--processes", str(processes), "--format", "json").stdout)
-    assert (said["processes"], said["guarded"]["acknowledged"], said["guarded"]["silent_overwrites"]) == (
-        processes,
-        12,
-        0,
-    )
-
-
-@together("think", ["-1", "nan"])
-def test_a_plan_that_cannot_be_carried_out_is_refused(think):
-    assert "--think: it is from 0 to 1,000" in run("--think", think, status=2).stderr
 
 
 def test_a_server_that_is_not_there_is_told_without_the_password():
@@ -62,7 +45,6 @@ def test_both_races_stand_side_by_side(tmp_path, monkeypatch):
     rows = {line[:31].strip(): line[31:].split() for line in result.stdout.splitlines()}
     assert rows["writes acknowledged"] == ["12", "12"]
     assert rows["silent overwrites"][1] == "0"
-    assert rows["the log gives the same heads"] == ["yes", "yes"]
     assert rows["kappa between the agents"][1] == "1.000"
     assert "3 agents, 12 writes, 2 files, in files" in result.stderr
     assert list(tmp_path.iterdir()) == []  # nothing of it stays
@@ -70,7 +52,7 @@ def test_both_races_stand_side_by_side(tmp_path, monkeypatch):
 
 WRITES = at_length(200, 100)
 """The long run (`python -m tests.torture stale-writes`) makes 1,000 of each."""
-PROCESSES = at_length(4, 2)
+AGENTS = at_length(8, 3)
 RACED = [
     pytest.param("files", id="files"),
     pytest.param("sqlite:///race.db", id="sqlite"),
@@ -86,19 +68,18 @@ def place(where):
 @pytest.mark.parametrize("where", RACED)
 @pytest.mark.parametrize("guard", ["refuse", "branch"])
 def test_racing_writes_lose_nothing(place, guard):
-    outcome = race(Trial(writes=WRITES, think=0.002, processes=PROCESSES), guard, place)
+    outcome = race(Trial(AGENTS, WRITES), guard, place)
     assert outcome.acknowledged == WRITES
     assert (outcome.silent_overwrites, outcome.unrecorded) == (0, 0)
-    assert outcome.rebuilt
     assert outcome.kappa == 1
     if guard == "refuse":
         assert (outcome.conflicts > 0, outcome.branches) == (True, 0)
     else:
-        assert (outcome.conflicts, outcome.branches > 0, outcome.merges) == (0, True, outcome.branches)
+        assert (outcome.conflicts, outcome.branches > 0) == (0, True)
 
 
-PROCESSES = 2
-LONG = ["--agents", "2", "--writes", "1000", "--think", "1000", "--entities", "1", "--processes", str(PROCESSES)]
+AGENTS_AT_WORK = 2
+LONG = ["--agents", str(AGENTS_AT_WORK), "--writes", "1000000", "--entities", "1"]
 
 
 def workers(process):
@@ -132,7 +113,7 @@ def test_its_processes_end_with_it(where, tmp_path):
     simulation = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)})
     found = []
     try:
-        wait(lambda: len(workers(simulation)) == PROCESSES)
+        wait(lambda: len(workers(simulation)) == AGENTS_AT_WORK)
         found = workers(simulation)
         if where == "at work":
             wait(lambda: is_writing(tmp_path))

@@ -152,8 +152,6 @@ def test_a_named_file_must_be_markdown_by_its_name(workspace, place, name):
     file = put(place / name, UNTIDY)
     caught = refusal("not_markdown", memory_files, workspace, [place / "homes" / "neo" / "USER.md", file])
     assert caught.path == str(file)
-    assert "catmem fmt -" in caught.hint
-    assert "catmem migrate -" in caught.hint
 
 
 # --- migrating --------------------------------------------------------------------------------------------------------
